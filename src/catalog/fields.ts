@@ -1,0 +1,64 @@
+// The vocabulary of the catalog: what a field is in the API and what column it becomes.
+// Source: API.md, "Resources and their fields"; column types: docs/ARCHITECTURE.md, warehouse contract.
+
+/** Types as API.md writes them. */
+type ApiType = "string" | "number" | "boolean" | "object" | "string[]";
+
+/** Column types of the warehouse. */
+export type ColumnType = "VARCHAR" | "BIGINT" | "INTEGER" | "DOUBLE" | "BOOLEAN" | "TIMESTAMPTZ" | "JSON" | "VARCHAR[]";
+
+export interface FieldSpec {
+  /** Name in the API, e.g. `mainScore`. */
+  readonly name: string;
+  /** Column in the warehouse, e.g. `main_score`. */
+  readonly column: string;
+  readonly apiType: ApiType;
+  readonly columnType: ColumnType;
+  readonly required: boolean;
+  /** Returned only when named in `onlyWithFields` (API.md, "Opt-in fields"). */
+  readonly optIn: boolean;
+  /** Returned for certain only by the detail route: absent in a list says nothing about the value. */
+  readonly detailOnly: boolean;
+  /** What the field means, one sentence, for the data dictionary. */
+  readonly meaning: string;
+  /** Documented values of an enumeration; others are stored as they come. */
+  readonly allowed?: readonly (string | number)[];
+}
+
+type Draft = Omit<FieldSpec, "name" | "column">;
+type Flags = Partial<Pick<FieldSpec, "required" | "optIn" | "detailOnly" | "allowed">>;
+
+const kind =
+  (apiType: ApiType, columnType: ColumnType) =>
+  (meaning: string, flags: Flags = {}): Draft => ({
+    apiType,
+    columnType,
+    required: false,
+    optIn: false,
+    detailOnly: false,
+    meaning,
+    ...flags,
+  });
+
+/** Text. */
+export const text = kind("string", "VARCHAR");
+/** Numeric id or count: exact up to 64 bits. */
+export const integer = kind("number", "BIGINT");
+/** Small whole number: priority, year, quarter. */
+export const small = kind("number", "INTEGER");
+/** Score. */
+export const score = kind("number", "DOUBLE");
+export const flag = kind("boolean", "BOOLEAN");
+/** ISO 8601 date or time; date-only means midnight UTC. */
+export const time = kind("string", "TIMESTAMPTZ");
+/** Object whose inner structure the API document does not show. */
+export const json = kind("object", "JSON");
+/** List of strings. */
+export const texts = kind("string[]", "VARCHAR[]");
+
+/** `mainScore` → `main_score`. */
+export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Field specs in the order they are written. */
+export const fields = (drafts: Readonly<Record<string, Draft>>): readonly FieldSpec[] =>
+  Object.entries(drafts).map(([name, draft]) => ({ name, column: snakeCase(name), ...draft }));

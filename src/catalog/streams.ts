@@ -1,0 +1,199 @@
+// THE table of streams: one entry per API resource that is mirrored. Adding a stream is one entry and one migration.
+
+import type { FieldSpec } from "./fields.ts";
+import { type TableName, tableSpec } from "./tables.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What one walk of the stream covers: the organization's list, one list per company, or one record per account. */
+export type ScopeKind = "organization" | "company" | "account" | "input";
+
+/** A related record the service can embed in a response (`include=`). */
+export interface EmbedSpec {
+  /** Value of `include`. */
+  readonly include: string;
+  /** Keys under `included` it may come as (shape not shown in API.md). */
+  readonly keys: readonly string[];
+  readonly table: TableName;
+  /** Field of the parent record that holds the embedded record's id. */
+  readonly parentField?: string;
+}
+
+export interface StreamSpec {
+  readonly name: StreamName;
+  /** Method and path as API.md writes them. */
+  readonly source: string;
+  readonly path: string;
+  readonly table: TableName;
+  readonly tier: "full" | "public";
+  readonly scope: ScopeKind;
+  /** How the stream is kept fresh after its first walk (docs/ARCHITECTURE.md, strategies). */
+  readonly strategy: "watermark" | "filter" | "known" | "on-change" | "capture" | "log" | "resolve";
+  /** Query parameters of a walk's order; absent where the route cannot sort. */
+  readonly walkOrder?: { readonly sortBy: string /** Newer rows have larger ids. */; readonly grows: boolean };
+  /** Field whose descending order shows what changed. */
+  readonly watermark?: string;
+  /** Date filter that returns what changed after a date. */
+  readonly filter?: { readonly param: string; readonly field: string };
+  readonly embeds: readonly EmbedSpec[];
+  /** Signal types that announce news in this stream. */
+  readonly hints: readonly string[];
+  /** Age after which the mirrored copy is refreshed without any other reason, in ms. */
+  readonly maxAgeMs: number;
+  /** Worth of a credit spent here, before hints and staleness: higher goes first. */
+  readonly worth: number;
+  /** Path of the detail route, where one exists. */
+  readonly detailPath?: string;
+}
+
+type Entry = Omit<StreamSpec, "name" | "embeds" | "hints"> & Partial<Pick<StreamSpec, "embeds" | "hints">>;
+
+const entries = {
+  accounts: {
+    source: "GET /v1/accounts",
+    path: "/v1/accounts",
+    table: "accounts",
+    tier: "full",
+    scope: "organization",
+    strategy: "watermark",
+    walkOrder: { sortBy: "id", grows: true },
+    watermark: "updatedAt",
+    embeds: [
+      { include: "company", keys: ["company", "companies"], table: "companies", parentField: "companyId" },
+      { include: "owner", keys: ["owner", "owners"], table: "owners", parentField: "ownerId" },
+    ],
+    maxAgeMs: 7 * DAY_MS,
+    worth: 1000,
+    detailPath: "/v1/accounts/{id}",
+  },
+  contacts: {
+    source: "GET /v1/contacts",
+    path: "/v1/contacts",
+    table: "contacts",
+    tier: "full",
+    scope: "organization",
+    strategy: "filter",
+    walkOrder: { sortBy: "id", grows: false },
+    watermark: "lastChangeDetectedOn",
+    filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
+    maxAgeMs: 7 * DAY_MS,
+    worth: 900,
+    detailPath: "/v1/contacts/{id}",
+  },
+  signals: {
+    source: "GET /v1/signals",
+    path: "/v1/signals",
+    table: "signals",
+    tier: "full",
+    scope: "organization",
+    strategy: "watermark",
+    walkOrder: { sortBy: "id", grows: true },
+    watermark: "updatedAt",
+    maxAgeMs: 7 * DAY_MS,
+    worth: 800,
+    detailPath: "/v1/signals/{id}",
+  },
+  signal_counts: {
+    source: "GET /v1/signals/counts",
+    path: "/v1/signals/counts",
+    table: "signal_counts",
+    tier: "full",
+    scope: "organization",
+    strategy: "capture",
+    maxAgeMs: DAY_MS,
+    worth: 300,
+  },
+  companies: {
+    source: "GET /v1/companies/{companyId}",
+    path: "/v1/companies/{companyId}",
+    table: "companies",
+    tier: "public",
+    scope: "company",
+    strategy: "on-change",
+    embeds: [{ include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" }],
+    maxAgeMs: 30 * DAY_MS,
+    worth: 200,
+  },
+  news_articles: {
+    source: "GET /v1/companies/{companyId}/news-articles",
+    path: "/v1/companies/{companyId}/news-articles",
+    table: "news_articles",
+    tier: "public",
+    scope: "company",
+    strategy: "known",
+    hints: ["relevant-news", "press-release", "m-and-a-alert", "funding-alert"],
+    maxAgeMs: 7 * DAY_MS,
+    worth: 100,
+  },
+  job_openings: {
+    source: "GET /v1/companies/{companyId}/job-openings",
+    path: "/v1/companies/{companyId}/job-openings",
+    table: "job_openings",
+    tier: "public",
+    scope: "company",
+    strategy: "known",
+    hints: ["hiring-alert", "hiring-alert-closed"],
+    maxAgeMs: 7 * DAY_MS,
+    worth: 90,
+  },
+  earnings_calls: {
+    source: "GET /v1/companies/{companyId}/earnings-calls",
+    path: "/v1/companies/{companyId}/earnings-calls",
+    table: "earnings_calls",
+    tier: "public",
+    scope: "company",
+    strategy: "known",
+    hints: ["earnings-call"],
+    maxAgeMs: 30 * DAY_MS,
+    worth: 80,
+  },
+  filings: {
+    source: "GET /v1/companies/{companyId}/filings",
+    path: "/v1/companies/{companyId}/filings",
+    table: "filings",
+    tier: "public",
+    scope: "company",
+    strategy: "known",
+    hints: ["filing-alert"],
+    maxAgeMs: 30 * DAY_MS,
+    worth: 70,
+  },
+  account_insights: {
+    source: "GET /v1/account-insights",
+    path: "/v1/account-insights",
+    table: "account_insights",
+    tier: "full",
+    scope: "account",
+    strategy: "on-change",
+    maxAgeMs: 30 * DAY_MS,
+    worth: 60,
+  },
+  usage: {
+    source: "GET /v1/usage",
+    path: "/v1/usage",
+    table: "usage_requests",
+    tier: "public",
+    scope: "organization",
+    strategy: "log",
+    maxAgeMs: DAY_MS,
+    worth: 10,
+  },
+} as const satisfies Record<string, Entry>;
+
+export type StreamName = keyof typeof entries;
+
+export const STREAM_NAMES: readonly StreamName[] = Object.keys(entries) as readonly StreamName[];
+
+/** The spec of a stream. */
+export const streamSpec = (name: StreamName): StreamSpec => ({ name, embeds: [], hints: [], ...entries[name] });
+
+/** True when the text names a stream. */
+export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);
+
+/** Opt-in fields (and those only the detail route returns) of a stream that the configuration asks for. */
+export const wantedContent = (stream: StreamSpec, content: readonly string[]): readonly FieldSpec[] =>
+  tableSpec(stream.table).fields.filter(
+    (field) =>
+      (field.optIn || (field.detailOnly && field.name === "fullContent")) &&
+      (content.includes(field.name) || content.includes(`${stream.name}.${field.name}`)),
+  );

@@ -1,0 +1,54 @@
+// THE table of tables: what stands in schema `main` of the warehouse, its key and columns.
+// Columns beyond these (`_first_synced_at`, `_synced_at`, `_run_id`, `_extra`) are added to every table.
+import type { FieldSpec } from "./fields.ts";
+import * as resource from "./resources.ts";
+
+export interface TableSpec {
+  readonly name: TableName;
+  /** Key columns, in order: the PRIMARY KEY. */
+  readonly key: readonly string[];
+  readonly fields: readonly FieldSpec[];
+  /** One row per what. */
+  readonly grain: string;
+  /** Field that is filled from the request's path when the record lacks it. */
+  readonly fromPath?: string;
+}
+
+const table = (
+  grain: string,
+  key: readonly string[],
+  fields: readonly FieldSpec[],
+  more: Pick<TableSpec, "fromPath"> = {},
+) => ({ grain, key, fields, ...more });
+
+const specs = {
+  accounts: table("One row per tracked account.", ["id"], resource.account),
+  owners: table("One row per user who owns an account.", ["id"], resource.owner),
+  contacts: table("One row per contact.", ["id"], resource.contact),
+  signals: table("One row per business event.", ["id"], resource.signal),
+  signal_counts: table("One row per reading and signal type.", ["captured_at", "type"], resource.signalCount),
+  companies: table("One row per company, tracked or followed.", ["id"], resource.company),
+  company_inputs: table("One row per followed input.", ["input"], resource.companyInput),
+  news_articles: table("One row per company and article.", ["company_id", "id"], resource.newsArticle, {
+    fromPath: "companyId",
+  }),
+  job_openings: table("One row per company and job opening.", ["company_id", "id"], resource.jobOpening, {
+    fromPath: "companyId",
+  }),
+  earnings_calls: table("One row per company and earnings call.", ["company_id", "id"], resource.earningsCall, {
+    fromPath: "companyId",
+  }),
+  filings: table("One row per company and filing.", ["company_id", "id"], resource.filing, { fromPath: "companyId" }),
+  account_insights: table("One row per account.", ["account_id"], resource.accountInsight, { fromPath: "accountId" }),
+  usage_snapshots: table("One row per reading of the quota.", ["captured_at"], resource.usageSnapshot),
+  usage_breakdown: table("One row per reading and group.", ["captured_at", "group_by", "key"], resource.usageBreakdown),
+  usage_requests: table("One row per request in the service's own history.", ["id"], resource.usageRequest),
+  usage_limits: table("One row per reading of the contracted limits.", ["captured_at"], resource.usageLimit),
+} as const;
+
+export type TableName = keyof typeof specs;
+
+export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly TableName[];
+
+/** The spec of a table. */
+export const tableSpec = (name: TableName): TableSpec => ({ name, ...specs[name] });

@@ -1,0 +1,199 @@
+// THE table of errors: every failure duckmirror can name, what the user can do, and the exit code.
+// Callers branch on `code`, never on text. docs/ERRORS.md is kept equal to this table by a test.
+
+/** Exit codes of the command line (docs: README, "Exit codes"). */
+export const EXIT = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  credentials: 3,
+  budget: 4,
+  streamsFailed: 5,
+  writerBusy: 6,
+  interrupted: 130,
+} as const;
+
+interface ErrorRow {
+  readonly exit: (typeof EXIT)[keyof typeof EXIT];
+  /** One sentence: what happened. `{name}` is filled from the error's context. */
+  readonly message: string;
+  /** What the user can do now. */
+  readonly hint: string;
+}
+
+const row = (exit: ErrorRow["exit"], message: string, hint: string): ErrorRow => ({ exit, message, hint });
+
+export const ERRORS = {
+  UNEXPECTED: row(
+    EXIT.unexpected,
+    "{detail}",
+    "This is a fault of duckmirror. The mirror is consistent; run the command again, and report the message if it stays.",
+  ),
+  USAGE: row(EXIT.usage, "{detail}", "Run the command with --help to see its options and examples."),
+  CONFIG_INVALID: row(
+    EXIT.usage,
+    "The configuration is not valid: {detail}",
+    "Correct the setting named above; `duckmirror init` writes a commented file with every setting.",
+  ),
+  CONFIG_FILE_UNREADABLE: row(
+    EXIT.usage,
+    "The configuration file {file} cannot be read: {detail}",
+    "Check the path given with --config and the file's permissions.",
+  ),
+  BASE_URL_MISSING: row(
+    EXIT.usage,
+    "No base address is configured.",
+    "Set DUCKMIRROR_BASE_URL (or `base_url` in duckmirror.yaml) to the address of the service.",
+  ),
+  TOKEN_MISSING: row(
+    EXIT.usage,
+    "No access token is configured.",
+    "Set DUCKMIRROR_TOKEN, or DUCKMIRROR_TOKEN_FILE to a file that holds the token.",
+  ),
+  TOKEN_FILE_UNREADABLE: row(
+    EXIT.usage,
+    "The token file {file} cannot be read: {detail}",
+    "Check DUCKMIRROR_TOKEN_FILE and the file's permissions.",
+  ),
+  TOKEN_OVER_PLAIN_HTTP: row(
+    EXIT.usage,
+    "The token would travel unencrypted to {origin}.",
+    "Use an https:// address, or set `allow_plain_http: true` (DUCKMIRROR_ALLOW_PLAIN_HTTP=1) if you trust the network between.",
+  ),
+  CREDENTIALS_REFUSED: row(
+    EXIT.credentials,
+    "The service refused the credentials ({status} on {endpoint}).",
+    "Check that the token is current and belongs to this organization; keys can be rotated.",
+  ),
+  QUOTA_SPENT: row(
+    EXIT.budget,
+    "The organization's credits are used up{until}.",
+    "The mirror is consistent. The next sync after the reset goes on from here.",
+  ),
+  BUDGET_SPENT: row(
+    EXIT.budget,
+    "The run reached its allowance of {allowance} credits.",
+    "The mirror is consistent. Run sync again to go on, or raise --max-credits.",
+  ),
+  DURATION_SPENT: row(
+    EXIT.budget,
+    "The run reached its --max-duration.",
+    "The mirror is consistent. Run sync again to go on from here.",
+  ),
+  STREAMS_FAILED: row(
+    EXIT.streamsFailed,
+    "Some streams failed: {streams}.",
+    "The others are committed. Run sync again: only what failed is fetched again.",
+  ),
+  TIER_LOWERED: row(
+    EXIT.streamsFailed,
+    "{stream}: the service now returns an empty list, the mirror holds {rows} rows. Nothing was deleted.",
+    "An organization without Full Access gets empty lists. If the rows are really gone, run `duckmirror sync {stream} --full --allow-mass-delete`.",
+  ),
+  MASS_DELETE_REFUSED: row(
+    EXIT.streamsFailed,
+    "{stream}: {missing} of {rows} rows are missing upstream, more than max_delete_share allows. Nothing was deleted.",
+    "If that is right, run `duckmirror sync {stream} --full --allow-mass-delete`.",
+  ),
+  DELETE_PROBE_FAILED: row(
+    EXIT.streamsFailed,
+    "{stream}: a row missing from the list still exists by id. Nothing was deleted.",
+    "The list was inconsistent while it was read. The next sync reads it again.",
+  ),
+  WALK_INCONCLUSIVE: row(
+    EXIT.streamsFailed,
+    "{stream}: the list does not add up ({seen} distinct rows, totalCount {total}). Rows were written, none deleted.",
+    "The list changed while it was read; the next sync reads it again.",
+  ),
+  REQUEST_FAILED: row(
+    EXIT.streamsFailed,
+    "{endpoint} failed: {detail}",
+    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection.",
+  ),
+  RESPONSE_INVALID: row(
+    EXIT.streamsFailed,
+    "{endpoint} answered with something that is not the documented envelope: {detail}",
+    "The body is kept in the archive. Check that base_url points at the service and not at a proxy or login page.",
+  ),
+  RESPONSE_TOO_LARGE: row(
+    EXIT.streamsFailed,
+    "{endpoint} answered with more than {limit} bytes.",
+    "Raise `max_body_bytes`, or lower `max_page_size`.",
+  ),
+  SERVICE_UNREACHABLE: row(
+    EXIT.streamsFailed,
+    "{endpoint} could not be reached: {detail}",
+    "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up.",
+  ),
+  WRITER_BUSY: row(
+    EXIT.writerBusy,
+    "Another duckmirror process writes to {dir}.",
+    "Wait for it to end, or use another --data-dir. Reading the snapshot is possible at any time.",
+  ),
+  WAREHOUSE_NEWER: row(
+    EXIT.usage,
+    "The warehouse {file} was written by a newer duckmirror (schema {found}, this program knows {known}).",
+    "Upgrade duckmirror, or use another --data-dir.",
+  ),
+  MIGRATION_CHANGED: row(
+    EXIT.usage,
+    "Migration {name} differs from the one this warehouse was built with.",
+    "Install an unmodified duckmirror, or rebuild the warehouse with `duckmirror replay`.",
+  ),
+  WAREHOUSE_CORRUPT: row(
+    EXIT.unexpected,
+    "The working database {file} cannot be opened: {detail}",
+    "`duckmirror replay` rebuilds it from the archive, without a single request.",
+  ),
+  SNAPSHOT_MISSING: row(
+    EXIT.usage,
+    "There is no snapshot at {file} yet.",
+    "Run `duckmirror sync` first, or `duckmirror demo` to try it out.",
+  ),
+  QUERY_FAILED: row(EXIT.usage, "The query failed: {detail}", '`duckmirror query "show tables"` lists what is there.'),
+  DISK_FULL: row(
+    EXIT.unexpected,
+    "The disk is full: {detail}",
+    "Free some space and run the command again; everything acknowledged is kept.",
+  ),
+  DATA_DIR_UNWRITABLE: row(
+    EXIT.usage,
+    "The data directory {dir} cannot be written: {detail}",
+    "Check --data-dir and its permissions.",
+  ),
+  INTERRUPTED: row(
+    EXIT.interrupted,
+    "Interrupted; everything fetched so far is committed.",
+    "Run sync again to go on from here.",
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+type ErrorContext = Readonly<Record<string, string | number | undefined>>;
+
+const fill = (template: string, context: ErrorContext) =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => String(context[name] ?? ""));
+
+/** A failure with a code, a message for people, a hint and an exit code. Never carries a token. */
+export class DuckmirrorError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly exitCode: number;
+  readonly context: ErrorContext;
+
+  constructor(code: ErrorCode, context: ErrorContext & { cause?: never } = {}, options: { cause?: unknown } = {}) {
+    super(fill(ERRORS[code].message, context), options);
+    this.name = "DuckmirrorError";
+    this.code = code;
+    this.context = context;
+    this.hint = fill(ERRORS[code].hint, context);
+    this.exitCode = ERRORS[code].exit;
+  }
+}
+
+/** True for a failure of the given code. */
+export const isCode = (error: unknown, code: ErrorCode): error is DuckmirrorError =>
+  error instanceof DuckmirrorError && error.code === code;
+
+/** The message of anything thrown, for embedding in a `detail`. */
+export const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,179 @@
+// One DuckDB file, opened once: queries beside each other, writers one after the other, each on its own connection.
+// Nothing outside src/warehouse imports DuckDB's client; the sandbox and the replica open their files with this too.
+import { availableParallelism } from "node:os";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
+import { z } from "zod";
+import { appendChunks, type ColumnChunk } from "./append.ts";
+import { isFatal, statementError } from "./duck-errors.ts";
+import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
+import { createGate, createQueue } from "./gate.ts";
+
+export interface DatabaseOptions {
+  readonly readOnly?: boolean;
+  /** No other file, no extension, no change of settings: for SQL that a user wrote. */
+  readonly lockedDown?: boolean;
+  /** DuckDB size text, e.g. `2GB`; default: DuckDB's (80% of what the machine or container has). */
+  readonly memoryLimit?: string;
+  /** Where DuckDB spills to; default: `<file>.tmp`. */
+  readonly tempDir?: string;
+  /** DuckDB size text; default `50GB`. */
+  readonly maxTempSize?: string;
+  readonly threads?: number;
+}
+
+/** Statements inside one transaction, or each on its own. */
+export interface Sql {
+  /**
+   * Rows of a statement, each parsed by `row` (column name → value). BIGINT comes as number while exact, else bigint;
+   * TIMESTAMPTZ as ms since the epoch whose fraction holds the microseconds; VARCHAR[] as array; JSON as text.
+   */
+  query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
+  /** Runs a statement (or several, without parameters). Answers with the number of rows it changed. */
+  run(sql: string, params?: readonly SqlValue[]): Promise<number>;
+  /** Appends column-wise to a table; the chunks' columns are the table's, in order. */
+  append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
+}
+
+export interface Database extends Sql {
+  readonly file: string;
+  /** Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. */
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /**
+   * Closes the file cleanly (no WAL is left), runs `work`, opens it again; other calls wait meanwhile.
+   * Must not be called inside `transaction`.
+   */
+  offline<T>(work: () => Promise<T>): Promise<T>;
+  /** Moves everything from the WAL into the file. */
+  flushWal(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Snapshots open in every DuckDB from this version on. */
+const STORAGE_VERSION = "v1.2.0";
+
+const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
+  const instance = await DuckDBInstance.create(file, {
+    access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
+    storage_compatibility_version: STORAGE_VERSION,
+    threads: String(options.threads ?? availableParallelism()),
+    autoinstall_known_extensions: "false",
+    max_temp_directory_size: options.maxTempSize ?? "50GB",
+    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+    ...(options.tempDir === undefined ? {} : { temp_directory: options.tempDir }),
+  });
+  try {
+    const connection = await instance.connect();
+    await connection.run("SET GLOBAL TimeZone = 'UTC'");
+    if (options.lockedDown) {
+      await connection.run("SET GLOBAL enable_external_access = false; SET GLOBAL lock_configuration = true");
+    }
+    connection.closeSync();
+  } catch (error) {
+    instance.closeSync();
+    throw error;
+  }
+  return instance;
+};
+
+const bind = (params: readonly SqlValue[]) => {
+  const bound = params.map(toDuck);
+  return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
+};
+
+/** Statements on one connection; the caller owns the connection. */
+const statementsOn = (connection: DuckDBConnection): Sql => ({
+  async query(sql, params, row) {
+    const { values, types } = bind(params);
+    const result = await connection.run(sql, values, Object.fromEntries(types.entries()));
+    const names = result.deduplicatedColumnNames();
+    const rows = await result.getRows();
+    const objects = rows.map((cells): Record<string, OutValue> => {
+      const pairs = cells.map((cell, index) => [names[index] ?? "", fromDuck(cell, "ms")] as const);
+      return Object.fromEntries(pairs);
+    });
+    return z.array(row).parse(objects);
+  },
+  async run(sql, params = []) {
+    if (params.length === 0) return (await connection.run(sql)).rowsChanged;
+    const { values, types } = bind(params);
+    return (await connection.run(sql, values, Object.fromEntries(types.entries()))).rowsChanged;
+  },
+  append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
+});
+
+/**
+ * Opens a DuckDB file, creating it if need be. One process must open a file for writing only once at a time.
+ * Throws DuckDB's own error when it cannot (see duck-errors.ts, `openError`).
+ */
+export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
+  let instance: DuckDBInstance | null = await openInstance(file, options);
+  const gate = createGate();
+  const writers = createQueue();
+  let broken = false;
+
+  const closeInstance = () => {
+    instance?.closeSync();
+    instance = null;
+  };
+  /** After a fatal error the instance refuses everything; the file itself is intact and is opened again. */
+  const reopenIfBroken = () =>
+    gate.exclusive(async () => {
+      if (!broken) return;
+      closeInstance();
+      instance = await openInstance(file, options);
+      broken = false;
+    });
+  const withConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+    if (broken) await reopenIfBroken();
+    return gate.shared(async () => {
+      if (instance === null) throw new TypeError(`${file} is closed`);
+      const connection = await instance.connect();
+      try {
+        return await work(connection);
+      } catch (error) {
+        if (isFatal(error)) broken = true;
+        throw statementError(error);
+      } finally {
+        connection.closeSync();
+      }
+    });
+  };
+
+  const transaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
+    writers(() =>
+      withConnection(async (connection) => {
+        await connection.run("BEGIN TRANSACTION");
+        try {
+          const result = await work(statementsOn(connection));
+          await connection.run("COMMIT");
+          return result;
+        } catch (error) {
+          // A failed COMMIT has rolled back already, and a fatal error leaves nothing to roll back.
+          await connection.run("ROLLBACK").catch(() => undefined);
+          throw error;
+        }
+      }),
+    );
+
+  return {
+    file,
+    query: (sql, params, row) => withConnection((connection) => statementsOn(connection).query(sql, params, row)),
+    run: (sql, params) => writers(() => withConnection((connection) => statementsOn(connection).run(sql, params))),
+    append: (table, types, chunks) => transaction((tx) => tx.append(table, types, chunks)),
+    transaction,
+    flushWal: () => writers(() => withConnection(async (connection) => void (await connection.run("CHECKPOINT")))),
+    offline: (work) =>
+      writers(() =>
+        gate.exclusive(async () => {
+          closeInstance();
+          try {
+            return await work();
+          } finally {
+            instance = await openInstance(file, options);
+            broken = false;
+          }
+        }),
+      ),
+    close: () => writers(() => gate.exclusive(async () => closeInstance())),
+  };
+};

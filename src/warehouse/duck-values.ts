@@ -1,0 +1,91 @@
+// Values on their way into and out of DuckDB: exact integers, instants to the microsecond, lists as arrays.
+import {
+  DuckDBArrayValue,
+  DuckDBDateValue,
+  DuckDBDecimalValue,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBUnionValue,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from "@duckdb/node-api";
+
+/** A point in time as a bound value: TIMESTAMPTZ. Made by `instant`. */
+export interface Instant {
+  readonly micros: bigint;
+}
+
+/** What a statement's parameter can be. Whole numbers bind as BIGINT, others as DOUBLE, arrays as VARCHAR[]. */
+export type SqlValue = null | boolean | number | bigint | string | Instant | readonly (string | null)[];
+
+/** What a column can come out as. BIGINT is a number while that is exact, else a bigint. */
+export type OutValue = null | boolean | number | bigint | string | readonly OutValue[] | { [name: string]: OutValue };
+
+/** `ms` since the epoch (fractions down to a microsecond count) as a bound TIMESTAMPTZ; null stays NULL. */
+export const instant = (ms: number | null): Instant | null =>
+  ms === null ? null : { micros: BigInt(Math.round(ms * 1000)) };
+
+const isInstant = (value: SqlValue): value is Instant =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A parameter as DuckDB's client wants it, and its type where the client could not tell. */
+export const toDuck = (value: SqlValue): { value: DuckDBValue; type?: DuckDBType } => {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return { value };
+  if (typeof value === "bigint") return { value };
+  if (typeof value === "number") return { value: Number.isSafeInteger(value) ? BigInt(value) : value };
+  if (isInstant(value)) return { value: new DuckDBTimestampTZValue(value.micros) };
+  return { value: listValue([...value]), type: LIST(VARCHAR) };
+};
+
+const exactNumber = (value: bigint): number | bigint =>
+  value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
+
+/** Microseconds since the epoch as ISO 8601 text in UTC: milliseconds at least, microseconds where there are any. */
+export const isoOfMicros = (micros: bigint): string => {
+  const ms = micros >= 0n ? micros / 1000n : -((-micros + 999n) / 1000n);
+  const rest = Number(micros - ms * 1000n);
+  const date = new Date(Number(ms));
+  if (Number.isNaN(date.getTime())) return new DuckDBTimestampTZValue(micros).toString();
+  const text = date.toISOString();
+  return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
+};
+
+/** How instants come out: `ms` since the epoch (a fraction holds the microseconds), or ISO text. */
+export type InstantForm = "ms" | "iso";
+
+const ofInstant = (value: DuckDBTimestampTZValue | DuckDBTimestampValue, form: InstantForm): OutValue => {
+  // Infinity is a legal timestamp: no number of milliseconds and no ISO text can say it.
+  if (!value.isFinite) return value.micros > 0n ? "infinity" : "-infinity";
+  return form === "iso" ? isoOfMicros(value.micros) : Number(value.micros) / 1000;
+};
+
+/**
+ * A value as read from DuckDB, as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text,
+ * DECIMAL as number, instants as `form` says, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's own text.
+ */
+export const fromDuck = (value: DuckDBValue, form: InstantForm): OutValue => {
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  if (typeof value === "bigint") return exactNumber(value);
+  if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue) return ofInstant(value, form);
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+    return value.items.map((item) => fromDuck(item, form));
+  }
+  if (value instanceof DuckDBStructValue) {
+    return Object.fromEntries(Object.entries(value.entries).map(([name, item]) => [name, fromDuck(item, form)]));
+  }
+  if (value instanceof DuckDBMapValue) {
+    return Object.fromEntries(value.entries.map(({ key, value: item }) => [String(key), fromDuck(item, form)]));
+  }
+  if (value instanceof DuckDBUnionValue) return fromDuck(value.value, form);
+  if (value instanceof DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof DuckDBDateValue) return value.toString();
+  return String(value);
+};

@@ -1,0 +1,52 @@
+// Who may use the database when: many at once (shared), or one alone (exclusive), first come first served.
+// Also a plain queue of one, for writers.
+
+export interface Gate {
+  /** Runs beside other shared work, never beside exclusive work. */
+  shared<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits until shared work has ended, holds new work back, runs alone. Deadlocks inside shared work. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Runs one piece of work after the other, in the order of the calls; a failure does not stop the queue. */
+export const createQueue = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
+  let tail: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = tail.then(work);
+    tail = result.catch(() => undefined);
+    return result;
+  };
+};
+
+/** A fresh gate that nobody has passed. */
+export const createGate = (): Gate => {
+  let closedUntil: Promise<unknown> = Promise.resolve();
+  const inside = new Set<Promise<unknown>>();
+  const alone = createQueue();
+
+  const shared = async <T>(work: () => Promise<T>): Promise<T> => {
+    // Another exclusive call may have queued while this one waited: look again until nothing is ahead.
+    for (let seen: Promise<unknown> | undefined; seen !== closedUntil; ) {
+      seen = closedUntil;
+      await seen;
+    }
+    const result = work();
+    inside.add(result);
+    try {
+      return await result;
+    } finally {
+      inside.delete(result);
+    }
+  };
+
+  const exclusive = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = alone(async () => {
+      await Promise.allSettled(inside);
+      return work();
+    });
+    closedUntil = result.catch(() => undefined);
+    return result;
+  };
+
+  return { shared, exclusive };
+};

@@ -55,6 +55,11 @@ export const ERRORS = {
     "The token file {file} cannot be read: {detail}",
     "Check DUCKMIRROR_TOKEN_FILE and the file's permissions.",
   ),
+  TOKEN_COMMAND_FAILED: row(
+    EXIT.usage,
+    "token_command did not give a token: {detail}.",
+    "Run the command by hand: it must print the token, and nothing else, within 30 seconds.",
+  ),
   TOKEN_OVER_PLAIN_HTTP: row(
     EXIT.usage,
     "The token would travel unencrypted to {origin}.",

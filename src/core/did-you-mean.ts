@@ -1,0 +1,43 @@
+// Did-you-mean: the known name a mistyped one most likely stands for.
+
+/** Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+const distance = (a: string, b: string): number => {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let best = Math.min(replace, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      current.push(best);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+};
+
+/** Case, hyphens and underscores are what people mix up most. */
+const plain = (name: string) => name.toLowerCase().replace(/[-_\s]/g, "");
+
+/** The closest of `known`, or null when none is close (a third of the letters wrong is too far). */
+export const closest = (name: string, known: readonly string[]): string | null => {
+  let best: string | null = null;
+  let bestEdits = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const edits = distance(plain(name), plain(candidate));
+    if (edits < bestEdits) {
+      best = candidate;
+      bestEdits = edits;
+    }
+  }
+  return bestEdits <= Math.max(1, Math.floor(plain(name).length / 3)) ? best : null;
+};
+
+/** ` Did you mean x?` or nothing, to be put behind a sentence. */
+export const didYouMean = (name: string, known: readonly string[]): string => {
+  const guess = closest(name, known);
+  return guess === null ? "" : ` Did you mean ${guess}?`;
+};

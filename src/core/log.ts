@@ -1,0 +1,38 @@
+// The log: pino lines for people or machines, every written line scrubbed of secrets.
+import { type Logger, pino } from "pino";
+import { PinoPretty } from "pino-pretty";
+import type { Scrubber } from "./secret.ts";
+
+export type { Logger } from "pino";
+
+/** Where lines go; the terminal's stderr in the program, an array in tests. */
+export interface LineTarget {
+  write(text: string): void;
+}
+
+/**
+ * A logger to `target`. Scrubbing works on the finished line: redacting named fields missed secrets in messages,
+ * stacks, URLs and arrays.
+ */
+export const createLogger = (options: {
+  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  readonly format: "pretty" | "json";
+  readonly colour: boolean;
+  readonly scrubber: Scrubber;
+  readonly target: LineTarget;
+}): Logger => {
+  const { level, format, colour, scrubber, target } = options;
+  const pretty =
+    format === "pretty"
+      ? PinoPretty.prettyFactory({
+          colorize: colour,
+          ignore: "pid,hostname",
+          translateTime: "SYS:HH:MM:ss",
+          singleLine: true,
+        })
+      : null;
+  const line = {
+    write: (json: string) => target.write(scrubber.scrub(pretty === null ? json : (pretty(json) ?? json))),
+  };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, line);
+};

@@ -1,0 +1,283 @@
+// THE table of settings: one zod schema, every setting with description, default and meaning of its text.
+// Flags, environment and file are all text (or lists and maps of text), so one parser serves the three.
+import { z } from "zod";
+import { didYouMean } from "./did-you-mean.ts";
+import { parseBytes, parseDuration } from "./units.ts";
+
+/** Names that configuration may mention but that stand in layers above this one. */
+export interface Vocabulary {
+  readonly streams: readonly string[];
+  /** Opt-in fields, plain (`articleBody`) and qualified (`news_articles.articleBody`). */
+  readonly content: readonly string[];
+  /** Tables that are no stream of their own → the stream they come along with. */
+  readonly comesWith: Readonly<Record<string, string>>;
+}
+
+/** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service tells. */
+export const PLAN_RATES = { free: 10, build: 60, scale: 120, pro: 300 } as const;
+const isPlan = (name: string): name is keyof typeof PLAN_RATES => Object.hasOwn(PLAN_RATES, name);
+
+/** Longer values are not repeated in messages: they may be a token pasted into the wrong setting. */
+const LONGEST_SHOWN = 40;
+const shown = (value: unknown) => {
+  const text = String(value);
+  return text.length > LONGEST_SHOWN ? `a value of ${text.length} characters` : JSON.stringify(text);
+};
+
+class Refusal {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+const refuse = (message: string) => new Refusal(message);
+
+const scalar = z.union([z.string(), z.number(), z.boolean()], { error: "is a list or map, but one value is expected" });
+
+/** One value, read by `parse`, which returns what it means or null where it is not `expected`. */
+const one = <T extends {}>(expected: string, parse: (text: string) => T | Refusal | null) =>
+  scalar.transform((value, ctx): T => {
+    const parsed = parse(String(value).trim());
+    if (parsed !== null && !(parsed instanceof Refusal)) return parsed;
+    ctx.addIssue({ code: "custom", message: parsed?.message ?? `${shown(value)} is not ${expected}` });
+    return z.NEVER;
+  });
+
+/** Values separated by commas, or a list. Doubles and empty ones are dropped. */
+const many = (parse: (text: string) => string | Refusal) =>
+  z
+    .union([z.array(scalar), scalar], { error: "is a map, but a list is expected" })
+    .transform((value, ctx): readonly string[] => {
+      const texts = (Array.isArray(value) ? value.map(String) : String(value).split(",")).map((text) => text.trim());
+      const parsed = new Set<string>();
+      for (const text of texts.filter((text) => text !== "")) {
+        const item = parse(text);
+        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        else parsed.add(item);
+      }
+      return [...parsed];
+    });
+
+/** `name: value` pairs, or `name=value` separated by commas. */
+const pairs = (parse: (name: string, value: string) => number | Refusal) =>
+  z
+    .union([z.record(z.string(), scalar), z.string()], { error: "is a list, but a map is expected" })
+    .transform((value, ctx): Readonly<Record<string, number>> => {
+      const entries =
+        typeof value === "string"
+          ? value
+              .split(",")
+              .filter((pair) => pair.trim() !== "")
+              .map((pair) => [pair.split("=")[0] ?? "", pair.split("=").slice(1).join("=")] as const)
+          : Object.entries(value);
+      const parsed: Record<string, number> = {};
+      for (const [name, text] of entries) {
+        const item = parse(name.trim(), String(text).trim());
+        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        else parsed[name.trim()] = item;
+      }
+      return parsed;
+    });
+
+const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER) => {
+  const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll("_", "")) : Number.NaN;
+  return Number.isSafeInteger(value) && value >= least && value <= most ? value : null;
+};
+
+const choice = <const T extends string>(values: readonly T[]) =>
+  one(`one of ${values.join(", ")}`, (text) => {
+    const found = values.find((value) => value === text.toLowerCase());
+    return found ?? refuse(`${shown(text)} is not one of ${values.join(", ")}.${didYouMean(text, values)}`);
+  });
+
+const yesNo = one("yes or no", (text) => {
+  if (/^(1|true|yes|on)$/i.test(text)) return { on: true };
+  return /^(0|false|no|off)$/i.test(text) ? { on: false } : null;
+}).transform((answer) => answer.on);
+
+const duration = one("a duration like 90s, 12h or 7d", (text) => parseDuration(text));
+const text = one("a text", (value) => (value === "" ? null : value));
+const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
+
+const baseUrl = one("an http(s) address", (value) => {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return refuse(`${shown(value)} is not an http(s) address like https://api.example.com`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    return refuse("the address carries a user name or password; the token is configured apart from it");
+  }
+  if (url.search !== "" || url.hash !== "") return refuse("the address must not have a query or fragment");
+  // The prefix is kept; a trailing slash would double the one of "/v1/...".
+  return url.href.replace(/\/+$/, "");
+});
+
+const token = one("a token", (value) => {
+  const bare = value.replace(/^bearer\s+/i, "");
+  if (bare === "") return null;
+  return /^[\x21-\x7e]+$/.test(bare) ? bare : refuse("the token contains spaces or characters no header can carry");
+});
+
+const tokenFile = one("a path", (value) => {
+  if (looksLikeToken(value)) return refuse("this is a token, not the path of a file that holds one");
+  return value === "" ? null : value;
+});
+
+const rateLimit = one("a rate", (value) => {
+  const name = value.toLowerCase();
+  if (name === "auto" || name === "enterprise") return { perMinute: null };
+  if (isPlan(name)) return { perMinute: PLAN_RATES[name] };
+  const perMinute = /^\d+(\.\d+)?$/.test(name) ? Number(name) : Number.NaN;
+  if (perMinute > 0 && perMinute <= 1_000_000) return { perMinute };
+  const names = ["auto", ...Object.keys(PLAN_RATES), "enterprise"];
+  return refuse(
+    `${shown(value)} is neither requests per minute nor one of ${names.join(", ")}.${didYouMean(name, names)}`,
+  );
+}).transform((rate): number | null => rate.perMinute);
+
+const knownStream = (vocabulary: Vocabulary) => (name: string) => {
+  if (vocabulary.streams.includes(name)) return name;
+  const carrier = vocabulary.comesWith[name];
+  if (carrier !== undefined) return refuse(`${name} is no stream of its own: it comes with ${carrier}`);
+  return refuse(
+    `${shown(name)} is not a stream (${vocabulary.streams.join(", ")}).${didYouMean(name, vocabulary.streams)}`,
+  );
+};
+
+const knownContent = (vocabulary: Vocabulary) => (name: string) => {
+  if (vocabulary.content.includes(name)) return name;
+  const plain = vocabulary.content.filter((field) => !field.includes("."));
+  return refuse(`${shown(name)} is not an opt-in field (${plain.join(", ")}).${didYouMean(name, vocabulary.content)}`);
+};
+
+/** Schema of all settings, keyed by their name in duckmirror.yaml. Output: parsed values; paths not yet resolved. */
+export const settingsSchema = (vocabulary: Vocabulary) => {
+  const stream = knownStream(vocabulary);
+  return z.strictObject({
+    base_url: baseUrl
+      .optional()
+      .meta({ description: "Address of the service; a path prefix is kept.", examples: ["https://api.example.com"] }),
+    token: token.optional().meta({
+      description: "Access token. Better kept in the environment or a file of its own than in duckmirror.yaml.",
+    }),
+    token_file: tokenFile
+      .optional()
+      .meta({ description: "File that holds the access token.", examples: ["~/.config/duckmirror/token"] }),
+    token_command: text
+      .optional()
+      .meta({ description: "Command that prints the access token.", examples: ["pass show duckmirror"] }),
+    data_dir: text.prefault("./data").meta({ description: "Where warehouse, state, archive and exports live." }),
+    rate_limit: rateLimit
+      .prefault("auto")
+      .meta({ description: "Requests per minute, a plan (free, build, scale, pro), or auto: what the service says." }),
+    max_credits: one("a whole number of credits", (value) => whole(value, 0))
+      .optional()
+      .meta({ description: "Credits one run may spend; unset: what the organization has left.", examples: [500] }),
+    reserve: one("a whole number of credits", (value) => whole(value, 0))
+      .prefault(0)
+      .meta({ description: "Credits of the organization that are never touched." }),
+    pace: choice(["greedy", "even"])
+      .prefault("greedy")
+      .meta({ description: "greedy: spend what is left now. even: spread it over the days until the reset." }),
+    companies: many((value) => value)
+      .prefault([])
+      .meta({
+        description: "Companies to follow besides tracked accounts: id, domain, website, stock symbol, profile URL.",
+        examples: [["example.com", "ACME"]],
+      }),
+    streams: many(stream)
+      .optional()
+      .meta({ description: "Streams to mirror; unset: all.", examples: [["accounts", "contacts", "signals"]] }),
+    content: many(knownContent(vocabulary))
+      .prefault([])
+      .meta({ description: "Heavy opt-in fields to fetch as well.", examples: [["articleBody", "fullTranscript"]] }),
+    view: choice(["default", "export"])
+      .prefault("default")
+      .meta({ description: "The `view` query parameter, where a route offers it." }),
+    max_page_size: one("a whole number from 1 to 100000", (value) => whole(value, 1, 100_000))
+      .prefault(1000)
+      .meta({ description: "Largest page asked for; the service may grant less, which is found out at no cost." }),
+    max_body_bytes: one("a size like 64MiB, at least 1 KiB", (value) => {
+      const bytes = parseBytes(value);
+      return bytes !== null && bytes >= 1024 && bytes <= 2 ** 30 ? bytes : null;
+    })
+      .prefault("64MiB")
+      .meta({ description: "Largest response body accepted, decompressed; at most 1 GiB." }),
+    connect_timeout: duration.prefault("10s").meta({ description: "How long connecting may take." }),
+    headers_timeout: duration
+      .prefault("60s")
+      .meta({ description: "How long the service may take to start answering." }),
+    body_timeout: duration.prefault("60s").meta({ description: "Longest pause within a response body." }),
+    request_timeout: duration.prefault("5m").meta({ description: "How long one request may take altogether." }),
+    concurrency: one("a whole number from 1 to 256", (value) => whole(value, 1, 256))
+      .prefault(32)
+      .meta({ description: "Most requests in flight at once; the rate limit holds whatever it is." }),
+    max_delete_share: one("a share from 0 to 1", (value) => {
+      const share = /^(\d+(\.\d+)?|\.\d+)$/.test(value) ? Number(value) : Number.NaN;
+      return share >= 0 && share <= 1 ? { share } : null;
+    })
+      .transform((found) => found.share)
+      .prefault(0.5)
+      .meta({ description: "Largest share of a table that one sync may delete without --allow-mass-delete." }),
+    allow_plain_http: yesNo
+      .prefault(false)
+      .meta({ description: "Send the token over http:// to a host that is not this machine." }),
+    archive_retention_days: one("a whole number of days, or keep", (value) => {
+      if (/^(keep|null|none)$/i.test(value)) return { days: null };
+      const days = whole(value, 1, 36_500);
+      return days === null ? null : { days };
+    })
+      .transform((found): number | null => found.days)
+      .prefault("keep")
+      .meta({ description: "Days a response stays in the archive; keep: for ever. `replay` needs the archive." }),
+    max_age: pairs((name, value) => {
+      const known = stream(name);
+      if (known instanceof Refusal) return known;
+      return parseDuration(value) ?? refuse(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
+    })
+      .prefault({})
+      .meta({
+        description: "Age after which a stream's rows are refreshed without any other reason.",
+        examples: [{ accounts: "7d", signal_counts: "12h" }],
+      }),
+    reconcile_every: duration
+      .prefault("7d")
+      .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+    log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
+      .prefault("info")
+      .meta({ description: "Least important messages that are logged." }),
+    log_format: choice(["pretty", "json"])
+      .prefault("pretty")
+      .meta({ description: "Log lines for people (pretty) or for machines (json)." }),
+    redis_url: one("a redis:// or rediss:// address", (value) =>
+      URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol)
+        ? value
+        : refuse("this is not an address like redis://localhost:6379"),
+    )
+      .optional()
+      .meta({ description: "Redis shared by several machines; unset: everything runs in this process." }),
+  });
+};
+
+export type SettingName = keyof z.output<ReturnType<typeof settingsSchema>>;
+
+const NO_VOCABULARY: Vocabulary = { streams: [], content: [], comesWith: {} };
+
+/** Every setting: name, description, default as text (null: none), an example. In the order of the schema. */
+export const settingList = () =>
+  Object.entries(settingsSchema(NO_VOCABULARY).shape).map(([name, schema]) => {
+    const meta = z.globalRegistry.get(schema) ?? {};
+    const fallback = "def" in schema && "defaultValue" in schema.def ? schema.def.defaultValue : null;
+    const example: unknown = Array.isArray(meta.examples) ? meta.examples[0] : null;
+    return { name, description: meta.description ?? "", fallback, example };
+  });
+
+/** JSON Schema of duckmirror.yaml, for editors. */
+export const settingsJsonSchema = () =>
+  z.toJSONSchema(settingsSchema(NO_VOCABULARY), {
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      const examples = z.globalRegistry.get(zodSchema)?.examples;
+      if (Array.isArray(examples)) jsonSchema.examples = examples;
+    },
+  });

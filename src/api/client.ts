@@ -1,0 +1,224 @@
+// HTTP client: one request in, one typed outcome out. No loop, no wait, no second attempt: those have owners elsewhere.
+// Nothing the network or the service does makes it throw.
+import type { Dispatcher } from "undici";
+import type { Clock } from "../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import { createScrubber, type Secret } from "../core/secret.ts";
+import { decode, encodingOf, readWire } from "./body.ts";
+import { ENDPOINTS } from "./endpoints.ts";
+import { readEnvelope } from "./envelope.ts";
+import { stringifyJson } from "./lossless-json.ts";
+import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";
+import { type HeaderBag, parseRateHeaders } from "./rate-headers.ts";
+import { readRefusal } from "./refusal.ts";
+import { createTransport, isLoopback, type Timeouts, type Transport } from "./transport.ts";
+
+export interface ClientOptions {
+  /** Address of the service; a path in it is kept in front of `/v1`. */
+  readonly baseUrl: string;
+  readonly token: Secret | string;
+  /** Version of duckmirror, for the user agent. */
+  readonly version: string;
+  readonly timeouts?: Partial<Timeouts>;
+  /** Largest body accepted, on the wire and decoded, in bytes; default 64 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Most connections held open; default 32. Requests beyond it queue, and their total time limit runs. */
+  readonly connections?: number;
+  readonly clock: Clock;
+  /** Send the token over plain HTTP to other machines too. */
+  readonly allowPlainHttp?: boolean;
+}
+
+export interface Client {
+  /** One attempt. `signal` aborts it; the outcome is then `broken`, reason `aborted`. Never rejects. */
+  send(call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome>;
+  /** Waits for requests in flight, then closes the connections. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 300_000 };
+const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
+const DEFAULT_CONNECTIONS = 32;
+
+const invalidConfig = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail });
+
+const parseBase = (baseUrl: string, allowPlainHttp: boolean): URL => {
+  if (!URL.canParse(baseUrl)) throw invalidConfig("base_url is not an address such as https://api.example.com");
+  const base = new URL(baseUrl);
+  if (base.protocol !== "https:" && base.protocol !== "http:") throw invalidConfig("base_url must be http or https");
+  if (base.username !== "" || base.password !== "") throw invalidConfig("base_url must not hold a user or password");
+  if (base.protocol === "http:" && !allowPlainHttp && !isLoopback(base.hostname)) {
+    throw new DuckmirrorError("TOKEN_OVER_PLAIN_HTTP", { origin: base.origin });
+  }
+  return base;
+};
+
+const parseToken = (token: Secret | string): string => {
+  const bare = (typeof token === "string" ? token : token.reveal()).trim();
+  if (bare === "") throw new DuckmirrorError("TOKEN_MISSING");
+  if (!/^[\x21-\x7e]+$/.test(bare)) throw invalidConfig("the token holds characters that no header can carry");
+  return bare;
+};
+
+/** Path and query as they stand in the request line; spaces as %20, lone surrogates as U+FFFD. */
+export const targetOf = (prefix: string, call: ApiCall): string => {
+  const query = new URLSearchParams(call.query).toString().replaceAll("+", "%20");
+  return `${prefix}${call.path}${query === "" ? "" : `?${query}`}`;
+};
+
+/** A signal that fires with the caller's or after `ms`, and that leaves nothing behind once released. */
+const withDeadline = (signal: AbortSignal | undefined, ms: number) => {
+  const stop = new AbortController();
+  const onAbort = () => stop.abort();
+  let expired = false;
+  const timer = setTimeout(() => {
+    expired = true;
+    stop.abort();
+  }, ms);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return {
+    signal: stop.signal,
+    expired: () => expired,
+    aborted: () => signal?.aborted === true && !expired,
+    release: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    },
+  };
+};
+
+/** What every outcome of one request has in common, and how it may fail. */
+interface Exchange {
+  readonly call: ApiCall;
+  readonly sentAt: number;
+  elapsed(): number;
+  broken(part: Pick<BrokenOutcome, "reached" | "reason" | "detail"> & { status?: number }): BrokenOutcome;
+}
+
+/**
+ * Throws TOKEN_MISSING, TOKEN_OVER_PLAIN_HTTP (the token would cross the network unencrypted) or CONFIG_INVALID.
+ * Source: API.md, "Authentication".
+ */
+export const createClient = (options: ClientOptions): Client => {
+  const base = parseBase(options.baseUrl, options.allowPlainHttp === true);
+  const token = parseToken(options.token);
+  const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+  const transport: Transport = createTransport(base, timeouts, options.connections ?? DEFAULT_CONNECTIONS);
+  const prefix = base.pathname.replace(/\/+$/, "");
+  const scrubber = createScrubber();
+  scrubber.hide(token);
+  const headers = {
+    authorization: `Bearer ${token}`,
+    accept: "application/json",
+    "accept-encoding": "gzip, br;q=0.9",
+    "user-agent": `duckmirror/${options.version}`,
+  };
+
+  const begin = (call: ApiCall): Exchange => {
+    const sentAt = options.clock.now();
+    const startedAt = performance.now();
+    const elapsed = () => Math.round(performance.now() - startedAt);
+    return {
+      call,
+      sentAt,
+      elapsed,
+      broken: ({ status, detail, ...part }) => ({
+        kind: "broken",
+        call,
+        sentAt,
+        durationMs: elapsed(),
+        status: status ?? null,
+        // A proxy's address in a message may hold a password, any text the token.
+        detail: scrubber.scrub(detail.replace(/\/\/[^/\s@]*@/g, "//")),
+        ...part,
+      }),
+    };
+  };
+
+  const answered = (exchange: Exchange, status: number, bytes: number, bag: HeaderBag) => ({
+    call: exchange.call,
+    status,
+    sentAt: exchange.sentAt,
+    durationMs: exchange.elapsed(),
+    bytes,
+    rate: parseRateHeaders(bag, options.clock.now()),
+  });
+
+  const failure = (exchange: Exchange, error: unknown, deadline: ReturnType<typeof withDeadline>, status?: number) => {
+    const at = status === undefined ? {} : { status };
+    if (deadline.expired()) {
+      const detail = `no complete answer within ${timeouts.totalMs} ms`;
+      return exchange.broken({ reached: "unknown", reason: "timeout", detail, ...at });
+    }
+    if (deadline.aborted()) return exchange.broken({ reached: "unknown", reason: "aborted", detail: "aborted", ...at });
+    const { reached, reason } = transport.diagnose(error);
+    return exchange.broken({
+      reached: status === undefined ? reached : "unknown",
+      reason,
+      detail: detailOf(error) || "the connection failed",
+      ...at,
+    });
+  };
+
+  const readOk = async (
+    exchange: Exchange,
+    response: Dispatcher.ResponseData,
+    deadline: ReturnType<typeof withDeadline>,
+  ): Promise<ApiOutcome> => {
+    const reached = "unknown";
+    const tooLarge = () =>
+      exchange.broken({ reached, status: 200, reason: "too_large", detail: `the body exceeds ${limit} bytes` });
+    if (Number(response.headers["content-length"] ?? 0) > limit) {
+      response.body.on("error", () => {}).destroy();
+      return tooLarge();
+    }
+    const wire = await readWire(response.body, limit);
+    if (wire.kind === "too_large") return tooLarge();
+    if (wire.kind === "broken") return failure(exchange, wire.error, deadline, 200);
+
+    const common = () => answered(exchange, 200, wire.bytes.length, response.headers);
+    const encoding = encodingOf(response.headers["content-encoding"]);
+    if (encoding === null) {
+      const name = scrubber.scrub(String(response.headers["content-encoding"]).slice(0, 100));
+      return { kind: "invalid", ...common(), detail: `the body has the content encoding ${name}`, wire: null };
+    }
+    const text = await decode(wire.bytes, encoding, limit);
+    if (text.kind === "too_large") return tooLarge();
+    if (text.kind === "encoding")
+      return exchange.broken({ reached, status: 200, reason: "encoding", detail: text.detail });
+
+    const kept = { bytes: wire.bytes, encoding };
+    const reading = readEnvelope(text.text, exchange.call.endpoint);
+    if (!reading.ok) {
+      return { kind: "invalid", ...common(), bytes: text.bytes, detail: scrubber.scrub(reading.detail), wire: kept };
+    }
+    return { kind: "ok", ...common(), bytes: text.bytes, ...reading.value, wire: kept };
+  };
+
+  const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
+    const exchange = begin(call);
+    if (signal?.aborted) return exchange.broken({ reached: "unsent", reason: "aborted", detail: "aborted" });
+    const deadline = withDeadline(signal, timeouts.totalMs);
+    try {
+      const response = await transport.dispatcher.request({
+        origin: base.origin,
+        path: targetOf(prefix, call),
+        method: ENDPOINTS[call.endpoint].method,
+        headers: call.body === undefined ? headers : { ...headers, "content-type": "application/json" },
+        body: call.body === undefined ? null : stringifyJson(call.body),
+        signal: deadline.signal,
+      });
+      if (response.statusCode === 200) return await readOk(exchange, response, deadline);
+      const refusal = await readRefusal(response, base, (text) => scrubber.scrub(text));
+      const common = answered(exchange, response.statusCode, refusal.bytes, response.headers);
+      return { kind: "refused", ...common, excerpt: refusal.excerpt, usage: refusal.usage };
+    } catch (error) {
+      return failure(exchange, error, deadline);
+    } finally {
+      deadline.release();
+    }
+  };
+
+  return { send, close: () => transport.close() };
+};

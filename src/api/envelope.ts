@@ -1,0 +1,110 @@
+// The envelope around every 200 (API.md, "Envelope objects"): which pieces are read, how forgivingly.
+// Everything else in it is passed on untouched. Pure.
+import { z } from "zod";
+import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { ENDPOINTS, type EndpointName } from "./endpoints.ts";
+import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
+import type { PageMeta, Quota } from "./outcome.ts";
+
+/** A figure as number, as bigint or as text; whatever else stands there is null, never an error. */
+const figure = z.preprocess((raw) => {
+  if (typeof raw === "bigint") return Number(raw);
+  if (typeof raw === "string" && raw.trim() !== "") return Number(raw);
+  return raw;
+}, z.number().finite().nullable().catch(null));
+
+const wholeFigure = figure.transform((value) => (value !== null && Number.isSafeInteger(value) ? value : null));
+
+/** An ISO 8601 text, or epoch seconds or milliseconds, as ms since the epoch. */
+const instant = z.unknown().transform((raw): number | null => {
+  if (typeof raw === "string" && !/^\d+(\.\d+)?$/.test(raw.trim())) {
+    const at = Date.parse(raw);
+    return Number.isNaN(at) ? null : at;
+  }
+  const value = typeof raw === "number" || typeof raw === "string" ? Number(raw) : Number.NaN;
+  if (!Number.isFinite(value) || value < 1e9 || value > 8.64e15) return null;
+  return value < 1e11 ? value * 1000 : value;
+});
+
+const metaSchema = z.object({
+  page: wholeFigure,
+  perPage: wholeFigure,
+  totalCount: wholeFigure,
+  totalPages: wholeFigure,
+  timestamp: instant,
+});
+const usageSchema = z.object({ limit: figure, used: figure, remaining: figure, resetsAt: instant });
+
+/** `usage` block of any body; null when there is none or it holds no figure at all. */
+export const readQuota = (body: JsonValue): Quota | null => {
+  if (!isJsonObject(body)) return null;
+  const read = usageSchema.safeParse(body.usage);
+  if (!read.success) return null;
+  return Object.values(read.data).every((value) => value === null) ? null : read.data;
+};
+
+/** The pieces of an envelope that the program reads. */
+export interface Envelope {
+  readonly data: JsonValue;
+  readonly included: JsonObject | null;
+  readonly page: PageMeta;
+  readonly usage: Quota | null;
+  /** `meta.timestamp`, ms since the epoch. */
+  readonly timestamp: number | null;
+  /** The whole top-level object. */
+  readonly envelope: JsonObject;
+}
+
+export type EnvelopeReading =
+  | { readonly ok: true; readonly value: Envelope }
+  | { readonly ok: false; readonly detail: string };
+
+const invalid = (detail: string): EnvelopeReading => ({ ok: false, detail });
+
+const describeText = (text: string, problem: string): string => {
+  if (text.replace("\uFEFF", "").trim() === "") return "the body is empty";
+  const title = /<title[^>]*>([^<]{1,200})/i.exec(text.slice(0, 20_000))?.[1]?.trim();
+  if (/^\s*</.test(text))
+    return title ? `the body is a page of HTML or XML titled "${title}"` : "the body is HTML or XML";
+  return `the body is not valid JSON: ${problem}`;
+};
+
+const describeKind = (value: JsonValue): string => {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+};
+
+/** Does this body lack `data` rightly? An insight that matched no account does (API.md, GET /v1/account-insights). */
+const mayLackData = (endpoint: EndpointName, body: JsonObject): boolean =>
+  endpoint === "getAccountInsight" && typeof body.status === "string";
+
+/**
+ * Reads the body of a 200. `ok: false` carries what is wrong with it, in words for the user.
+ * A list whose `data` is not an array is refused: taken as an empty list it would look as if every row was deleted.
+ * Throws nothing. Source: API.md, "Conventions common to all endpoints".
+ */
+export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeReading => {
+  let body: JsonValue;
+  try {
+    body = parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return invalid(describeText(text, error.message));
+  }
+  if (!isJsonObject(body)) return invalid(`the body is ${describeKind(body)}, not an object`);
+  const { data, included, meta } = body;
+  if (data === undefined && !mayLackData(endpoint, body)) return invalid("the body has no data");
+  if (ENDPOINTS[endpoint].paged && !Array.isArray(data)) return invalid("data is not an array");
+  const { timestamp, ...page } = metaSchema.parse(isJsonObject(meta) ? meta : {});
+  return {
+    ok: true,
+    value: {
+      data: data ?? null,
+      included: isJsonObject(included) ? included : null,
+      page,
+      usage: readQuota(body),
+      timestamp,
+      envelope: body,
+    },
+  };
+};

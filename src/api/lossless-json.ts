@@ -1,0 +1,122 @@
+// JSON without loss: integers beyond 2^53 become bigint, numbers beyond the range of a double keep their text.
+// The native parser does the work whenever the text holds no such number, which is nearly always.
+import { parse as parseExact } from "lossless-json";
+import { detailOf } from "../core/errors.ts";
+import type { JsonValue } from "../core/json.ts";
+
+/** Nesting beyond this is refused: whoever walks the value recursively must not run out of stack. */
+export const MAX_DEPTH = 500;
+
+/** The text is not JSON, or nested deeper than MAX_DEPTH. The message says which, and where. */
+export class JsonSyntaxError extends Error {
+  override readonly name = "JsonSyntaxError";
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** Index just past the string that opens at `open`; the text's length when it never ends. */
+const endOfString = (text: string, open: number): number => {
+  let close = text.indexOf('"', open + 1);
+  while (close !== -1) {
+    let backslashes = 0;
+    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return close + 1;
+    close = text.indexOf('"', close + 1);
+  }
+  return text.length;
+};
+
+/** True for a number literal that a double may not hold: 16 or more digits, or an exponent of 3 or more. */
+const needsCare = (literal: string): boolean => /^-?\d{16}/.test(literal) || /e\+?\d{3}/i.test(literal);
+
+const endOfNumber = (text: string, start: number): number => {
+  let end = start + 1;
+  while (end < text.length && /[\d.eE+-]/.test(text.charAt(end))) end += 1;
+  return end;
+};
+
+/** One pass outside strings: the deepest nesting, and whether a number needs the exact parser. */
+const survey = (text: string, lookAtNumbers: boolean): { depth: number; exact: boolean } => {
+  let depth = 0;
+  let deepest = 0;
+  let exact = false;
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (code === 0x7d || code === 0x5d) {
+      depth -= 1;
+    } else if (lookAtNumbers && !exact && isDigit(code)) {
+      const end = endOfNumber(text, at);
+      exact = needsCare(text.slice(at, end));
+      at = end;
+      continue;
+    }
+    at += 1;
+  }
+  return { depth: deepest, exact };
+};
+
+const exactNumber = (literal: string): number | bigint | string => {
+  const value = Number(literal);
+  // BigInt takes time that grows with the square of the length: beyond any real id the text itself is kept.
+  const isInteger = literal.length <= 1_000 && /^-?\d+$/.test(literal);
+  if (isInteger) return Number.isSafeInteger(value) ? value : BigInt(literal);
+  return Number.isFinite(value) ? value : literal;
+};
+
+/** What a parser returned, as a JsonValue: nothing but the kinds of value JSON has. */
+const isJsonValue = (value: unknown): value is JsonValue => {
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.every(isJsonValue);
+  if (typeof value === "object") return Object.values(value).every(isJsonValue);
+  return ["string", "number", "bigint", "boolean"].includes(typeof value);
+};
+
+const parseLosslessly = (text: string): JsonValue => {
+  // A name that stands twice: the last one counts, as with JSON.parse.
+  const value = parseExact(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue });
+  if (!isJsonValue(value)) throw new JsonSyntaxError("not a JSON value");
+  return value;
+};
+
+/**
+ * Value of a JSON text. A byte order mark is skipped. Integers that a double cannot hold exactly are bigint; a number
+ * outside the range of a double (`1e999`) is kept as the text it was.
+ * Throws JsonSyntaxError and nothing else.
+ */
+export const parseJson = (text: string): JsonValue => {
+  const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  if (bare.trim() === "") throw new JsonSyntaxError("the text is empty");
+  // The cheap look first: most bodies hold neither a long run of digits nor a large exponent anywhere.
+  const suspicious = /\d{16}|\d[eE]\+?\d{3}/.test(bare);
+  const { depth, exact } = survey(bare, suspicious);
+  if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
+  try {
+    if (exact) return parseLosslessly(bare);
+    const value: JsonValue = JSON.parse(bare);
+    return value;
+  } catch (error) {
+    throw error instanceof JsonSyntaxError ? error : new JsonSyntaxError(detailOf(error));
+  }
+};
+
+const member = ([name, value]: [string, JsonValue]): string => `${JSON.stringify(name)}:${stringifyJson(value)}`;
+
+/** JSON text of a value, without white space; bigint as an integer literal. Inverse of parseJson. */
+export const stringifyJson = (value: JsonValue): string => {
+  if (typeof value === "bigint") return value.toString();
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (isList(value)) return `[${value.map(stringifyJson).join(",")}]`;
+  return `{${Object.entries(value).map(member).join(",")}}`;
+};
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

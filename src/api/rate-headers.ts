@@ -1,0 +1,186 @@
+// Rate-limit headers of any dialect as one RateInfo. Pure; whatever cannot be understood counts as not said.
+// Source: API.md, "Limits": responses carry such headers, their names are not shown. Known here: RateLimit and
+// RateLimit-Policy (both IETF drafts), RateLimit-Limit/-Remaining/-Reset, the same with X-, per-minute variants of
+// gateways, and Retry-After.
+import type { RateInfo } from "./outcome.ts";
+import { parseItems, type StructuredItem } from "./structured-items.ts";
+
+/** Header names in lower case, as undici and Node give them. */
+export type HeaderBag = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Windows up to an hour are a rate; a limit per day or month is a quota, which the ledger watches. */
+export const LONGEST_RATE_WINDOW_MS = 3_600_000;
+/** No wait that a header asks for is believed beyond this. */
+const LONGEST_WAIT_MS = 31 * 86_400_000;
+const MOST_REQUESTS = 1_000_000_000;
+
+/** One limit as the headers tell it. */
+interface Reading {
+  readonly limit: number | null;
+  readonly windowMs: number | null;
+  readonly remaining: number | null;
+  readonly resetsAt: number | null;
+}
+
+const textOf = (headers: HeaderBag, name: string): string => {
+  const value = headers[name];
+  return (Array.isArray(value) ? value.join(", ") : (value ?? "")).trim();
+};
+
+const count = (text: string | undefined): number | null => {
+  if (text === undefined || !/^\d{1,15}(\.\d+)?$/.test(text.trim())) return null;
+  const value = Math.floor(Number(text));
+  return value <= MOST_REQUESTS ? value : null;
+};
+
+/** A limit of nothing is no limit anyone means: the way to say it is `remaining`. */
+const limitOf = (text: string | undefined): number | null => count(text) || null;
+
+const clamp = (at: number, now: number): number => Math.min(Math.max(at, now), now + LONGEST_WAIT_MS);
+
+/**
+ * A moment written as seconds from now, epoch seconds, epoch milliseconds or a date, told apart by magnitude.
+ * `serverNow` is what the service's own Date header says: moments are measured against it and moved onto our clock,
+ * so that a clock that is wrong here does not turn into a wait.
+ */
+const moment = (text: string, now: number, serverNow: number): number | null => {
+  const bare = text.trim();
+  if (/^\d{1,15}(\.\d+)?$/.test(bare)) {
+    const value = Number(bare);
+    if (value < 1e9) return clamp(now + value * 1000, now);
+    const at = value < 1e11 ? value * 1000 : value;
+    return clamp(now + (at - serverNow), now);
+  }
+  // Only what looks like a date: Date.parse makes a year out of nearly any text that holds a number.
+  if (!/^([A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/.test(bare)) return null;
+  const at = Date.parse(bare);
+  return Number.isNaN(at) ? null : clamp(now + (at - serverNow), now);
+};
+
+const seconds = (text: string | undefined): number | null => {
+  const value = count(text);
+  return value === null || value === 0 ? null : value * 1000;
+};
+
+/** Anything but requests (bytes, say) is another kind of limit. */
+const countsRequests = (item: StructuredItem) => (item.params.get("qu") ?? "requests") === "requests";
+
+interface Policy {
+  readonly name: string;
+  readonly limit: number | null;
+  readonly windowMs: number | null;
+}
+
+/** `"name";q=100;w=60` (drafts from 8 on) or `100;w=60` (drafts 5 to 7, and after the figure of RateLimit-Limit). */
+const policiesIn = (text: string): Policy[] =>
+  parseItems(text)
+    .filter(countsRequests)
+    .map((item) => ({
+      name: item.value,
+      limit: limitOf(item.params.get("q") ?? item.value),
+      windowMs: seconds(item.params.get("w") ?? item.params.get("window")),
+    }))
+    .filter((policy) => policy.limit !== null);
+
+/** RateLimit: `"name";r=50;t=30` (drafts from 8 on) or `limit=100, remaining=50, reset=30` (draft 7). */
+const structured = (headers: HeaderBag, now: number, serverNow: number): Reading[] => {
+  const policies = policiesIn(textOf(headers, "ratelimit-policy"));
+  const items = parseItems(textOf(headers, "ratelimit")).filter(countsRequests);
+  const at = (text: string | undefined) => (text === undefined ? null : moment(text, now, serverNow));
+  const draft7 = new Map(items.flatMap((item) => [[item.key ?? "", item.value] as const, ...item.params]));
+  if (draft7.has("limit") || draft7.has("remaining")) {
+    const limit = limitOf(draft7.get("limit"));
+    const policy = policies.find((candidate) => candidate.limit === limit);
+    const current = { limit, remaining: count(draft7.get("remaining")), resetsAt: at(draft7.get("reset")) };
+    const others = policies.filter((candidate) => candidate !== policy);
+    return [{ ...current, windowMs: policy?.windowMs ?? null }, ...others.map(withoutState)];
+  }
+  const readings = items.map((item): Reading => {
+    const named =
+      policies.find((policy) => policy.name === item.value) ?? (policies.length === 1 ? policies[0] : undefined);
+    return {
+      limit: named?.limit ?? null,
+      windowMs: named?.windowMs ?? null,
+      remaining: count(item.params.get("r")),
+      resetsAt: at(item.params.get("t")),
+    };
+  });
+  const named = new Set(items.map((item) => item.value));
+  const rest = policies.filter((policy) => !named.has(policy.name) && !(policies.length === 1 && items.length > 0));
+  return [...readings, ...rest.map(withoutState)];
+};
+
+const withoutState = ({ limit, windowMs }: Policy): Reading => ({ limit, windowMs, remaining: null, resetsAt: null });
+
+const PLAIN_PREFIXES = ["ratelimit", "x-ratelimit", "x-rate-limit"] as const;
+const SUFFIXES = [
+  ["", null],
+  ["-second", 1_000],
+  ["-minute", 60_000],
+  ["-hour", 3_600_000],
+] as const;
+
+/** `<prefix>-Limit`, `-Remaining`, `-Reset`; the limit may carry its window: `100, 100;w=60`. */
+const plain = (headers: HeaderBag, now: number, serverNow: number): Reading[] =>
+  PLAIN_PREFIXES.flatMap((prefix) =>
+    SUFFIXES.flatMap(([suffix, knownWindowMs]): Reading[] => {
+      const limits = policiesIn(textOf(headers, `${prefix}-limit${suffix}`));
+      const remaining = count(textOf(headers, `${prefix}-remaining${suffix}`).split(",")[0]);
+      const reset = textOf(headers, `${prefix}-reset${suffix}`);
+      const resetsAt = moment(reset, now, serverNow);
+      const [current, ...others] = limits;
+      if (current === undefined && remaining === null) return [];
+      const limit = current?.limit ?? null;
+      const same = limits.find((policy) => policy.limit === limit && policy.windowMs !== null);
+      const named = policiesIn(textOf(headers, "ratelimit-policy")).find((policy) => policy.limit === limit);
+      const windowMs = knownWindowMs ?? same?.windowMs ?? named?.windowMs ?? null;
+      const rest = others.filter((policy) => policy !== same).map(withoutState);
+      return [{ limit, windowMs, remaining, resetsAt }, ...rest];
+    }),
+  );
+
+const isRate = ({ windowMs, resetsAt }: Reading, now: number): boolean =>
+  windowMs === null
+    ? resetsAt === null || resetsAt - now <= LONGEST_RATE_WINDOW_MS
+    : windowMs <= LONGEST_RATE_WINDOW_MS;
+
+/** Requests per ms that a limit allows; one without a window is taken per minute, as API.md states its limits. */
+const speed = ({ limit, windowMs }: Reading): number => (limit === null ? Infinity : limit / (windowMs ?? 60_000));
+
+/** The slowest limit sets the rate, the fewest remaining requests (the later reset, when equal) say when to wait. */
+const combine = (readings: readonly Reading[]): Reading | null => {
+  const [first] = readings;
+  if (first === undefined) return null;
+  const slowest = readings.reduce((a, b) => (speed(b) < speed(a) ? b : a), first);
+  const left = (reading: Reading) => reading.remaining ?? Infinity;
+  const tightest = readings.reduce(
+    (a, b) => (left(b) < left(a) || (left(b) === left(a) && (b.resetsAt ?? 0) > (a.resetsAt ?? 0)) ? b : a),
+    first,
+  );
+  return {
+    limit: slowest.limit,
+    windowMs: slowest.windowMs,
+    remaining: tightest.remaining,
+    resetsAt: tightest.resetsAt,
+  };
+};
+
+const serverTime = (headers: HeaderBag, now: number): number => {
+  const at = Date.parse(textOf(headers, "date"));
+  return Number.isNaN(at) ? now : at;
+};
+
+/**
+ * What the headers say about the rate, times in ms since the epoch; null when they say nothing that can be understood.
+ * `retryAt` stands above the rest (IETF draft, "RateLimit and Retry-After"). Limits per day or month are left out.
+ * Throws nothing, whatever the headers hold.
+ */
+export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | null => {
+  const serverNow = serverTime(headers, now);
+  const retryAt = moment(textOf(headers, "retry-after"), now, serverNow);
+  const said = [...structured(headers, now, serverNow), ...plain(headers, now, serverNow)];
+  const rate = combine(said.filter((reading) => isRate(reading, now)));
+  if (rate === null && retryAt === null) return null;
+  const nothing = { limit: null, windowMs: null, remaining: null, resetsAt: null };
+  return { ...(rate ?? nothing), retryAt };
+};

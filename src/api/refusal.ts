@@ -1,0 +1,56 @@
+// Answers other than 200: enough of the body to show and to recognise a spent quota by. They cost nothing, so a body
+// that breaks off changes nothing: the status has already said what happened.
+import type { Dispatcher } from "undici";
+import { decode, encodingOf, readWire } from "./body.ts";
+import { readQuota } from "./envelope.ts";
+import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
+import type { Quota } from "./outcome.ts";
+
+const MAX_READ_BYTES = 256 * 1024;
+const MAX_EXCERPT_BYTES = 2 * 1024;
+
+export interface Refusal {
+  readonly excerpt: string;
+  readonly usage: Quota | null;
+  /** Bytes of the decoded body, 0 when it could not be read. */
+  readonly bytes: number;
+}
+
+/** The start of a text, at most 2 KiB in UTF-8, without control characters that a terminal would obey. */
+const excerptOf = (text: string): string => {
+  const printable = text.replace(/\p{Cc}+/gu, " ").trim();
+  const bytes = Buffer.from(printable, "utf8").subarray(0, MAX_EXCERPT_BYTES);
+  return bytes.toString("utf8").replace(/\uFFFD+$/, "");
+};
+
+const usageIn = (text: string): Quota | null => {
+  try {
+    return readQuota(parseJson(text));
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return null;
+    throw error;
+  }
+};
+
+/** Only the origin: path and query of a redirect may hold a session. */
+const redirectTarget = (location: string, base: URL): string =>
+  URL.canParse(location, base.href) ? new URL(location, base.href).origin : "an address that cannot be read";
+
+/** Reads the answer. `scrub` takes the token out of whatever is kept. Throws nothing. */
+export const readRefusal = async (
+  response: Dispatcher.ResponseData,
+  base: URL,
+  scrub: (text: string) => string,
+): Promise<Refusal> => {
+  const wire = await readWire(response.body, MAX_READ_BYTES);
+  const location = response.headers.location;
+  if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
+    return { excerpt: `redirect to ${scrub(redirectTarget(location, base))}`, usage: null, bytes: 0 };
+  }
+  const encoding = encodingOf(response.headers["content-encoding"]);
+  if (encoding === null) return { excerpt: "", usage: null, bytes: 0 };
+  const text = await decode(wire.bytes, encoding, MAX_READ_BYTES);
+  if (text.kind !== "text") return { excerpt: "", usage: null, bytes: 0 };
+  // Scrubbed before it is cut: half a token must not survive at the end.
+  return { excerpt: excerptOf(scrub(text.text)), usage: usageIn(text.text), bytes: text.bytes };
+};

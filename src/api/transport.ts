@@ -1,0 +1,97 @@
+// The sockets: keep-alive pools, time limits, proxies from the environment. Says afterwards what failed and how far
+// a request got, because a request that never left cannot have cost a credit.
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { BrokenOutcome } from "./outcome.ts";
+
+/** Time limits of one request, in ms. */
+export interface Timeouts {
+  /** TCP and TLS. */
+  readonly connectMs: number;
+  /** From the request sent to the status line. */
+  readonly headersMs: number;
+  /** Longest pause within a body. */
+  readonly bodyMs: number;
+  /** Everything together: a body that trickles never pauses, but must end too. */
+  readonly totalMs: number;
+}
+
+export interface Transport {
+  readonly dispatcher: Dispatcher;
+  /** Where a failed request broke, and whether it may have reached the service. */
+  diagnose(error: unknown): Pick<BrokenOutcome, "reached" | "reason">;
+  close(): Promise<void>;
+}
+
+/** True for hosts that are this machine: no proxy stands between, and no network sees the token. */
+export const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" ||
+  hostname.endsWith(".localhost") ||
+  hostname === "[::1]" ||
+  /^127(\.\d{1,3}){3}$/.test(hostname);
+
+const own = (error: object, name: string): unknown => Reflect.get(error, name);
+
+/** Code of an error or, for a connect to several addresses, of its first attempt. */
+const codeOf = (error: unknown): string => {
+  if (typeof error !== "object" || error === null) return "";
+  const code = own(error, "code");
+  if (typeof code === "string") return code;
+  const attempts = own(error, "errors");
+  return Array.isArray(attempts) ? codeOf(attempts[0]) : "";
+};
+
+const DNS = /^(ENOTFOUND|EAI_\w+|ENODATA|ESERVFAIL)$/;
+/** Codes that only arise before a connection stands: TCP, TLS certificates, a proxy that refuses the tunnel. */
+const CONNECT =
+  /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS|CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
+const NEVER_SENT = /^(UND_ERR_CLOSED|UND_ERR_DESTROYED|UND_ERR_INVALID_ARG)$/;
+const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
+
+const isConnectCall = (error: unknown) =>
+  typeof error === "object" && error !== null && own(error, "syscall") === "connect";
+/** undici names the proxy's refusal only in words. */
+const isProxyRefusal = (error: unknown) => error instanceof Error && /^Proxy response \(\d+\)/.test(error.message);
+
+/**
+ * Sockets for one base address. Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY; this machine is always
+ * reached directly. Throws CONFIG_INVALID when a proxy variable is not an address.
+ */
+export const createTransport = (base: URL, timeouts: Timeouts, connections: number): Transport => {
+  // Errors of the connector itself: proof that no byte of a request left.
+  const beforeConnection = new WeakSet<object>();
+  const connector = buildConnector({ timeout: timeouts.connectMs });
+  const connect: typeof connector = (options, callback) =>
+    connector(options, (...result) => {
+      if (result[0] !== null) beforeConnection.add(result[0]);
+      callback(...result);
+    });
+  const options = { connect, connections, headersTimeout: timeouts.headersMs, bodyTimeout: timeouts.bodyMs };
+
+  const create = (): Dispatcher => {
+    if (isLoopback(base.hostname)) return new Agent(options);
+    const tls = { timeout: timeouts.connectMs };
+    try {
+      return new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls });
+    } catch {
+      // The cause is left out: it repeats the address, and a proxy's address may hold a password.
+      throw new DuckmirrorError("CONFIG_INVALID", { detail: "HTTP_PROXY or HTTPS_PROXY is not an address" });
+    }
+  };
+  const dispatcher = create();
+
+  return {
+    dispatcher,
+    diagnose(error) {
+      const code = codeOf(error);
+      if (DNS.test(code)) return { reached: "unsent", reason: "dns" };
+      const unconnected = typeof error === "object" && error !== null && beforeConnection.has(error);
+      if (unconnected || CONNECT.test(code) || isConnectCall(error) || isProxyRefusal(error)) {
+        return { reached: "unsent", reason: "connect" };
+      }
+      if (NEVER_SENT.test(code)) return { reached: "unsent", reason: "aborted" };
+      return { reached: "unknown", reason: TIMEOUT.test(code) ? "timeout" : "reset" };
+    },
+    close: () => dispatcher.close(),
+  };
+};

@@ -40,6 +40,16 @@ export const ERRORS = {
     "The configuration file {file} cannot be read: {detail}",
     "Check the path given with --config and the file's permissions.",
   ),
+  CONFIG_FILE_UNWRITABLE: row(
+    EXIT.usage,
+    "The configuration file {file} cannot be written: {detail}",
+    "Check the path given with --config and the folder's permissions.",
+  ),
+  FILE_EXISTS: row(
+    EXIT.usage,
+    "{file} exists already and was left as it is.",
+    "Use --force to write it anew, or --config to write another file.",
+  ),
   BASE_URL_MISSING: row(
     EXIT.usage,
     "No base address is configured.",

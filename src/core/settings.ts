@@ -255,7 +255,10 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
         : refuse("this is not an address like redis://localhost:6379"),
     )
       .optional()
-      .meta({ description: "Redis shared by several machines; unset: everything runs in this process." }),
+      .meta({
+        description: "Redis shared by several machines; unset: everything runs in this process.",
+        examples: ["redis://localhost:6379"],
+      }),
   });
 };
 

@@ -1,0 +1,16 @@
+// THE table of commands: name, one line for --help, and where it is. A command is only loaded when it is called.
+import type { CommandModule } from "./command.ts";
+
+interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: CommandModule }>;
+}
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "init",
+    summary: "Write a commented duckmirror.yaml",
+    load: () => import("./commands/init.ts"),
+  },
+];

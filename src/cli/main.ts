@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+// The program: ties argv, environment, streams and signals to runCli, and its answer to the exit code.
+import { readFileSync } from "node:fs";
+import pc from "picocolors";
+import { systemClock } from "../core/clock.ts";
+import { DuckmirrorError, EXIT } from "../core/errors.ts";
+import { createScrubber } from "../core/secret.ts";
+import { runCli } from "./program.ts";
+import { type Asker, type Terminal, wantsColour } from "./terminal.ts";
+
+/** Width for output that is not a terminal: nothing is cut there. */
+const PIPE_COLUMNS = 10_000;
+
+const version = (): string => {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "?";
+};
+
+const readInput = async (): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const terminal: Terminal = {
+  out: (text) =>
+    new Promise((resolve) => {
+      if (process.stdout.write(text)) resolve();
+      else process.stdout.once("drain", resolve);
+    }),
+  err: (text) => void process.stderr.write(text),
+  readInput,
+  isTty: {
+    in: process.stdin.isTTY === true,
+    out: process.stdout.isTTY === true,
+    err: process.stderr.isTTY === true,
+  },
+  get columns() {
+    return process.stdout.isTTY === true ? process.stdout.columns : PIPE_COLUMNS;
+  },
+  outColours: pc.createColors(wantsColour(process.env, process.stdout.isTTY === true)),
+  errColours: pc.createColors(wantsColour(process.env, process.stderr.isTTY === true)),
+  errStream: process.stderr,
+};
+
+const asker = async (): Promise<Asker> => {
+  const { createAsker } = await import("./ask.ts");
+  return createAsker({ input: process.stdin, output: process.stderr });
+};
+
+/** Loads the prompts only when a question is asked. */
+const ask: Asker = {
+  text: async (question) => (await asker()).text(question),
+  choice: async (question) => (await asker()).choice(question),
+};
+
+// Everything duckmirror writes holds customers' data: readable by its owner only.
+process.umask(0o077);
+
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    // The second signal ends the program at once: what was not committed is fetched again, nothing is torn.
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    stop.abort(new DuckmirrorError("INTERRUPTED"));
+  });
+}
+// `duckmirror query ... | head` closes the pipe: that is the reader's right, not a failure.
+process.stdout.on("error", (error) =>
+  process.exit("code" in error && error.code === "EPIPE" ? EXIT.done : EXIT.unexpected),
+);
+process.stderr.on("error", () => undefined);
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  terminal,
+  ask,
+  env: process.env,
+  cwd: process.cwd(),
+  clock: systemClock,
+  signal: stop.signal,
+  scrubber: createScrubber(),
+  version: version(),
+});

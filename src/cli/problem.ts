@@ -1,0 +1,31 @@
+// How a failure is told: code, message and hint, never a stack unless asked for, never a secret.
+import { CommanderError } from "commander";
+import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import type { Scrubber } from "../core/secret.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Anything thrown as an error with code, hint and exit code. */
+export const asProblem = (error: unknown): DuckmirrorError => {
+  if (error instanceof DuckmirrorError) return error;
+  if (error instanceof CommanderError) {
+    // Commander writes "error: unknown option '--x'\n(Did you mean --y?)".
+    const detail = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+    return new DuckmirrorError("USAGE", { detail }, { cause: error });
+  }
+  return new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) }, { cause: error });
+};
+
+/** The object that --json puts on stdout instead of a result. */
+export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
+  error: { code: problem.code, message: scrubber.scrub(problem.message), hint: scrubber.scrub(problem.hint) },
+});
+
+/** Writes the failure to stderr; with `verbose` also where it came from. */
+export const writeProblem = (problem: DuckmirrorError, terminal: Terminal, scrubber: Scrubber, verbose: boolean) => {
+  const { red, dim } = terminal.errColours;
+  const lines = [`${red(`error ${problem.code}:`)} ${problem.message}`, `${dim("hint:")} ${problem.hint}`];
+  for (let cause: unknown = problem; verbose && cause instanceof Error; cause = cause.cause) {
+    lines.push(dim(cause.stack ?? cause.message));
+  }
+  terminal.err(`${scrubber.scrub(lines.join("\n"))}\n`);
+};

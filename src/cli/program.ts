@@ -1,0 +1,146 @@
+// From what was typed to a command that runs, and from what it throws to an exit code.
+import { Command, CommanderError, Option } from "commander";
+import type { Config, FlagValues } from "../core/config.ts";
+import { didYouMean } from "../core/did-you-mean.ts";
+import { DuckmirrorError, EXIT } from "../core/errors.ts";
+import type { CliDeps, CommandContext, CommandModule, SharedOptions } from "./command.ts";
+import { COMMANDS } from "./command-table.ts";
+import { asProblem, problemJson, writeProblem } from "./problem.ts";
+
+const addShared = (command: Command): Command =>
+  command
+    .option("--json", "print one JSON object on stdout")
+    .option("--config <file>", "configuration file (default: duckmirror.yaml, where there is one)")
+    .option("--data-dir <dir>", "where warehouse, state and exports live (default: ./data)")
+    .option("-q, --quiet", "no progress and no log below errors")
+    .option("-v, --verbose", "log more; show where an error came from")
+    .addOption(new Option("--log-format <format>", "log lines for people or for machines").choices(["pretty", "json"]));
+
+/** Shared options that take a value, so that the value is not taken for the command. */
+const VALUE_OPTIONS = ["--config", "--data-dir", "--log-format"];
+
+/** Options may stand before the command's name as well: the name moves to the front. `help x` means `x --help`. */
+const commandFirst = (argv: readonly string[]): readonly string[] => {
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at] ?? "";
+    if (VALUE_OPTIONS.includes(word)) at += 1;
+    else if (word === "help") return [...argv.slice(at + 1, at + 2), "--help"];
+    else if (!word.startsWith("-")) return [word, ...argv.slice(0, at), ...argv.slice(at + 1)];
+  }
+  return argv;
+};
+
+const buildProgram = (deps: CliDeps, help: string[]): Command =>
+  new Command("duckmirror")
+    .description("Mirrors the Account Intelligence Read API into a local DuckDB warehouse.")
+    .version(deps.version, "-V, --version", "print the version")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void help.push(text),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => Math.min(deps.terminal.columns, 110),
+      getOutHasColors: () => false,
+    })
+    .addHelpText(
+      "after",
+      "\nStart here:\n  duckmirror demo             try it: a generated service, mirrored, with a tour\n" +
+        "  duckmirror init             configure address and token\n" +
+        "  duckmirror <command> --help options and examples of a command",
+    );
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const sharedOf = (typed: Readonly<Record<string, unknown>>): SharedOptions => ({
+  json: typed.json === true,
+  quiet: typed.quiet === true,
+  verbose: typed.verbose === true,
+  config: isText(typed.config) ? typed.config : undefined,
+  dataDir: isText(typed.dataDir) ? typed.dataDir : undefined,
+  logFormat: isText(typed.logFormat) ? typed.logFormat : undefined,
+});
+
+/** JSON of anything, integers beyond 2^53 with every digit. */
+const exactJson = async (value: unknown): Promise<string> => {
+  const { stringify } = await import("lossless-json");
+  return stringify(value) ?? "null";
+};
+
+const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext => ({
+  ...deps,
+  shared,
+  async loadConfig(flags: FlagValues = {}): Promise<Config> {
+    const { loadSettings } = await import("./load-settings.ts");
+    return loadSettings(flags, shared, deps);
+  },
+  async logger(config) {
+    const { createLogger } = await import("../core/log.ts");
+    const { terminal, scrubber } = deps;
+    const target = { write: (text: string) => terminal.err(text) };
+    const colour = terminal.errColours.isColorSupported;
+    return createLogger({ level: config.logLevel, format: config.logFormat, colour, scrubber, target });
+  },
+  printJson: async (value) => deps.terminal.out(`${await exactJson(value)}\n`),
+  printProblem: (error) => {
+    const problem = asProblem(error);
+    writeProblem(problem, deps.terminal, deps.scrubber, shared.verbose);
+    return problem;
+  },
+});
+
+const finished = (error: unknown): boolean => error instanceof CommanderError && error.exitCode === 0;
+
+/** Parses the arguments and runs the command they name. */
+const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
+  const words = commandFirst(argv);
+  const name = words[0] !== undefined && !words[0].startsWith("-") ? words[0] : null;
+  const entry = COMMANDS.find((command) => command.name === name);
+  const names = COMMANDS.map((command) => command.name);
+  if (name !== null && !entry) {
+    throw new DuckmirrorError("USAGE", { detail: `unknown command '${name}'.${didYouMean(name, names)}` });
+  }
+  const help: string[] = [];
+  const program = buildProgram(deps, help);
+  const module: CommandModule | null = entry ? (await entry.load()).command : null;
+  for (const { name: other, summary } of COMMANDS) {
+    const command = addShared(program.command(other)).summary(summary).description(`${summary}.`);
+    command.copyInheritedSettings(program);
+    if (module && other === name) module.configure(command);
+  }
+  let run: (() => Promise<number>) | null = null;
+  for (const command of program.commands) {
+    command.action(() => {
+      const typed = { ...command.opts(), args: command.args };
+      run = () => (module ? module.execute(typed, contextFor(deps, sharedOf(typed))) : Promise.resolve(EXIT.usage));
+    });
+  }
+  try {
+    await program.parseAsync([...words], { from: "user" });
+  } catch (error) {
+    if (!finished(error)) throw error;
+    await deps.terminal.out(help.join(""));
+    return EXIT.done;
+  }
+  return run === null ? EXIT.usage : await started(run);
+};
+
+// A function of its own, so that the type of `run` is that of the assignment inside the callback.
+const started = (run: () => Promise<number>) => run();
+
+/** Runs the program: arguments without node and script. Answers with the exit code; throws nothing. */
+export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
+  const { terminal, scrubber, signal } = deps;
+  try {
+    if (argv.length === 0) {
+      terminal.err(buildProgram(deps, []).helpInformation());
+      return EXIT.usage;
+    }
+    return await dispatch(argv, deps);
+  } catch (error) {
+    const problem =
+      signal.aborted && !(error instanceof DuckmirrorError) ? new DuckmirrorError("INTERRUPTED") : asProblem(error);
+    if (argv.includes("--json")) await terminal.out(`${JSON.stringify(problemJson(problem, scrubber))}\n`);
+    writeProblem(problem, terminal, scrubber, argv.includes("--verbose") || argv.includes("-v"));
+    return problem.exitCode;
+  }
+};

@@ -1,0 +1,43 @@
+// What a command may do with the terminal. main.ts ties it to the process, tests to arrays.
+import type { Writable } from "node:stream";
+import type pc from "picocolors";
+
+type Colors = ReturnType<typeof pc.createColors>;
+
+export interface Terminal {
+  /** Writes results. Resolves when there is room for more, so that a slow reader slows the writer. */
+  out(text: string): Promise<void>;
+  /** Writes logs, progress and errors. */
+  err(text: string): void;
+  /** Everything on stdin. */
+  readInput(): Promise<string>;
+  readonly isTty: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
+  /** Width of the terminal; where there is none, wide enough not to cut what is piped on. */
+  readonly columns: number;
+  /** Colours for stdout and stderr: they write nothing where colour is off. */
+  readonly outColours: Colors;
+  readonly errColours: Colors;
+  /** stderr itself, for what redraws its lines. */
+  readonly errStream: Writable;
+}
+
+/** Questions to a person; only asked when stdin and stderr are terminals. */
+export interface Asker {
+  text(question: {
+    readonly message: string;
+    readonly initial?: string;
+    /** What is wrong with the answer, or null. */
+    readonly problem?: (answer: string) => string | null;
+  }): Promise<string>;
+  choice<T extends string>(question: {
+    readonly message: string;
+    readonly choices: readonly { readonly value: T; readonly name: string }[];
+  }): Promise<T>;
+}
+
+/** Whether to write colour to a stream: NO_COLOR and FORCE_COLOR (no-color.org), else a terminal that can. */
+export const wantsColour = (env: Readonly<Record<string, string | undefined>>, isTty: boolean): boolean => {
+  if (env.NO_COLOR) return false;
+  if (env.FORCE_COLOR && env.FORCE_COLOR !== "0") return true;
+  return isTty && env.TERM !== "dumb";
+};

@@ -1,0 +1,76 @@
+// The shell around the commands: help, mistyped words, exit codes, where things are written.
+import { describe, expect, test } from "vitest";
+import { COMMANDS } from "../../../src/cli/command-table.ts";
+import { aFolder, cli } from "../../support/cli.ts";
+
+describe("help", () => {
+  test("names every command on stdout and ends with 0", async () => {
+    const { code, out, err } = await cli(["--help"]);
+    expect([code, err]).toEqual([0, ""]);
+    for (const { name, summary } of COMMANDS)
+      expect(out).toMatch(new RegExp(`^ +${name} .*${summary.slice(0, 20)}`, "m"));
+  });
+
+  test.each(COMMANDS.map(({ name }) => name))("of %s shows the shared options and examples", async (name) => {
+    const { code, out } = await cli([name, "--help"]);
+    expect(code).toBe(0);
+    for (const word of ["--json", "--config <file>", "--data-dir <dir>", "Examples:", `  duckmirror ${name}`]) {
+      expect(out).toContain(word);
+    }
+  });
+
+  test("`help init` is `init --help`", async () => {
+    expect(await cli(["help", "init"])).toEqual(await cli(["init", "--help"]));
+  });
+
+  test("without a command goes to stderr with exit code 2", async () => {
+    const { code, out, err } = await cli([]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("Usage: duckmirror");
+  });
+
+  test("--version prints the version", async () => {
+    expect(await cli(["--version"])).toEqual({ code: 0, out: "1.2.3\n", err: "" });
+  });
+});
+
+describe("what is typed wrong", () => {
+  test("an unknown command suggests the one that was meant", async () => {
+    const { code, out, err } = await cli(["innit"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(/^error USAGE: unknown command 'innit'\. Did you mean init\?\nhint: /);
+  });
+
+  test("an unknown option suggests the one that was meant", async () => {
+    const { code, err } = await cli(["init", "--forse"]);
+    expect(code).toBe(2);
+    expect(err).toContain("unknown option '--forse' (Did you mean --force?)");
+  });
+
+  test("a value that is not among the choices, a missing value and a surplus argument are usage errors", async () => {
+    for (const argv of [
+      ["init", "--log-format", "xml"],
+      ["init", "--config"],
+      ["init", "surplus"],
+    ]) {
+      const { code, err } = await cli(argv);
+      expect([argv, code, err.startsWith("error USAGE: ")]).toEqual([argv, 2, true]);
+    }
+  });
+
+  test("with --json the failure is an object on stdout as well", async () => {
+    const { code, out, err } = await cli(["init", "--json", "--nope"]);
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toEqual({
+      error: { code: "USAGE", message: expect.stringContaining("--nope"), hint: expect.stringContaining("--help") },
+    });
+    expect(err).toContain("error USAGE:");
+  });
+});
+
+test("options may stand before the command as well as behind it, and their values are not taken for it", async () => {
+  const cwd = aFolder();
+  const { code, out } = await cli(["--config", "sync", "--json", "init", "--yes"], { cwd });
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ file: `${cwd}/sync` });
+});

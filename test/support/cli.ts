@@ -1,0 +1,102 @@
+// Runs the command line inside the test: what it writes is collected, questions are answered from a list.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import pc from "picocolors";
+import { afterEach } from "vitest";
+import type { CliDeps } from "../../src/cli/command.ts";
+import { runCli } from "../../src/cli/program.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { createScrubber } from "../../src/core/secret.ts";
+
+export interface CliRun {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CliSetup {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** What stdin holds. */
+  readonly input?: string;
+  /** Answers to questions, in order; with them the terminal counts as a terminal. */
+  readonly answers?: readonly string[];
+  readonly columns?: number;
+  readonly signal?: AbortSignal;
+  readonly clock?: CliDeps["clock"];
+  /** Called with everything written to stdout so far, whenever something is. */
+  readonly onOut?: (text: string) => void;
+}
+
+/** Runs `duckmirror <argv>` in process. */
+export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promise<CliRun> => {
+  let out = "";
+  let err = "";
+  const answers = [...(setup.answers ?? [])];
+  const isTty = setup.answers !== undefined;
+  const answer = (): string => {
+    const next = answers.shift();
+    if (next === undefined) throw new Error("a question was asked that the test has no answer to");
+    return next;
+  };
+  const colours = pc.createColors(false);
+  const code = await runCli(argv, {
+    terminal: {
+      out: async (text) => {
+        out += text;
+        setup.onOut?.(out);
+      },
+      err: (text) => {
+        err += text;
+      },
+      readInput: async () => setup.input ?? "",
+      isTty: { in: isTty, out: isTty, err: isTty },
+      columns: setup.columns ?? 10_000,
+      outColours: colours,
+      errColours: colours,
+      errStream: new Writable({
+        write: (chunk, _encoding, done) => {
+          err += String(chunk);
+          done();
+        },
+      }),
+    },
+    ask: {
+      text: async ({ problem }) => {
+        const text = answer();
+        const wrong = problem?.(text) ?? null;
+        if (wrong === null) return text;
+        err += `${wrong}\n`;
+        return answer();
+      },
+      choice: async ({ choices }) => {
+        const value = answer();
+        const found = choices.find((choice) => choice.value === value);
+        if (!found) throw new Error(`${value} is not among the choices`);
+        return found.value;
+      },
+    },
+    env: setup.env ?? {},
+    cwd: setup.cwd ?? "/",
+    clock: setup.clock ?? systemClock,
+    signal: setup.signal ?? new AbortController().signal,
+    scrubber: createScrubber(),
+    version: "1.2.3",
+  });
+  return { code, out, err };
+};
+
+const folders: string[] = [];
+
+/** A folder of its own for one test, removed after it. */
+export const aFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-test-"));
+  folders.push(folder);
+  return folder;
+};
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});

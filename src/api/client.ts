@@ -196,25 +196,29 @@ export const createClient = (options: ClientOptions): Client => {
     return { kind: "ok", ...common(), bytes: text.bytes, ...reading.value, wire: kept };
   };
 
+  const request = (call: ApiCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
+    transport.dispatcher.request({
+      origin: base.origin,
+      path: targetOf(prefix, call),
+      method: ENDPOINTS[call.endpoint].method,
+      headers: call.body === undefined ? headers : { ...headers, "content-type": "application/json" },
+      body: call.body === undefined ? null : stringifyJson(call.body),
+      signal,
+    });
+
   const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
     const exchange = begin(call);
     if (signal?.aborted) return exchange.broken({ reached: "unsent", reason: "aborted", detail: "aborted" });
     const deadline = withDeadline(signal, timeouts.totalMs);
     try {
-      const response = await transport.dispatcher.request({
-        origin: base.origin,
-        path: targetOf(prefix, call),
-        method: ENDPOINTS[call.endpoint].method,
-        headers: call.body === undefined ? headers : { ...headers, "content-type": "application/json" },
-        body: call.body === undefined ? null : stringifyJson(call.body),
-        signal: deadline.signal,
-      });
+      const response = await request(call, deadline.signal).catch((error: unknown) =>
+        failure(exchange, error, deadline),
+      );
+      if ("kind" in response) return response;
       if (response.statusCode === 200) return await readOk(exchange, response, deadline);
       const refusal = await readRefusal(response, base, (text) => scrubber.scrub(text));
       const common = answered(exchange, response.statusCode, refusal.bytes, response.headers);
       return { kind: "refused", ...common, excerpt: refusal.excerpt, usage: refusal.usage };
-    } catch (error) {
-      return failure(exchange, error, deadline);
     } finally {
       deadline.release();
     }

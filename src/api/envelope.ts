@@ -16,15 +16,18 @@ const figure = z.preprocess((raw) => {
 const wholeFigure = figure.transform((value) => (value !== null && Number.isSafeInteger(value) ? value : null));
 
 /** An ISO 8601 text, or epoch seconds or milliseconds, as ms since the epoch. */
-const instant = z.unknown().transform((raw): number | null => {
-  if (typeof raw === "string" && !/^\d+(\.\d+)?$/.test(raw.trim())) {
-    const at = Date.parse(raw);
-    return Number.isNaN(at) ? null : at;
-  }
-  const value = typeof raw === "number" || typeof raw === "string" ? Number(raw) : Number.NaN;
-  if (!Number.isFinite(value) || value < 1e9 || value > 8.64e15) return null;
-  return value < 1e11 ? value * 1000 : value;
-});
+const instant = z
+  .unknown()
+  .optional()
+  .transform((raw): number | null => {
+    if (typeof raw === "string" && !/^\d+(\.\d+)?$/.test(raw.trim())) {
+      const at = Date.parse(raw);
+      return Number.isNaN(at) ? null : at;
+    }
+    const value = typeof raw === "number" || typeof raw === "string" ? Number(raw) : Number.NaN;
+    if (!Number.isFinite(value) || value < 1e9 || value > 8.64e15) return null;
+    return value < 1e11 ? value * 1000 : value;
+  });
 
 const metaSchema = z.object({
   page: wholeFigure,

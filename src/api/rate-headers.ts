@@ -139,6 +139,8 @@ const plain = (headers: HeaderBag, now: number, serverNow: number): Reading[] =>
     }),
   );
 
+const saysSomething = ({ limit, remaining }: Reading): boolean => limit !== null || remaining !== null;
+
 const isRate = ({ windowMs, resetsAt }: Reading, now: number): boolean =>
   windowMs === null
     ? resetsAt === null || resetsAt - now <= LONGEST_RATE_WINDOW_MS
@@ -179,7 +181,7 @@ export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | nu
   const serverNow = serverTime(headers, now);
   const retryAt = moment(textOf(headers, "retry-after"), now, serverNow);
   const said = [...structured(headers, now, serverNow), ...plain(headers, now, serverNow)];
-  const rate = combine(said.filter((reading) => isRate(reading, now)));
+  const rate = combine(said.filter((reading) => saysSomething(reading) && isRate(reading, now)));
   if (rate === null && retryAt === null) return null;
   const nothing = { limit: null, windowMs: null, remaining: null, resetsAt: null };
   return { ...(rate ?? nothing), retryAt };

@@ -1,0 +1,81 @@
+// The envelope: figures in any notation, nothing lost, and never a list that is not one.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ENDPOINTS, type EndpointName } from "../../../src/api/endpoints.ts";
+import { readEnvelope, readQuota } from "../../../src/api/envelope.ts";
+
+const read = (body: unknown, endpoint: EndpointName = "listAccounts") => readEnvelope(JSON.stringify(body), endpoint);
+const endpoints = Object.keys(ENDPOINTS).filter((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));
+
+test("any JSON and any text is read or refused in words, never thrown at", () => {
+  const body = fc.oneof(
+    fc.json(),
+    fc.string(),
+    fc
+      .record(
+        { data: fc.jsonValue(), meta: fc.jsonValue(), usage: fc.jsonValue(), included: fc.jsonValue() },
+        { requiredKeys: [] },
+      )
+      .map((value) => JSON.stringify(value)),
+  );
+  fc.assert(
+    fc.property(body, fc.constantFrom(...endpoints), (text, endpoint) => {
+      const reading = readEnvelope(text, endpoint);
+      expect(reading.ok ? reading.value.envelope : reading.detail).toBeTruthy();
+    }),
+    { numRuns: 1_000, verbose: 1 },
+  );
+});
+
+test("paging figures may be numbers or texts; anything else is not known", () => {
+  const page = (meta: unknown) => {
+    const reading = read({ data: [], meta });
+    return reading.ok ? reading.value.page : null;
+  };
+  expect(page({ page: "2", perPage: 50, totalCount: "1000", totalPages: 20.5 })).toEqual({
+    page: 2,
+    perPage: 50,
+    totalCount: 1000,
+    totalPages: null,
+  });
+  const unknown = { page: null, perPage: null, totalCount: null, totalPages: null };
+  expect(page({ page: null, perPage: "many", totalCount: {}, totalPages: "" })).toEqual(unknown);
+  for (const meta of [undefined, null, [], "x"]) expect(page(meta)).toEqual(unknown);
+});
+
+test("usage is read from any body, with times in any notation; without a figure it is none", () => {
+  const at = Date.UTC(2026, 1, 1);
+  for (const resetsAt of ["2026-02-01T00:00:00.000Z", "2026-02-01", at, at / 1000, String(at)]) {
+    expect(readQuota({ usage: { limit: "100", used: 1, remaining: 99, resetsAt } })).toEqual({
+      limit: 100,
+      used: 1,
+      remaining: 99,
+      resetsAt: at,
+    });
+  }
+  expect(readQuota({ usage: { remaining: 3, resetsAt: "soon" } })).toMatchObject({ remaining: 3, resetsAt: null });
+  for (const usage of [null, [], {}, { limit: "none" }, 5]) expect(readQuota({ usage })).toBeNull();
+});
+
+test("what the program does not read passes untouched", () => {
+  const body = { data: [{ nested: { a: [1] } }], meta: { page: 1, trace: "t" }, usage: {}, debug: { x: 1 } };
+  const reading = read(body);
+  expect(reading.ok && reading.value.envelope).toEqual(body);
+});
+
+test("included that is no object counts as absent", () => {
+  for (const included of [[], "x", null]) {
+    expect(read({ data: [], included })).toMatchObject({ ok: true, value: { included: null } });
+  }
+});
+
+test("a list without an array is refused, because empty would read as everything deleted", () => {
+  for (const data of [null, {}, "none", 0]) expect(read({ data })).toMatchObject({ ok: false, detail: /not an array/ });
+  expect(read({ data: {} }, "getSignalCounts")).toMatchObject({ ok: true });
+});
+
+test("only an insight may lack data, and only with a status", () => {
+  expect(read({ status: "not_found" }, "getAccountInsight")).toMatchObject({ ok: true, value: { data: null } });
+  expect(read({ meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
+  expect(read({ status: "error" }, "getAccount")).toMatchObject({ ok: false, detail: "the body has no data" });
+});

@@ -1,0 +1,114 @@
+// Lossless JSON: the same as the native parser wherever that one is exact, exact where it is not.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { JsonSyntaxError, MAX_DEPTH, parseJson, stringifyJson } from "../../../src/api/lossless-json.ts";
+import type { JsonValue } from "../../../src/core/json.ts";
+
+test("any JSON value that a double can hold comes back as the native parser gives it", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      const text = JSON.stringify(value);
+      expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 500, verbose: 1 },
+  );
+});
+
+const tree = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(fc.string({ unit: "binary" }), fc.boolean(), fc.constant(null), fc.maxSafeInteger()),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => (n === 0 ? 0 : n)),
+    fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n }),
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.dictionary(fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "toString")), tie("value"), {
+      maxKeys: 4,
+      noNullPrototype: true,
+    }),
+  ),
+})).value;
+
+test("any value with integers of any size survives writing and reading", () => {
+  fc.assert(
+    fc.property(tree, (value) => {
+      expect(stringifyJson(parseJson(stringifyJson(value)))).toBe(stringifyJson(value));
+    }),
+    { numRuns: 500, verbose: 1 },
+  );
+});
+
+test("whatever the text, it is parsed or refused by a JsonSyntaxError", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.json().map((text) => text.slice(1)),
+        fc.stringMatching(/^[[\]{}",:0-9eE+\-.\\ ]*$/),
+      ),
+      (text) => {
+        const attempt = () => {
+          try {
+            parseJson(text);
+          } catch (error) {
+            if (!(error instanceof JsonSyntaxError)) throw error;
+          }
+        };
+        expect(attempt).not.toThrow();
+      },
+    ),
+    { numRuns: 1_000, verbose: 1 },
+  );
+});
+
+test("integers are bigint from 2^53 on, in both signs, at every depth", () => {
+  expect(parseJson("[9007199254740991,9007199254740992,9007199254740993,-9007199254740993]")).toEqual([
+    9007199254740991,
+    9007199254740992n,
+    9007199254740993n,
+    -9007199254740993n,
+  ]);
+  expect(parseJson(`{"a":[{"b":${"9".repeat(400)}}]}`)).toEqual({ a: [{ b: BigInt("9".repeat(400)) }] });
+});
+
+test("digits within a text, a quote after backslashes, and decimals do not count as large integers", () => {
+  const text = '{"a":"1234567890123456789","b\\\\":0.12345678901234567,"c":"\\"12345678901234567\\""}';
+  expect(parseJson(text)).toEqual(JSON.parse(text));
+  expect(parseJson('{"a":"\\\\","b":12345678901234567890}')).toEqual({ a: "\\", b: 12345678901234567890n });
+});
+
+test("a number beyond the range of a double keeps its text", () => {
+  expect(parseJson('{"a":1e999,"b":-1E+400,"c":1e300,"d":1e-999}')).toEqual({
+    a: "1e999",
+    b: "-1E+400",
+    c: 1e300,
+    d: 0,
+  });
+});
+
+test("names of the prototype are ordinary names, by either parser", () => {
+  for (const value of ["1", "12345678901234567890"]) {
+    const parsed = parseJson(`{"__proto__":{"polluted":${value}},"constructor":2}`);
+    expect(Object.keys(parsed ?? {})).toEqual(["__proto__", "constructor"]);
+    expect(stringifyJson(parsed)).toBe(`{"__proto__":{"polluted":${value}},"constructor":2}`);
+  }
+  expect("polluted" in {}).toBe(false);
+});
+
+test("a byte order mark is skipped; an empty text is named as such", () => {
+  expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
+  expect(() => parseJson("\uFEFF \n")).toThrow(/empty/);
+});
+
+test("nesting is refused beyond the limit and not before, and never ends in a stack overflow", () => {
+  const nested = (depth: number, core = "1") => "[".repeat(depth) + core + "]".repeat(depth);
+  expect(parseJson(nested(MAX_DEPTH))).toBeInstanceOf(Array);
+  expect(parseJson(nested(MAX_DEPTH, "12345678901234567890"))).toBeInstanceOf(Array);
+  for (const text of [nested(MAX_DEPTH + 1), nested(1_000_000), "[".repeat(2_000_000), '{"a":'.repeat(500_000)]) {
+    expect(() => parseJson(text)).toThrow(/levels deep/);
+  }
+});
+
+test("of a name that stands twice the last one counts, by either parser", () => {
+  expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
+  expect(parseJson('{"a":12345678901234567890,"a":2}')).toEqual({ a: 2 });
+});

@@ -7,6 +7,7 @@ import type { Config, FlagValues } from "../core/config.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Scrubber } from "../core/secret.ts";
+import type { Progress } from "./progress.ts";
 import type { Asker, Terminal } from "./terminal.ts";
 
 /** What the program is given from outside; replaced in tests. */
@@ -36,8 +37,10 @@ export interface CommandContext extends CliDeps {
   readonly shared: SharedOptions;
   /** Configuration with this command's flags on top. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE. */
   loadConfig(flags?: FlagValues): Promise<Config>;
-  /** The log to stderr, as the configuration wants it. */
+  /** The log to stderr, as the configuration wants it. Lines stand above live progress. */
   logger(config: Config): Promise<Logger>;
+  /** Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet. */
+  progress(config: Config): Promise<Progress>;
   /** Writes one JSON value to stdout; integers beyond 2^53 keep every digit. */
   printJson(value: unknown): Promise<void>;
   /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. */

@@ -1,10 +1,10 @@
 // From what was typed to a command that runs, and from what it throws to an exit code.
 import { Command, CommanderError, Option } from "commander";
-import type { Config, FlagValues } from "../core/config.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
-import type { CliDeps, CommandContext, CommandModule, SharedOptions } from "./command.ts";
+import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
+import { contextFor } from "./context.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
 
 const addShared = (command: Command): Command =>
@@ -58,34 +58,6 @@ const sharedOf = (typed: Readonly<Record<string, unknown>>): SharedOptions => ({
   config: isText(typed.config) ? typed.config : undefined,
   dataDir: isText(typed.dataDir) ? typed.dataDir : undefined,
   logFormat: isText(typed.logFormat) ? typed.logFormat : undefined,
-});
-
-/** JSON of anything, integers beyond 2^53 with every digit. */
-const exactJson = async (value: unknown): Promise<string> => {
-  const { stringify } = await import("lossless-json");
-  return stringify(value) ?? "null";
-};
-
-const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext => ({
-  ...deps,
-  shared,
-  async loadConfig(flags: FlagValues = {}): Promise<Config> {
-    const { loadSettings } = await import("./load-settings.ts");
-    return loadSettings(flags, shared, deps);
-  },
-  async logger(config) {
-    const { createLogger } = await import("../core/log.ts");
-    const { terminal, scrubber } = deps;
-    const target = { write: (text: string) => terminal.err(text) };
-    const colour = terminal.errColours.isColorSupported;
-    return createLogger({ level: config.logLevel, format: config.logFormat, colour, scrubber, target });
-  },
-  printJson: async (value) => deps.terminal.out(`${await exactJson(value)}\n`),
-  printProblem: (error) => {
-    const problem = asProblem(error);
-    writeProblem(problem, deps.terminal, deps.scrubber, shared.verbose);
-    return problem;
-  },
 });
 
 const finished = (error: unknown): boolean => error instanceof CommanderError && error.exitCode === 0;

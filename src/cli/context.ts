@@ -1,0 +1,55 @@
+// What a running command works with: configuration, log, progress and output. Everything heavy is loaded on first use.
+import type { CliDeps, CommandContext, SharedOptions } from "./command.ts";
+import type { LiveArea } from "./live-area.ts";
+import { asProblem, writeProblem } from "./problem.ts";
+
+/** JSON of anything, integers beyond 2^53 with every digit. */
+const exactJson = async (value: unknown): Promise<string> => {
+  const { stringify } = await import("lossless-json");
+  return stringify(value) ?? "null";
+};
+
+/** The context of one command. */
+export const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext => {
+  const { terminal, scrubber, clock } = deps;
+  let live: LiveArea | null = null;
+  const writeLine = (text: string) => (live === null ? terminal.err(text) : live.above(text));
+  const context: CommandContext = {
+    ...deps,
+    shared,
+    async loadConfig(flags = {}) {
+      const { loadSettings } = await import("./load-settings.ts");
+      return loadSettings(flags, shared, deps);
+    },
+    async logger(config) {
+      const { createLogger } = await import("../core/log.ts");
+      const colour = terminal.errColours.isColorSupported;
+      const { logLevel: level, logFormat: format } = config;
+      return createLogger({ level, format, colour, scrubber, target: { write: writeLine } });
+    },
+    async progress(config) {
+      const { createLiveProgress, createLoggedProgress } = await import("./progress.ts");
+      if (!terminal.isTty.err || shared.quiet || config.logFormat === "json") {
+        return createLoggedProgress(await context.logger(config), clock);
+      }
+      const { createLiveArea } = await import("./live-area.ts");
+      live = createLiveArea(terminal.errStream);
+      const view = { columns: () => terminal.columns, colours: terminal.errColours };
+      const progress = createLiveProgress(live, clock, view);
+      return {
+        sink: progress.sink,
+        end: () => {
+          progress.end();
+          live = null;
+        },
+      };
+    },
+    printJson: async (value) => terminal.out(`${await exactJson(value)}\n`),
+    printProblem: (error) => {
+      const problem = asProblem(error);
+      writeProblem(problem, terminal, scrubber, shared.verbose);
+      return problem;
+    },
+  };
+  return context;
+};

@@ -1,0 +1,84 @@
+// Tables for people: as wide as the terminal, numbers to the right, one record per block where it is too narrow.
+import Table from "cli-table3";
+
+export interface TableColumn {
+  readonly name: string;
+  readonly align?: "left" | "right";
+}
+
+/** Columns are not cut below this many characters. */
+const NARROWEST = 8;
+/** `│ ` and a space around each cell, and the last `│`. */
+const frameWidth = (columns: number) => 3 * columns + 1;
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
+
+/** Terminal cells a text takes. */
+export const displayWidth = (text: string): number => [...text].length + (text.match(WIDE)?.length ?? 0);
+
+/** Control characters made visible: text from outside must not steer the terminal or break the table. */
+export const printable = (text: string): string =>
+  text
+    .replace(/\r?\n/g, "↵")
+    .replaceAll("\t", " ")
+    .replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const cut = (text: string, width: number): string => {
+  if (displayWidth(text) <= width) return text;
+  let taken = "";
+  let used = 0;
+  for (const character of text) {
+    const step = displayWidth(character);
+    if (used + step > width - 1) break;
+    taken += character;
+    used += step;
+  }
+  return `${taken}…`;
+};
+
+/** Widths that fit: the widest columns give way first. Null when the frame alone leaves too little. */
+export const fitWidths = (natural: readonly number[], available: number): readonly number[] | null => {
+  const room = available - frameWidth(natural.length);
+  const least = natural.map((width) => Math.min(width, NARROWEST));
+  if (least.reduce((sum, width) => sum + width, 0) > room) return null;
+  let cap = Math.max(0, ...natural);
+  const total = (limit: number) => natural.reduce((sum, width) => sum + Math.min(width, limit), 0);
+  while (total(cap) > room) cap -= 1;
+  return natural.map((width) => Math.min(width, cap));
+};
+
+const asBlocks = (columns: readonly TableColumn[], rows: readonly (readonly string[])[], available: number): string => {
+  const label = Math.max(...columns.map(({ name }) => displayWidth(name)));
+  const line = (name: string, cell: string) =>
+    cut(`${name}${" ".repeat(label - displayWidth(name))}  ${cell}`, Math.max(available, label + NARROWEST));
+  return rows
+    .map((row, at) => [`─ ${at + 1}`, ...columns.map(({ name }, index) => line(name, row[index] ?? ""))].join("\n"))
+    .join("\n");
+};
+
+/**
+ * A table as text without a final line end. Cells are made printable and cut to fit here, so colour comes after that:
+ * `paint` is given what is left of a cell, its column and its row.
+ */
+export const renderTable = (
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  available: number,
+  paint: (text: string, column: number, row: number) => string = (text) => text,
+): string => {
+  const cells = rows.map((row) => row.map(printable));
+  const heads = columns.map(({ name }) => printable(name));
+  const natural = heads.map((head, index) =>
+    cells.reduce((width, row) => Math.max(width, displayWidth(row[index] ?? "")), displayWidth(head)),
+  );
+  const widths = fitWidths(natural, available);
+  if (widths === null) return asBlocks(columns, cells, available);
+  const table = new Table({
+    head: heads.map((head, index) => cut(head, widths[index] ?? 0)),
+    colAligns: columns.map(({ align }) => align ?? "left"),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...cells.map((row, at) => row.map((cell, index) => paint(cut(cell, widths[index] ?? 0), index, at))));
+  return table.toString();
+};

@@ -36,7 +36,7 @@ const finished: ProgressEvent = {
 /** The run after events that arrive the given seconds after the start. */
 const runAfter = (...events: readonly (readonly [number, ProgressEvent])[]) =>
   events.reduce((run, [seconds, event]) => afterEvent(run, event, at + seconds * 1000), noProgress);
-const linesOf = (run: ReturnType<typeof after>, columns = 200) =>
+const linesOf = (run: ReturnType<typeof runAfter>, columns = 200) =>
   progressLines(run, { columns, colours, timeZone: "UTC" });
 
 describe("the lines of a terminal", () => {
@@ -107,7 +107,7 @@ test("a live area redraws its lines in place and keeps other text above them", (
   progress.end();
   expect(first).toContain("1,000/10,500 rows");
   expect(written.slice(first.length)).toContain("\u001b[");
-  expect(written).toMatch(/grants 500 rows a page\n[^]*3,000\/10,500 rows/);
+  expect(written).toMatch(/grants 500 rows a page\n[\s\S]*3,000\/10,500 rows/);
 });
 
 describe("log lines", () => {

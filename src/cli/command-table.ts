@@ -13,4 +13,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Write a commented duckmirror.yaml",
     load: () => import("./commands/init.ts"),
   },
+  {
+    name: "check",
+    summary: "Check configuration, address and token; name the tier and the credits left",
+    load: () => import("./commands/check.ts"),
+  },
 ];

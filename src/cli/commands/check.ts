@@ -1,0 +1,170 @@
+// duckmirror check: is the configuration valid, the service reachable, the token good, and which tier is it.
+// Costs one credit: a list of one account shows tier, quota, rate and version at once. A refusal costs nothing.
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { type Client, createClient } from "../../api/client.ts";
+import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
+import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
+import type { Config } from "../../core/config.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
+import { isJsonObject } from "../../core/json.ts";
+import { resolveToken } from "../../core/token.ts";
+import { formatCount } from "../../core/units.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+
+/** A rate limit that opens again within this time is waited for once. */
+const LONGEST_WAIT_MS = 90_000;
+const CALL = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
+
+const inputSchema = z.object({ offline: z.boolean().default(false) });
+type Input = z.output<typeof inputSchema>;
+
+/** The folder that exists already: the data directory itself, or the nearest above it. */
+const existing = (dir: string): string => (existsSync(dir) || dirname(dir) === dir ? dir : existing(dirname(dir)));
+
+const checkDataDir = ({ dataDir }: Config) => {
+  try {
+    accessSync(existing(dataDir), constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+  }
+};
+
+const tokenSource = (config: Config): string => {
+  const name = { value: "token", file: "token_file", command: "token_command" }[config.token?.kind ?? "value"];
+  return config.origins[name] ?? name;
+};
+
+/** One answer that can be used. Waits once for the rate limit; every other failure is thrown as it stands. */
+const ask = async (client: Client, context: CommandContext): Promise<{ outcome: OkOutcome; requests: number }> => {
+  const { clock, signal, terminal } = context;
+  for (let requests = 1; ; requests++) {
+    const outcome: ApiOutcome = await client.send(CALL, signal);
+    if (outcome.kind === "ok") return { outcome, requests };
+    const now = clock.now();
+    const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
+    if (verdict.kind === "wait" && requests === 1 && verdict.untilMs - now <= LONGEST_WAIT_MS) {
+      terminal.err(`rate limit reached, waiting ${Math.ceil((verdict.untilMs - now) / 1000)} s\n`);
+      await clock.sleep(verdict.untilMs - now, signal);
+      continue;
+    }
+    if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
+    const detail = outcome.kind === "refused" ? `status ${outcome.status} ${outcome.excerpt}`.trim() : outcome.kind;
+    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: "GET /v1/accounts", detail });
+  }
+};
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** Rows or a count: accounts are visible. An empty list is what an organization without Full Access gets. */
+const tierOf = ({ data, page }: OkOutcome): "full" | "public" =>
+  (Array.isArray(data) && data.length > 0) || (page.totalCount ?? 0) > 0 ? "full" : "public";
+
+const reportOf = (config: Config, { outcome, requests }: { outcome: OkOutcome; requests: number }) => {
+  const { usage, rate, page } = outcome;
+  const meta = outcome.envelope.meta;
+  return {
+    ok: true,
+    base_url: config.baseUrl,
+    token_from: tokenSource(config),
+    config_file: config.file,
+    data_dir: config.dataDir,
+    tier: tierOf(outcome),
+    accounts: page.totalCount,
+    credits: {
+      spent: chargeOf(outcome) === "spent" ? 1 : 0,
+      remaining: usage?.remaining ?? null,
+      limit: usage?.limit ?? null,
+      resets_at: iso(usage?.resetsAt ?? null),
+    },
+    rate_limit: {
+      configured_per_minute: config.rateLimitPerMinute,
+      // Headers often name no window; the documented rates are per minute (API.md, "Limits").
+      per_minute: rate?.limit ? (rate.limit * 60_000) / (rate.windowMs ?? 60_000) : null,
+      remaining: rate?.remaining ?? null,
+    },
+    api_version: isJsonObject(meta) && typeof meta.apiVersion === "string" ? meta.apiVersion : null,
+    latency_ms: outcome.durationMs,
+    requests,
+  };
+};
+type CheckReport = ReturnType<typeof reportOf>;
+
+const tierText = ({ tier, accounts }: CheckReport): string =>
+  tier === "full"
+    ? `Full Access (${accounts === null ? "accounts are visible" : `${formatCount(accounts)} accounts`})`
+    : "Public API only, or Full Access without any account: the account list is empty";
+
+const creditText = ({ credits }: CheckReport): string => {
+  if (credits.remaining === null) return "not reported";
+  const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
+  return `${formatCount(credits.remaining)}${limit} left${credits.resets_at ? `, reset ${credits.resets_at}` : ""}`;
+};
+
+const rateText = ({ rate_limit: rate }: CheckReport): string => {
+  const configured = rate.configured_per_minute === null ? "auto" : `${rate.configured_per_minute} per minute`;
+  const reported = rate.per_minute === null ? "not reported" : `${Math.round(rate.per_minute)} per minute`;
+  return `${reported} by the service, ${configured} configured`;
+};
+
+const render = (report: CheckReport, context: CommandContext): string => {
+  const { green, bold } = context.terminal.outColours;
+  const lines = {
+    configuration: `${green("ok")}, ${report.config_file ?? "no file"}`,
+    "data directory": `${green("ok")}, ${report.data_dir}`,
+    address: `${green("ok")}, ${report.base_url} (${report.latency_ms} ms)`,
+    token: `${green("ok")}, from ${report.token_from}`,
+    tier: bold(tierText(report)),
+    credits: creditText(report),
+    "rate limit": rateText(report),
+    "API version": report.api_version ?? "not reported",
+    cost: `${report.credits.spent} credit`,
+  };
+  return Object.entries(lines)
+    .map(([name, text]) => `${name.padEnd(16)}${text}\n`)
+    .join("");
+};
+
+const run = async ({ offline }: Input, context: CommandContext): Promise<number> => {
+  const { terminal, shared, clock, version, scrubber } = context;
+  const config = await context.loadConfig();
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  checkDataDir(config);
+  const token = await resolveToken(config);
+  scrubber.hide(token);
+  const client = createClient({
+    baseUrl: config.baseUrl,
+    token,
+    version,
+    clock,
+    timeouts: config.timeouts,
+    maxBodyBytes: config.maxBodyBytes,
+    allowPlainHttp: config.allowPlainHttp,
+  });
+  try {
+    if (offline) {
+      const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };
+      if (shared.json) await context.printJson(found);
+      else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
+      return EXIT.done;
+    }
+    const report = reportOf(config, await ask(client, context));
+    if (shared.json) await context.printJson(report);
+    else await terminal.out(render(report, context));
+    return EXIT.done;
+  } finally {
+    await client.close();
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) => cli.option("--offline", "check the configuration only: no request, no credit"),
+  examples: {
+    "duckmirror check": "configuration, address, token, tier and credits, for one credit",
+    "duckmirror check --offline": "the configuration only",
+    "duckmirror check --json": "for scripts; exit code 3: token refused, 5: not reachable",
+  },
+  input: inputSchema,
+  run,
+});

@@ -92,7 +92,9 @@ interface Exchange {
   readonly call: ApiCall;
   readonly sentAt: number;
   elapsed(): number;
-  broken(part: Pick<BrokenOutcome, "reached" | "reason" | "detail"> & { status?: number }): BrokenOutcome;
+  broken(
+    part: Pick<BrokenOutcome, "reached" | "reason" | "detail" | "limitBytes"> & { status?: number },
+  ): BrokenOutcome;
 }
 
 /**
@@ -168,7 +170,13 @@ export const createClient = (options: ClientOptions): Client => {
   ): Promise<ApiOutcome> => {
     const reached = "unknown";
     const tooLarge = () =>
-      exchange.broken({ reached, status: 200, reason: "too_large", detail: `the body exceeds ${limit} bytes` });
+      exchange.broken({
+        reached,
+        status: 200,
+        reason: "too_large",
+        detail: `the body exceeds ${limit} bytes`,
+        limitBytes: limit,
+      });
     if (Number(response.headers["content-length"] ?? 0) > limit) {
       response.body.on("error", () => {}).destroy();
       return tooLarge();

@@ -97,6 +97,8 @@ export interface BrokenOutcome {
   readonly status: number | null;
   readonly reason: "dns" | "connect" | "timeout" | "reset" | "too_large" | "encoding" | "aborted";
   readonly detail: string;
+  /** With reason `too_large`: how many bytes were allowed. */
+  readonly limitBytes?: number;
 }
 
 export type ApiOutcome = OkOutcome | InvalidOutcome | RefusedOutcome | BrokenOutcome;

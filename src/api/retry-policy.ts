@@ -1,0 +1,261 @@
+// What follows from one outcome: THE table, read from top to bottom, first row that applies. Pure: time and randomness
+// are passed in. The only owner of retries. Its words are also the table in docs/ERRORS.md.
+import type { ErrorCode } from "../core/errors.ts";
+import { ENDPOINTS } from "./endpoints.ts";
+import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
+import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./quota-signs.ts";
+
+type FailContext = Readonly<Record<string, string | number>>;
+
+export type Verdict =
+  /** The envelope is good. */
+  | { readonly kind: "use" }
+  /** The record or company does not exist: free, and certain. */
+  | { readonly kind: "absent" }
+  /** The service does not take these parameters; the caller may have others. */
+  | { readonly kind: "adjust"; readonly detail: string }
+  /** Too fast: no request at all before `untilMs` (ms since the epoch). */
+  | { readonly kind: "wait"; readonly untilMs: number; readonly why: "rate" }
+  /** Try the same request again after `waitMs`. */
+  | { readonly kind: "retry"; readonly waitMs: number }
+  /** Give this scope up, go on with others. */
+  | { readonly kind: "fail"; readonly code: ErrorCode; readonly context: FailContext }
+  /** End the run: no other request would fare better. */
+  | { readonly kind: "stop"; readonly code: ErrorCode; readonly context: FailContext };
+
+export interface VerdictContext {
+  /** 1 for the first attempt at this request; waits for the rate count too. */
+  readonly attempt: number;
+  /** In [0, 1): jitter. */
+  readonly random: number;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Credits left as last reported by the service; null when it never did. */
+  readonly remainingCredits: number | null;
+  /** Attempts at a request that fails for reasons of network or service; default 6. */
+  readonly maxAttempts?: number;
+}
+
+const DEFAULT_MAX_ATTEMPTS = 6;
+/** An answer that was charged, or may have been, is not bought again and again. */
+const MAX_CHARGED_ATTEMPTS = 3;
+/** With the waits between them more than ten minutes. */
+const MAX_RATE_ATTEMPTS = 15;
+const BASE_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/** Exponential backoff with full jitter before the attempt after `attempt`, in ms: within 1 s, 2 s, 4 s, ... 60 s. */
+export const backoffMs = (attempt: number, random: number): number =>
+  Math.round(random * Math.min(LONGEST_WAIT_MS, BASE_WAIT_MS * 2 ** Math.min(attempt - 1, 30)));
+
+/** Status of an answer other than 200; null for everything else. */
+const refusedStatus = (outcome: ApiOutcome): number | null => (outcome.kind === "refused" ? outcome.status : null);
+
+const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean): boolean =>
+  outcome.kind === "broken" && fits(outcome);
+
+/** Routes that name one record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
+const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
+
+const endpointOf = ({ call }: ApiOutcome): string =>
+  `${ENDPOINTS[call.endpoint].method} ${ENDPOINTS[call.endpoint].path}`;
+
+const detailOf = (outcome: ApiOutcome): string => {
+  switch (outcome.kind) {
+    case "refused":
+      return outcome.excerpt === "" ? `status ${outcome.status}` : `status ${outcome.status}, ${outcome.excerpt}`;
+    case "broken":
+    case "invalid":
+      return outcome.detail;
+    case "ok":
+      return "";
+    default:
+      return outcome satisfies never;
+  }
+};
+
+type Decide = (outcome: ApiOutcome, context: VerdictContext) => Verdict;
+
+const give =
+  (kind: "fail" | "stop", code: ErrorCode, more: (outcome: ApiOutcome) => FailContext = () => ({})): Decide =>
+  (outcome) => ({
+    kind,
+    code,
+    context: { endpoint: endpointOf(outcome), detail: detailOf(outcome), ...more(outcome) },
+  });
+
+/** A second POST is a second effect, unless the first certainly had none. */
+const mayRepeat = (outcome: ApiOutcome): boolean =>
+  ENDPOINTS[outcome.call.endpoint].method === "GET" ||
+  outcome.kind === "refused" ||
+  isBroken(outcome, ({ reached }) => reached === "unsent");
+
+const retry =
+  (most: number, code: ErrorCode): Decide =>
+  (outcome, context) => {
+    const attempts = Math.min(most, context.maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
+    if (context.attempt >= attempts || !mayRepeat(outcome)) return give("fail", code)(outcome, context);
+    return { kind: "retry", waitMs: backoffMs(context.attempt, context.random) };
+  };
+
+const waitForRate: Decide = (outcome, context) => {
+  const { attempt, random, now } = context;
+  if (attempt >= MAX_RATE_ATTEMPTS) return give("fail", "REQUEST_FAILED")(outcome, context);
+  // Nothing said: at least half of the backoff, since a wait near zero would only earn the next refusal.
+  const untilMs = openAgainAt(outcome) ?? now + backoffMs(attempt + 1, 0.5 + random / 2);
+  return { kind: "wait", untilMs: Math.max(untilMs, now), why: "rate" };
+};
+
+const until = (outcome: ApiOutcome): FailContext => {
+  const at = (outcome.kind === "refused" ? outcome.usage?.resetsAt : null) ?? openAgainAt(outcome);
+  return { until: at === null ? "" : ` until ${new Date(at).toISOString()}` };
+};
+
+const statusOf = (outcome: ApiOutcome): FailContext => ({ status: refusedStatus(outcome) ?? 0 });
+const sizeLimit = (outcome: ApiOutcome): FailContext =>
+  outcome.kind === "broken" && outcome.limitBytes !== undefined ? { limit: outcome.limitBytes } : {};
+
+interface VerdictRow {
+  /** What came back, in words. */
+  readonly when: string;
+  /** What it did to the credits. */
+  readonly credit: "spent" | "free" | "ambiguous";
+  /** What follows, in words. */
+  readonly follows: string;
+  readonly applies: (outcome: ApiOutcome, context: VerdictContext) => boolean;
+  readonly decide: Decide;
+}
+
+/** THE table. Source: API.md, "Errors" (statuses for credentials, rate and server errors are not shown there). */
+export const VERDICT_ROWS: readonly VerdictRow[] = [
+  {
+    when: "200 with an envelope",
+    credit: "spent",
+    follows: "It is used.",
+    applies: ({ kind }) => kind === "ok",
+    decide: () => ({ kind: "use" }),
+  },
+  {
+    when: "200 without an envelope",
+    credit: "spent",
+    follows: "Tried again, at most 3 times in all; then the scope fails.",
+    applies: ({ kind }) => kind === "invalid",
+    decide: retry(MAX_CHARGED_ATTEMPTS, "RESPONSE_INVALID"),
+  },
+  {
+    when: "401, 403",
+    credit: "free",
+    follows: "The run stops: no other request would be answered.",
+    applies: (outcome) => [401, 403].includes(refusedStatus(outcome) ?? 0),
+    decide: give("stop", "CREDENTIALS_REFUSED", statusOf),
+  },
+  {
+    when: "402, or 429 with no credits left",
+    credit: "free",
+    follows: "The run stops; the next one after the reset goes on.",
+    applies: (outcome, { remainingCredits, now }) =>
+      refusedStatus(outcome) === 402 ||
+      (refusedStatus(outcome) === 429 && isQuotaRefusal(outcome, remainingCredits, now)),
+    decide: give("stop", "QUOTA_SPENT", until),
+  },
+  {
+    when: "429",
+    credit: "free",
+    follows: "Every request waits until Retry-After or the reset, else a growing while.",
+    applies: (outcome) => refusedStatus(outcome) === 429,
+    decide: waitForRate,
+  },
+  {
+    when: "503 with a Retry-After within the hour",
+    credit: "free",
+    follows: "Every request waits until then.",
+    applies: (outcome, { now }) => {
+      const retryAt = outcome.kind === "refused" && outcome.status === 503 ? outcome.rate?.retryAt : null;
+      return typeof retryAt === "number" && retryAt - now <= LONGEST_RATE_WAIT_MS;
+    },
+    decide: waitForRate,
+  },
+  {
+    when: "404, 410 where the path names a record or company",
+    credit: "free",
+    follows: "It does not exist.",
+    applies: (outcome) => [404, 410].includes(refusedStatus(outcome) ?? 0) && namesOneThing(outcome),
+    decide: () => ({ kind: "absent" }),
+  },
+  {
+    when: "400, 422",
+    credit: "free",
+    follows: "Asked again with other parameters, where there are any; else the scope fails.",
+    applies: (outcome) => [400, 422].includes(refusedStatus(outcome) ?? 0),
+    decide: (outcome) => ({ kind: "adjust", detail: detailOf(outcome) }),
+  },
+  {
+    when: "408, 425, 5xx",
+    credit: "free",
+    follows: "Tried again with growing waits, at most 6 times in all; then the scope fails.",
+    applies: (outcome) => {
+      const status = refusedStatus(outcome) ?? 0;
+      return status === 408 || status === 425 || (status >= 500 && status <= 599);
+    },
+    decide: retry(Infinity, "REQUEST_FAILED"),
+  },
+  {
+    when: "any other status, redirects included",
+    credit: "free",
+    follows: "The scope fails.",
+    applies: ({ kind }) => kind === "refused",
+    decide: give("fail", "REQUEST_FAILED"),
+  },
+  {
+    when: "a request that was aborted",
+    credit: "ambiguous",
+    follows: "The run is being interrupted.",
+    applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "aborted"),
+    decide: give("stop", "INTERRUPTED"),
+  },
+  {
+    when: "a body larger than max_body_bytes",
+    credit: "ambiguous",
+    follows: "The scope fails: the next answer would be as large.",
+    applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "too_large"),
+    decide: give("fail", "RESPONSE_TOO_LARGE", sizeLimit),
+  },
+  {
+    when: "no connection: DNS, TCP, TLS or proxy",
+    credit: "free",
+    follows: "Tried again with growing waits, at most 6 times in all; then the scope fails.",
+    applies: (outcome) => isBroken(outcome, ({ reached }) => reached === "unsent"),
+    decide: retry(Infinity, "SERVICE_UNREACHABLE"),
+  },
+  {
+    when: "200 whose body broke off or cannot be unpacked",
+    credit: "ambiguous",
+    follows: "Tried again, at most 3 times in all; then the scope fails.",
+    applies: (outcome) => isBroken(outcome, ({ status }) => status === 200),
+    decide: retry(MAX_CHARGED_ATTEMPTS, "REQUEST_FAILED"),
+  },
+  {
+    when: "a connection that ended, or a time limit, before any answer",
+    credit: "ambiguous",
+    follows: "Tried again with growing waits, at most 6 times in all; then the scope fails.",
+    applies: ({ kind }) => kind === "broken",
+    decide: retry(Infinity, "SERVICE_UNREACHABLE"),
+  },
+];
+
+/** The row of the table that an outcome falls under; the last one takes whatever is left. */
+export const rowFor = (outcome: ApiOutcome, context: VerdictContext): VerdictRow | undefined =>
+  VERDICT_ROWS.find((row) => row.applies(outcome, context));
+
+/** What one outcome means for the run. Throws nothing. Source: the table above. */
+export const verdictOf = (outcome: ApiOutcome, context: VerdictContext): Verdict =>
+  (rowFor(outcome, context)?.decide ?? give("fail", "UNEXPECTED"))(outcome, context);
+
+/**
+ * What one outcome did to the credits: only a 200 is charged (API.md, "Errors", rule 3). One that died without a
+ * complete answer stays ambiguous until the service's own figures settle it. Throws nothing.
+ */
+export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
+  if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";
+  return outcome.kind === "refused" || outcome.reached === "unsent" ? "free" : "ambiguous";
+};

@@ -1,0 +1,241 @@
+// The table of verdicts: one case per row, then what must hold for any outcome whatever.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ENDPOINTS, type EndpointName } from "../../../src/api/endpoints.ts";
+import type { ApiOutcome, BrokenOutcome, Quota, RateInfo } from "../../../src/api/outcome.ts";
+import {
+  backoffMs,
+  chargeOf,
+  rowFor,
+  VERDICT_ROWS,
+  type VerdictContext,
+  verdictOf,
+} from "../../../src/api/retry-policy.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
+
+const NOW = Date.UTC(2026, 0, 5, 10);
+const HOUR = 3_600_000;
+const context = (more: Partial<VerdictContext> = {}): VerdictContext => ({
+  attempt: 1,
+  random: 0.5,
+  now: NOW,
+  remainingCredits: null,
+  ...more,
+});
+const callOf = (endpoint: EndpointName) => ({ endpoint, path: ENDPOINTS[endpoint].path, query: {} });
+const rateOf = (more: Partial<RateInfo>): RateInfo => ({
+  limit: null,
+  windowMs: null,
+  remaining: null,
+  resetsAt: null,
+  retryAt: null,
+  ...more,
+});
+const quotaOf = (more: Partial<Quota>): Quota => ({
+  limit: null,
+  used: null,
+  remaining: null,
+  resetsAt: null,
+  ...more,
+});
+
+interface Answer {
+  readonly endpoint?: EndpointName;
+  readonly rate?: RateInfo | null;
+  readonly excerpt?: string;
+  readonly usage?: Quota | null;
+}
+const answered = (status: number, { endpoint = "listAccounts", rate = null }: Answer) => ({
+  call: callOf(endpoint),
+  status,
+  sentAt: NOW - 100,
+  durationMs: 100,
+  bytes: 10,
+  rate,
+});
+const refused = (status: number, more: Answer = {}): ApiOutcome => ({
+  kind: "refused",
+  ...answered(status, more),
+  excerpt: more.excerpt ?? "",
+  usage: more.usage ?? null,
+});
+const ok = (): ApiOutcome => ({
+  kind: "ok",
+  ...answered(200, {}),
+  data: [],
+  included: null,
+  page: { page: 1, perPage: 20, totalCount: 0, totalPages: 0 },
+  usage: null,
+  timestamp: null,
+  envelope: { data: [] },
+  wire: { bytes: Buffer.from("{}"), encoding: "identity" },
+});
+const invalid = (): ApiOutcome => ({ kind: "invalid", ...answered(200, {}), detail: "the body is empty", wire: null });
+const broken = (more: Partial<BrokenOutcome>): ApiOutcome => ({
+  kind: "broken",
+  call: callOf("listAccounts"),
+  sentAt: NOW - 100,
+  durationMs: 100,
+  reached: "unknown",
+  status: null,
+  reason: "reset",
+  detail: "other side closed",
+  ...more,
+});
+
+/** One example for each row, under the row's own words. */
+const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Partial<VerdictContext>?])[]>> = {
+  "200 with an envelope": [[ok(), { kind: "use" }]],
+  "200 without an envelope": [
+    [invalid(), { kind: "retry", waitMs: 500 }],
+    [invalid(), { kind: "retry", waitMs: 1_000 }, { attempt: 2 }],
+    [invalid(), { kind: "fail", code: "RESPONSE_INVALID" }, { attempt: 3 }],
+  ],
+  "401, 403": [
+    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED", context: { status: 401 } }],
+    [refused(403), { kind: "stop", code: "CREDENTIALS_REFUSED" }],
+  ],
+  "402, or 429 with no credits left": [
+    [refused(402), { kind: "stop", code: "QUOTA_SPENT" }],
+    [
+      refused(429, { usage: quotaOf({ remaining: 0, resetsAt: NOW }) }),
+      { code: "QUOTA_SPENT", context: { until: / until 2026/ } },
+    ],
+    [refused(429), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 0 }],
+    [refused(429, { excerpt: "Monthly credits exhausted" }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
+    [refused(429, { rate: rateOf({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
+  ],
+  "429": [
+    [
+      refused(429, { rate: rateOf({ retryAt: NOW + 7_000, resetsAt: NOW + 9_000 }) }),
+      { kind: "wait", untilMs: NOW + 7_000 },
+    ],
+    [refused(429, { rate: rateOf({ remaining: 0, resetsAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }],
+    [refused(429), { kind: "wait", untilMs: NOW + 1_500, why: "rate" }],
+    [refused(429, { excerpt: "Quota of 60 requests per minute exceeded" }), { kind: "wait" }, { remainingCredits: 4 }],
+    [refused(429), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 15 }],
+  ],
+  "503 with a Retry-After within the hour": [
+    [refused(503, { rate: rateOf({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
+  ],
+  "404, 410 where the path names a record or company": [
+    [refused(404, { endpoint: "getAccount" }), { kind: "absent" }],
+    [refused(404, { endpoint: "listFilings" }), { kind: "absent" }],
+    [refused(410, { endpoint: "resolveCompany" }), { kind: "absent" }],
+  ],
+  "400, 422": [
+    [refused(400, { excerpt: "perPage too large" }), { kind: "adjust", detail: "status 400, perPage too large" }],
+    [refused(422), { kind: "adjust" }],
+  ],
+  "408, 425, 5xx": [
+    [refused(500), { kind: "retry", waitMs: 500 }],
+    [refused(408), { kind: "retry", waitMs: 2_000 }, { attempt: 3 }],
+    [refused(502), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 6 }],
+    [refused(503, { rate: rateOf({ retryAt: NOW + 5 * HOUR }) }), { kind: "retry" }],
+    [refused(599), { kind: "fail" }, { attempt: 2, maxAttempts: 2 }],
+  ],
+  "any other status, redirects included": [
+    [
+      refused(302, { excerpt: "redirect to https://login.example" }),
+      { kind: "fail", context: { detail: /login\.example/ } },
+    ],
+    [refused(404), { kind: "fail", code: "REQUEST_FAILED" }],
+    [refused(204), { kind: "fail", code: "REQUEST_FAILED" }],
+  ],
+  "a request that was aborted": [[broken({ reason: "aborted" }), { kind: "stop", code: "INTERRUPTED" }]],
+  "a body larger than max_body_bytes": [
+    [
+      broken({ reason: "too_large", status: 200, limitBytes: 99 }),
+      { kind: "fail", code: "RESPONSE_TOO_LARGE", context: { limit: 99, endpoint: "GET /v1/accounts" } },
+    ],
+  ],
+  "no connection: DNS, TCP, TLS or proxy": [
+    [broken({ reached: "unsent", reason: "dns" }), { kind: "retry", waitMs: 500 }],
+    [broken({ reached: "unsent", reason: "connect" }), { kind: "fail", code: "SERVICE_UNREACHABLE" }, { attempt: 6 }],
+    [broken({ reached: "unsent", reason: "connect", call: callOf("sendFeedback") }), { kind: "retry" }],
+  ],
+  "200 whose body broke off or cannot be unpacked": [
+    [broken({ status: 200, reason: "encoding" }), { kind: "retry" }, { attempt: 2 }],
+    [broken({ status: 200 }), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 3 }],
+  ],
+  "a connection that ended, or a time limit, before any answer": [
+    [broken({}), { kind: "retry", waitMs: 500 }],
+    [broken({ reason: "timeout" }), { kind: "fail", code: "SERVICE_UNREACHABLE" }, { attempt: 6 }],
+    [broken({ call: callOf("sendFeedback") }), { kind: "fail", code: "SERVICE_UNREACHABLE" }],
+  ],
+};
+
+const matcher = (value: unknown): unknown => {
+  if (value instanceof RegExp) return expect.stringMatching(value);
+  if (typeof value !== "object" || value === null) return value;
+  return expect.objectContaining(
+    Object.fromEntries(Object.entries(value).map(([name, part]) => [name, matcher(part)])),
+  );
+};
+
+describe("each row of the table", () => {
+  test.each(VERDICT_ROWS.map((row) => [row.when, row] as const))("%s", (when, row) => {
+    const cases = CASES[when] ?? [];
+    expect(cases.length).toBeGreaterThan(0);
+    for (const [outcome, expected, more] of cases) {
+      expect(rowFor(outcome, context(more))?.when).toBe(when);
+      expect(verdictOf(outcome, context(more))).toEqual(matcher(expected));
+      expect(chargeOf(outcome)).toBe(row.credit);
+    }
+  });
+});
+
+describe("any outcome", () => {
+  const anyOutcome = fc.oneof(
+    fc.constant(ok()),
+    fc.constant(invalid()),
+    fc
+      .record({
+        status: fc.integer({ min: 201, max: 599 }),
+        endpoint: fc.constantFrom<EndpointName>("listAccounts", "getAccount", "listFilings", "sendFeedback"),
+        retryIn: fc.option(fc.integer({ min: 0, max: 10 * HOUR })),
+        excerpt: fc.string(),
+        remaining: fc.option(fc.integer({ min: 0, max: 100 })),
+      })
+      .map(({ status, endpoint, retryIn, excerpt, remaining }) => {
+        const rate = rateOf({ retryAt: retryIn === null ? null : NOW + retryIn });
+        return refused(status, { endpoint, excerpt, rate, usage: remaining === null ? null : quotaOf({ remaining }) });
+      }),
+    fc
+      .record({
+        reached: fc.constantFrom("unsent" as const, "unknown" as const),
+        reason: fc.constantFrom(
+          ...(["dns", "connect", "timeout", "reset", "too_large", "encoding", "aborted"] as const),
+        ),
+        status: fc.constantFrom(null, 200),
+      })
+      .map(broken),
+  );
+
+  test("ends within 15 attempts, never waits into the past and never more than an hour", () => {
+    const contexts = fc.record({
+      random: fc.double({ min: 0, max: 0.999, noNaN: true }),
+      attempt: fc.integer({ min: 1, max: 20 }),
+    });
+    fc.assert(
+      fc.property(anyOutcome, contexts, (outcome, more) => {
+        const verdict = verdictOf(outcome, context(more));
+        if (verdict.kind === "wait") expect(verdict.untilMs >= NOW && verdict.untilMs <= NOW + HOUR).toBe(true);
+        if (verdict.kind === "retry") expect(verdict.waitMs >= 0 && verdict.waitMs <= 60_000).toBe(true);
+        if (more.attempt >= 15) expect(["wait", "retry"]).not.toContain(verdict.kind);
+        if (verdict.kind === "fail" || verdict.kind === "stop") {
+          const error = new DuckmirrorError(verdict.code, verdict.context);
+          expect(error.code).not.toBe("UNEXPECTED");
+        }
+      }),
+      { numRuns: 2_000, verbose: 1 },
+    );
+  });
+
+  test("growing waits are random within 1, 2, 4 ... 60 seconds", () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 40].map((attempt) => backoffMs(attempt, 1))).toEqual([
+      1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000,
+    ]);
+    expect(backoffMs(5, 0)).toBe(0);
+  });
+});

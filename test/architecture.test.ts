@@ -1,0 +1,115 @@
+// The tree as DESIGN and STYLE want it, and the proof that the checker can fail.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { architectureProblems, packagesAtStart, type SourceFile } from "./support/architecture.ts";
+
+const root = new URL("../", import.meta.url);
+
+const sourcesIn = (folder: string): SourceFile[] =>
+  readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${folder}/${name}`)
+    .map((path) => ({ path, text: readFileSync(new URL(path, root), "utf8") }));
+
+const sources = ["src", "jobs", "bench", "test"]
+  .filter((folder) => existsSync(new URL(folder, root)))
+  .flatMap(sourcesIn);
+
+test("every import points down, no library leaves its home, no file is vague, a barrel or too long", () => {
+  expect(sources.length).toBeGreaterThan(50);
+  expect(architectureProblems(sources)).toEqual([]);
+});
+
+test("--help waits for nothing but the option parser and colours", () => {
+  expect([...packagesAtStart("src/cli/main.ts", sources)].sort()).toEqual(["commander", "picocolors"]);
+});
+
+describe("the checker refuses", () => {
+  const aFile = (path: string, code: string): SourceFile => ({ path, text: `// What it is.\n${code}\n` });
+  const problems = (...files: readonly [path: string, code: string][]) =>
+    architectureProblems(files.map(([path, code]) => aFile(path, code)));
+
+  test.each([
+    ["core that imports catalog", "src/core/a.ts", 'import { x } from "../catalog/b.ts";'],
+    ["catalog that imports sync, even only its types", "src/catalog/a.ts", 'import type { X } from "../sync/b.ts";'],
+    ["neighbours: api and warehouse", "src/warehouse/a.ts", 'import { x } from "../api/b.ts";'],
+    [
+      "neighbours: budget that imports more than types of api",
+      "src/budget/a.ts",
+      'import { x } from "../api/outcome.ts";',
+    ],
+    ["the sandbox using the client it is to try", "src/sandbox/a.ts", 'import { x } from "../api/client.ts";'],
+    ["sync that imports the command line", "src/sync/a.ts", 'import { x } from "../cli/b.ts";'],
+    ["a wrong arrow by re-export", "src/api/a.ts", 'export { x } from "../sync/b.ts";'],
+    ["a wrong arrow by import()", "src/api/a.ts", 'const x = () => import("../sync/b.ts");'],
+    ["a job that imports the queue", "jobs/a.ts", 'import { x } from "../src/queue/b.ts";'],
+    ["a layer nobody knows", "src/extra/a.ts", "export const x = 1;"],
+    ["DuckDB outside the warehouse", "src/sync/a.ts", 'import { x } from "@duckdb/node-api";'],
+    [
+      "DuckDB outside the warehouse, only a part of it",
+      "src/replica/a.ts",
+      'import { x } from "@duckdb/node-api/lib/b";',
+    ],
+    ["undici outside api", "src/cli/a.ts", 'import { request } from "undici";'],
+    ["process outside cli", "src/sync/a.ts", "export const dir = process.cwd();"],
+    ["process by import", "src/sync/a.ts", 'import { env } from "node:process";'],
+    ["console outside cli", "jobs/a.ts", 'console.log("x");'],
+    ["a barrel", "src/api/index.ts", "export const x = 1;"],
+    ["a vague name", "src/api/utils.ts", "export const x = 1;"],
+    ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
+    ["more than 300 lines", "src/api/a.ts", "export const x = 1;\n".repeat(300)],
+  ])("%s", (_, path, code) => {
+    expect(problems([path, code])).toHaveLength(1);
+  });
+
+  test("a file that does not say what it is", () => {
+    expect(architectureProblems([{ path: "src/api/a.ts", text: "export const x = 1;\n" }])).toHaveLength(1);
+  });
+
+  test("a cycle, also one by types, and names it", () => {
+    const found = problems(
+      ["src/sync/a.ts", 'import { b } from "./b.ts";'],
+      ["src/sync/b.ts", 'import { c } from "./strategies/c.ts";'],
+      ["src/sync/strategies/c.ts", 'import type { A } from "../a.ts";'],
+    );
+    expect(found).toEqual([
+      "import cycle: src/sync/a.ts -> src/sync/b.ts -> src/sync/strategies/c.ts -> src/sync/a.ts",
+    ]);
+  });
+});
+
+describe("the checker allows", () => {
+  test.each([
+    ["budget the type of an outcome", "src/budget/a.ts", 'import type { ApiOutcome } from "../api/outcome.ts";'],
+    [
+      "budget the type of an outcome, inline",
+      "src/budget/a.ts",
+      'import { type ApiOutcome } from "../api/outcome.ts";',
+    ],
+    [
+      "the words process and console in texts and names",
+      "src/sync/a.ts",
+      '// process.env\nexport const process1 = "console.log";',
+    ],
+    [
+      "a property of that name",
+      "src/sync/a.ts",
+      "export const x = (job: { process: { id: number } }) => job.process.id;",
+    ],
+    ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(400)],
+  ])("%s", (_, path, code) => {
+    expect(architectureProblems([{ path, text: `// What it is.\n${code}\n` }])).toEqual([]);
+  });
+
+  test("what is loaded at the start is told apart from types and import()", () => {
+    const files = [
+      {
+        path: "src/cli/main.ts",
+        text: 'import "./a.ts"; import type { z } from "zod"; const x = () => import("./b.ts");',
+      },
+      { path: "src/cli/a.ts", text: 'import { Command } from "commander"; import "node:fs";' },
+      { path: "src/cli/b.ts", text: 'import pino from "pino";' },
+    ];
+    expect([...packagesAtStart("src/cli/main.ts", files)]).toEqual(["commander"]);
+  });
+});

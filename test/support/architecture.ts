@@ -1,0 +1,201 @@
+// What the file tree and the imports must look like, as a checker over file texts. Pure, so that it can be tested.
+import { dirname, posix } from "node:path";
+import ts from "typescript";
+
+export interface SourceFile {
+  /** From the repository's root, e.g. `src/api/client.ts`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Import {
+  readonly specifier: string;
+  readonly typeOnly: boolean;
+  /** `import()`: loaded when reached, not at start. */
+  readonly lazy: boolean;
+}
+
+interface Parsed extends SourceFile {
+  readonly imports: readonly Import[];
+  /** Globals of the process that the file touches. */
+  readonly globals: readonly string[];
+}
+
+/** Layer → layers it may import. Neighbours are absent from each other's list. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  catalog: ["core"],
+  api: ["catalog", "core"],
+  budget: ["catalog", "core"],
+  warehouse: ["catalog", "core"],
+  replica: ["warehouse", "catalog", "core"],
+  sync: ["api", "budget", "warehouse", "catalog", "core"],
+  jobs: ["sync", "api", "budget", "warehouse", "catalog", "core"],
+  // The service that duckmirror is tried against shares no code with what reads it.
+  sandbox: ["replica", "warehouse", "catalog", "core"],
+  server: ["jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
+  queue: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  cli: ["server", "queue", "sandbox", "jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
+};
+
+/** Type-only imports allowed between neighbours: importing layer → file. */
+const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["budget", "src/api/outcome.ts"]];
+
+/** Library → layers that may import it. Others (zod, node:*) may be used anywhere. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  undici: ["api"],
+  "lossless-json": ["api", "cli"],
+  "@duckdb/node-api": ["warehouse"],
+  bullmq: ["queue"],
+  ioredis: ["budget", "queue"],
+  fastify: ["server", "sandbox"],
+  "@faker-js/faker": ["sandbox"],
+  "node-cron": ["queue", "cli"],
+  pino: ["core"],
+  "pino-pretty": ["core"],
+  yaml: ["core", "cli"],
+  commander: ["cli"],
+  picocolors: ["cli"],
+  "cli-table3": ["cli"],
+  "log-update": ["cli"],
+  "@inquirer/prompts": ["cli"],
+};
+
+const MOST_LINES = 300;
+/** Pure tables, which are better long than split. */
+const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
+const VAGUE_NAMES = /^(utils?|helpers?|common|misc)$/;
+
+/** `src/api/client.ts` → api, `jobs/sync.ts` → jobs; null outside the layers. */
+const layerOf = (path: string): string | null => {
+  const [first, second] = path.split("/");
+  if (first === "jobs") return "jobs";
+  return first === "src" && second !== undefined && Object.hasOwn(LAYERS, second) ? second : null;
+};
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+const isTypeOnly = (node: ts.ImportDeclaration): boolean => {
+  const clause = node.importClause;
+  if (clause === undefined) return false;
+  if (clause.isTypeOnly) return true;
+  const named = clause.namedBindings;
+  return (
+    clause.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.length > 0 &&
+    named.elements.every((element) => element.isTypeOnly)
+  );
+};
+
+const parse = (file: SourceFile): Parsed => {
+  const imports: Import[] = [];
+  const globals: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: isTypeOnly(node), lazy: false });
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: node.isTypeOnly, lazy: false });
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [target] = node.arguments;
+      if (target && ts.isStringLiteral(target)) imports.push({ specifier: target.text, typeOnly: false, lazy: true });
+    } else if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) {
+      const { expression } = node;
+      if (ts.isIdentifier(expression) && /^(process|console)$/.test(expression.text)) globals.push(expression.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true));
+  return { ...file, imports, globals };
+};
+
+const isRelative = (specifier: string) => specifier.startsWith(".");
+const resolveFrom = (path: string, specifier: string) => posix.normalize(`${dirname(path)}/${specifier}`);
+
+const arrowProblems = (file: Parsed): string[] => {
+  const layer = layerOf(file.path);
+  if (layer === null) return file.path.startsWith("src/") ? [`${file.path}: src/ has no such layer`] : [];
+  return file.imports.flatMap(({ specifier, typeOnly }) => {
+    if (!isRelative(specifier)) {
+      const homes = HOMES[packageOf(specifier)];
+      return homes === undefined || homes.includes(layer) ? [] : [`${file.path}: ${specifier} belongs in ${homes}`];
+    }
+    const target = resolveFrom(file.path, specifier);
+    const other = layerOf(target);
+    const shared = typeOnly && SHARED_TYPES.some(([by, what]) => by === layer && what === target);
+    if (other === layer || shared || (other !== null && LAYERS[layer]?.includes(other))) return [];
+    return [`${file.path}: ${layer} must not import ${target}`];
+  });
+};
+
+const globalProblems = (file: Parsed): string[] => {
+  if (layerOf(file.path) === null || layerOf(file.path) === "cli") return [];
+  const imported = file.imports.filter(({ specifier }) => /^(node:)?(process|console)$/.test(specifier));
+  const names = [...file.globals, ...imported.map(({ specifier }) => specifier)];
+  return [...new Set(names)].map((name) => `${file.path}: only src/cli touches ${name}`);
+};
+
+const nameProblems = ({ path, text }: Parsed): string[] => {
+  const name = posix.basename(path).replace(/(\.test)?\.m?ts$/, "");
+  const lines = text.trimEnd().split("\n").length;
+  return [
+    ...(name === "index" ? [`${path}: no index.ts barrels`] : []),
+    ...(VAGUE_NAMES.test(name) ? [`${path}: a name that says nothing`] : []),
+    ...(layerOf(path) !== null && lines > MOST_LINES && !LONG_TABLES.includes(path) ? [`${path}: ${lines} lines`] : []),
+    ...(layerOf(path) !== null && !/^(#!.*\n)?(\/\/|\/\*)/.test(text) ? [`${path}: does not say what it is`] : []),
+  ];
+};
+
+const cycleProblems = (files: ReadonlyMap<string, Parsed>): string[] => {
+  const done = new Set<string>();
+  const problems: string[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path);
+    if (at !== -1) {
+      problems.push(`import cycle: ${[...trail.slice(at), path].join(" -> ")}`);
+      return;
+    }
+    const file = files.get(path);
+    if (file === undefined || done.has(path)) return;
+    for (const { specifier } of file.imports) {
+      if (isRelative(specifier)) visit(resolveFrom(path, specifier), [...trail, path]);
+    }
+    done.add(path);
+  };
+  for (const path of files.keys()) visit(path, []);
+  return problems;
+};
+
+/** Everything that is wrong, one sentence each; empty when the tree is as it should be. */
+export const architectureProblems = (sources: readonly SourceFile[]): readonly string[] => {
+  const files = sources.map(parse);
+  const layered = new Map(files.filter(({ path }) => layerOf(path) !== null).map((file) => [file.path, file]));
+  return [
+    ...files.flatMap((file) => [...arrowProblems(file), ...globalProblems(file), ...nameProblems(file)]),
+    ...cycleProblems(layered),
+  ];
+};
+
+/** Packages (node: aside) that are loaded when `entry` starts: by values, not types, and not by import(). */
+export const packagesAtStart = (entry: string, sources: readonly SourceFile[]): ReadonlySet<string> => {
+  const files = new Map(sources.map((source) => [source.path, source]));
+  const packages = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (path: string): void => {
+    const file = files.get(path);
+    if (file === undefined || seen.has(path)) return;
+    seen.add(path);
+    for (const { specifier, typeOnly, lazy } of parse(file).imports) {
+      if (typeOnly || lazy || specifier.startsWith("node:")) continue;
+      if (isRelative(specifier)) visit(resolveFrom(path, specifier));
+      else packages.add(packageOf(specifier));
+    }
+  };
+  visit(entry);
+  return packages;
+};

@@ -7,14 +7,15 @@ export type ColumnChunk = readonly (readonly DuckDBValue[])[];
 /** DuckDB's vector size. */
 export const CHUNK_ROWS = 2048;
 
-/** Appends every chunk to `table` (unqualified name) on this connection, inside its transaction if there is one. */
+/** Appends every chunk to `table` (`name` or `schema.name`) on this connection, inside its transaction if there is one. */
 export const appendChunks = async (
   connection: DuckDBConnection,
   table: string,
   types: readonly DuckDBType[],
   chunks: Iterable<ColumnChunk>,
 ): Promise<void> => {
-  const appender = await connection.createAppender(table);
+  const [name = table, schema] = table.split(".").reverse();
+  const appender = await connection.createAppender(name, schema ?? null);
   try {
     for (const columns of chunks) {
       const chunk = DuckDBDataChunk.create(types, columns[0]?.length ?? 0);

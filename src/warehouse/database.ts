@@ -84,7 +84,7 @@ const bind = (params: readonly SqlValue[]) => {
 const statementsOn = (connection: DuckDBConnection): Sql => ({
   async query(sql, params, row) {
     const { values, types } = bind(params);
-    const result = await connection.run(sql, values, Object.fromEntries(types.entries()));
+    const result = await connection.run(sql, values, types);
     const names = result.deduplicatedColumnNames();
     const rows = await result.getRows();
     const objects = rows.map((cells): Record<string, OutValue> => {
@@ -96,7 +96,7 @@ const statementsOn = (connection: DuckDBConnection): Sql => ({
   async run(sql, params = []) {
     if (params.length === 0) return (await connection.run(sql)).rowsChanged;
     const { values, types } = bind(params);
-    return (await connection.run(sql, values, Object.fromEntries(types.entries()))).rowsChanged;
+    return (await connection.run(sql, values, types)).rowsChanged;
   },
   append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
 });

@@ -1,7 +1,9 @@
 // Values on their way into and out of DuckDB: exact integers, instants to the microsecond, lists as arrays.
 import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
   DuckDBArrayValue,
-  DuckDBDateValue,
   DuckDBDecimalValue,
   DuckDBListValue,
   DuckDBMapValue,
@@ -11,8 +13,11 @@ import {
   type DuckDBType,
   DuckDBUnionValue,
   type DuckDBValue,
+  HUGEINT,
   LIST,
   listValue,
+  SQLNULL,
+  TIMESTAMPTZ,
   VARCHAR,
 } from "@duckdb/node-api";
 
@@ -34,12 +39,17 @@ export const instant = (ms: number | null): Instant | null =>
 const isInstant = (value: SqlValue): value is Instant =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A parameter as DuckDB's client wants it, and its type where the client could not tell. */
-export const toDuck = (value: SqlValue): { value: DuckDBValue; type?: DuckDBType } => {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return { value };
-  if (typeof value === "bigint") return { value };
-  if (typeof value === "number") return { value: Number.isSafeInteger(value) ? BigInt(value) : value };
-  if (isInstant(value)) return { value: new DuckDBTimestampTZValue(value.micros) };
+const fitsBigint = (value: bigint) => value >= -(2n ** 63n) && value < 2n ** 63n;
+const ofWhole = (value: bigint) => ({ value, type: fitsBigint(value) ? BIGINT : HUGEINT });
+
+/** A parameter as DuckDB's client wants it. Typed, because the client would bind a bigint as HUGEINT. */
+export const toDuck = (value: SqlValue): { readonly value: DuckDBValue; readonly type: DuckDBType } => {
+  if (value === null) return { value, type: SQLNULL };
+  if (typeof value === "string") return { value, type: VARCHAR };
+  if (typeof value === "boolean") return { value, type: BOOLEAN };
+  if (typeof value === "bigint") return ofWhole(value);
+  if (typeof value === "number") return Number.isSafeInteger(value) ? ofWhole(BigInt(value)) : { value, type: DOUBLE };
+  if (isInstant(value)) return { value: new DuckDBTimestampTZValue(value.micros), type: TIMESTAMPTZ };
   return { value: listValue([...value]), type: LIST(VARCHAR) };
 };
 
@@ -86,6 +96,5 @@ export const fromDuck = (value: DuckDBValue, form: InstantForm): OutValue => {
   }
   if (value instanceof DuckDBUnionValue) return fromDuck(value.value, form);
   if (value instanceof DuckDBDecimalValue) return value.toDouble();
-  if (value instanceof DuckDBDateValue) return value.toString();
   return String(value);
 };

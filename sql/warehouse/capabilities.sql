@@ -1,0 +1,3 @@
+-- Purpose: what was learned about the service. Grain: one row per capability.
+-- Parameters: none. Readers: src/warehouse/warehouse.ts.
+SELECT name, value FROM sync.capabilities ORDER BY name;

@@ -1,0 +1,7 @@
+-- Purpose: adds up how received records differ from the API document.
+-- Parameters: none; reads the temporary table `incoming`. Readers: src/warehouse/commit.ts.
+INSERT INTO sync.schema_drift SELECT * FROM incoming
+ON CONFLICT (table_name, field, kind, detail) DO UPDATE SET
+  occurrences = schema_drift.occurrences + excluded.occurrences,
+  last_seen_at = greatest(schema_drift.last_seen_at, excluded.last_seen_at),
+  run_id = excluded.run_id;

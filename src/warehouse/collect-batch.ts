@@ -1,0 +1,105 @@
+// All loads of one table in one commit -> distinct rows, rejects, drift and seen keys. Pure.
+// The same key twice: the later record wins, field by field where it was not asked for everything.
+import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
+import type { TableLoad } from "./checkpoint.ts";
+import type { ExtraEntries } from "./json-text.ts";
+import { createNormalizer, type Drift, type NormalRow, type Reject } from "./normalize-record.ts";
+
+export interface BatchRow {
+  readonly row: NormalRow;
+  /** Which load of the checkpoint the row counts for. */
+  readonly loadIndex: number;
+  readonly receivedAt: number;
+}
+
+export interface BatchReject {
+  readonly reject: Reject;
+  readonly load: TableLoad;
+  /** Place of the record in its load, from 0. */
+  readonly position: number;
+}
+
+export interface SeenKey {
+  readonly walkId: string;
+  /** `` where the table's key has no company. */
+  readonly companyId: string;
+  readonly id: string;
+}
+
+export interface CountedDrift extends Drift {
+  occurrences: number;
+}
+
+export interface TableBatch {
+  readonly table: TableName;
+  readonly rows: readonly BatchRow[];
+  readonly rejects: readonly BatchReject[];
+  readonly drift: readonly CountedDrift[];
+  readonly seen: readonly SeenKey[];
+}
+
+/**
+ * What `_extra` holds after `later` was received over `stored`: entries of fields that `later` neither held nor was
+ * asked for stay; so do unknown fields when `later` is a partial record (an embedded one).
+ */
+export const mergeExtra = (spec: TableSpec, stored: ExtraEntries, later: NormalRow): ExtraEntries => {
+  const merged = new Map<string, string>();
+  for (const [name, text] of stored) {
+    const index = spec.fields.findIndex((field) => field.name === name);
+    const stays = index >= 0 ? (later.kept >> BigInt(index)) & 1n : !later.full;
+    if (stays) merged.set(name, text);
+  }
+  for (const [name, text] of later.extra) merged.set(name, text);
+  return merged;
+};
+
+/** Two records of one key, as one: as if `earlier` had been committed before `later`. */
+const fold = (spec: TableSpec, earlier: NormalRow, later: NormalRow): NormalRow => ({
+  ...later,
+  cells: later.cells.map((cell, index) => ((later.kept >> BigInt(index)) & 1n ? (earlier.cells[index] ?? null) : cell)),
+  kept: later.kept & earlier.kept,
+  full: later.full || earlier.full,
+  extra: mergeExtra(spec, earlier.extra, later),
+});
+
+/** Key cells of a row as walks remember them: company and id. */
+const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
+  const cellOf = (column: string | undefined) =>
+    String(row.cells[spec.fields.findIndex((field) => field.column === column)] ?? "");
+  const companyId = spec.key[0] === "company_id" ? cellOf("company_id") : "";
+  return { walkId, companyId, id: cellOf(spec.key.at(-1)) };
+};
+
+/** `loads`: loads of this table with their place in the checkpoint, in the order they were received. */
+export const collectBatch = (
+  table: TableName,
+  loads: readonly { readonly load: TableLoad; readonly index: number }[],
+): TableBatch => {
+  const spec = tableSpec(table);
+  const rows = new Map<string, BatchRow>();
+  const rejects: BatchReject[] = [];
+  const drift = new Map<string, CountedDrift>();
+  const seen = new Map<string, SeenKey>();
+
+  for (const { load, index } of loads) {
+    const normalize = createNormalizer(spec, load);
+    load.records.forEach((record, position) => {
+      const row = normalize(record);
+      if (row.kind === "reject") {
+        rejects.push({ reject: row, load, position });
+        return;
+      }
+      const before = rows.get(row.keyText);
+      const merged = before === undefined ? row : fold(spec, before.row, row);
+      rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
+      for (const entry of row.drift) {
+        const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
+        const known = drift.get(id);
+        if (known === undefined) drift.set(id, { ...entry, occurrences: 1 });
+        else known.occurrences += 1;
+      }
+      if (load.walkId !== null) seen.set(`${load.walkId}\n${row.keyText}`, seenKey(spec, row, load.walkId));
+    });
+  }
+  return { table, rows: [...rows.values()], rejects, drift: [...drift.values()], seen: [...seen.values()] };
+};

@@ -1,0 +1,194 @@
+// Writes one table's batch: stage it, find the rows it meets, keep their old version, replace what changed.
+// Every step after `find` costs by the size of the batch, not of the table (decision 0001).
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
+import { z } from "zod";
+import type { ColumnType } from "../catalog/fields.ts";
+import { type TableSpec, tableSpec } from "../catalog/tables.ts";
+import { CHUNK_ROWS, type ColumnChunk } from "./append.ts";
+import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
+import type { Cell } from "./convert-cell.ts";
+import type { Sql } from "./database.ts";
+import { joinExtra, splitExtra } from "./json-text.ts";
+import { literal, type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
+import { sqlText } from "./sql-files.ts";
+
+/** Rows per load of the checkpoint: index of the load → count. */
+export interface BatchCounts {
+  readonly inserted: ReadonlyMap<number, number>;
+  readonly updated: ReadonlyMap<number, number>;
+}
+
+const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
+  VARCHAR,
+  BIGINT,
+  INTEGER,
+  DOUBLE,
+  BOOLEAN,
+  TIMESTAMPTZ,
+  // Appended as text: DuckDB does not parse it again, jsonText has made sure that it could.
+  JSON: VARCHAR,
+  "VARCHAR[]": LIST(VARCHAR),
+};
+
+const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
+  if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
+  return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
+};
+
+const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+
+function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
+  for (let at = 0; at < rows.length; at += CHUNK_ROWS) {
+    const part = rows.slice(at, at + CHUNK_ROWS);
+    const cells = spec.fields.map(({ columnType }, index) =>
+      part.map(({ row }) => duckCell(columnType, row.cells[index] ?? null)),
+    );
+    yield [
+      ...cells,
+      part.map(({ row }) => joinExtra(row.extra)),
+      part.map(({ row }) => row.kept),
+      part.map(({ row }) => row.kept !== 0n || !row.full),
+      part.map(({ loadIndex }) => loadIndex),
+      part.map(({ receivedAt }) => receivedMicros(receivedAt)),
+      part.map((_, index) => at + index),
+    ];
+  }
+}
+
+const stageRows = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
+  await tx.run(sql.createStage);
+  const types = spec.fields.map(({ columnType }) => DUCK_TYPES[columnType]);
+  const more = [VARCHAR, BIGINT, BOOLEAN, INTEGER, TIMESTAMPTZ, INTEGER];
+  await tx.append("stage", [...types, ...more], stageChunks(spec, rows));
+};
+
+/** Rows a scan of the key column passes in the time one lookup in the primary key's index takes; measured. */
+const SCANNED_PER_LOOKUP = { BIGINT: 2000, other: 300 } as const;
+/** Rows a scan of whole rows passes in the time one whole row is fetched by its key; measured. */
+const SCANNED_PER_FETCH = 100n;
+/** Old rows this far apart are read by two scans. */
+const RANGE_GAP = 50_000n;
+
+const keyLiterals = (spec: TableSpec, rows: readonly BatchRow[]): readonly string[] | null => {
+  const [column, ...more] = spec.key;
+  const index = spec.fields.findIndex((field) => field.column === column);
+  const type = spec.fields[index]?.columnType;
+  if (more.length > 0 || (type !== "BIGINT" && type !== "VARCHAR")) return null;
+  return rows.flatMap(({ row }) => {
+    const cell = row.cells[index];
+    return typeof cell === "string" || typeof cell === "bigint" ? [literal(cell)] : [];
+  });
+};
+
+const sizeRow = z.object({ estimate: z.number() });
+const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
+
+/** Ranges that hold all of `sorted`, split where nothing is found for a long stretch. */
+const rangesOf = (sorted: readonly bigint[]) => {
+  const ranges: { from: bigint; to: bigint }[] = [];
+  for (const row of sorted) {
+    const last = ranges.at(-1);
+    if (last !== undefined && row - last.to <= RANGE_GAP) last.to = row;
+    else ranges.push({ from: row, to: row });
+  }
+  return ranges;
+};
+
+/** Where the rows that the batch meets stand; null when it meets none. */
+const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
+  const literals = keyLiterals(spec, rows);
+  const [size] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
+  const numeric = spec.fields.find(({ column }) => column === spec.key[0])?.columnType === "BIGINT";
+  const worth = rows.length * (numeric ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
+  await tx.run(sql.find((size?.estimate ?? 0) > worth ? literals : null));
+  const found = (await tx.query("SELECT _old AS row FROM found ORDER BY 1", [], foundRow)).map(({ row }) => row);
+  const [first, last] = [found[0], found.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const ranges = rangesOf(found);
+  const scanned = ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n);
+  return literals !== null && scanned > SCANNED_PER_FETCH * BigInt(found.length)
+    ? { by: "keys", literals }
+    : { by: "range", ranges };
+};
+
+const storedRow = z.object({ row: z.number(), extra: z.string() });
+
+/** Rows that were only partly asked for keep those entries of the stored `_extra` they say nothing about. */
+const keepStoredExtra = async (tx: Sql, spec: TableSpec, rows: readonly BatchRow[]) => {
+  const join = spec.key.map((column) => `s."${column}" = o."${column}"`).join(" AND ");
+  const stored = await tx.query(
+    `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${join}
+     WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
+    [],
+    storedRow,
+  );
+  const merged = stored.flatMap(({ row, extra }) => {
+    const later = rows[row]?.row;
+    return later === undefined ? [] : [{ row, extra: joinExtra(mergeExtra(spec, splitExtra(extra), later)) }];
+  });
+  if (merged.length === 0) return;
+  await tx.run("CREATE OR REPLACE TEMP TABLE merged_extra (_row INTEGER, _extra JSON)");
+  const chunks: ColumnChunk[] = [];
+  for (let at = 0; at < merged.length; at += CHUNK_ROWS) {
+    const part = merged.slice(at, at + CHUNK_ROWS);
+    chunks.push([part.map(({ row }) => row), part.map(({ extra }) => extra)]);
+  }
+  await tx.append("merged_extra", [INTEGER, VARCHAR], chunks);
+  await tx.run("UPDATE stage SET _extra = m._extra FROM merged_extra AS m WHERE m._row = stage._row");
+};
+
+const countRow = z.object({ load: z.number(), rows: z.number() });
+const byLoad = async (tx: Sql): Promise<Map<number, number>> => {
+  const counts = await tx.query("SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL", [], countRow);
+  return new Map(counts.map(({ load, rows }) => [load, rows]));
+};
+
+const countInserted = async (tx: Sql, spec: TableSpec, rows: readonly BatchRow[], anyOld: boolean) => {
+  const all = new Map<number, number>();
+  for (const { loadIndex } of rows) all.set(loadIndex, (all.get(loadIndex) ?? 0) + 1);
+  if (!anyOld) return all;
+  const join = spec.key.map((column) => `s."${column}" = o."${column}"`).join(" AND ");
+  const fresh = await tx.query(
+    `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${join} GROUP BY ALL`,
+    [],
+    countRow,
+  );
+  return new Map(fresh.map(({ load, rows: count }) => [load, count]));
+};
+
+/** Merges the batch into its table inside `tx`. The same key stands at most once in the batch. */
+export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Promise<BatchCounts> => {
+  const spec = tableSpec(batch.table);
+  const sql = mergeSql(batch.table);
+  const { rows } = batch;
+  if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
+  await stageRows(tx, spec, sql, rows);
+  const old = await findOld(tx, spec, sql, rows);
+  let updated: ReadonlyMap<number, number> = new Map();
+  await tx.run(old === null ? sql.noOld : sql.createOld(old));
+  if (old !== null) {
+    await keepStoredExtra(tx, spec, rows);
+    await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
+    updated = await byLoad(tx);
+    if (updated.size > 0) {
+      await tx.run(sql.copyOldToHistory);
+      await tx.run(sql.deleteChanged(old));
+      await tx.run(sql.insertChanged, [runId]);
+    }
+  }
+  const inserted = await countInserted(tx, spec, rows, old !== null);
+  if (inserted.size > 0) await tx.run(sql.insertNew, [runId]);
+  return { inserted, updated };
+};

@@ -1,0 +1,94 @@
+// The upsert, generated from the catalog: the one place where SQL is not in a .sql file (golden-file test).
+// Pure. Delete and insert instead of ON CONFLICT or MERGE: decision 0001.
+import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** A key value as an SQL literal: only literals reach the primary key's index, bound values do not. */
+export const literal = (value: string | bigint): string =>
+  typeof value === "bigint"
+    ? `${value}::BIGINT`
+    : value
+        .split("\0")
+        .map((part) => `'${part.replaceAll("'", "''")}'`)
+        .join(" || chr(0) || ");
+
+/** Old rows stand close together (a join over that range), or scattered (looked up one by one by key). */
+export type OldRows =
+  | { readonly by: "range"; readonly ranges: readonly { readonly from: bigint; readonly to: bigint }[] }
+  | { readonly by: "keys"; readonly literals: readonly string[] };
+
+export interface MergeSql {
+  /** The batch, one row per key. */
+  readonly createStage: string;
+  /** Rows of the table that the batch meets: key literals where the key is one column, else null for a join. */
+  readonly find: (literals: readonly string[] | null) => string;
+  readonly createOld: (old: OldRows) => string;
+  /** An empty set of old rows, for a batch that meets none. */
+  readonly noOld: string;
+  /** Rows whose content differs from the old one. `keptMask`: fields that at least one row keeps. */
+  readonly createChanged: (keptMask: bigint) => string;
+  readonly copyOldToHistory: string;
+  readonly deleteChanged: (old: OldRows) => string;
+  readonly insertChanged: string;
+  readonly insertNew: string;
+}
+
+const columnsOf = (spec: TableSpec) => spec.fields.map(({ column }) => quoted(column));
+const keyJoin = (spec: TableSpec, a: string, b: string) =>
+  spec.key.map((column) => `${a}.${quoted(column)} = ${b}.${quoted(column)}`).join(" AND ");
+const prefixed = (columns: readonly string[], alias: string) =>
+  columns.map((column) => `${alias}.${column}`).join(", ");
+
+/** Statements that merge the temporary table `stage` into a table; `$run` is the one parameter of the inserts. */
+export const mergeSql = (table: TableName): MergeSql => {
+  const spec = tableSpec(table);
+  const columns = columnsOf(spec);
+  const main = `main.${quoted(table)}`;
+  const history = `history.${quoted(table)}`;
+  const [onlyKey, ...otherKeys] = spec.key.map(quoted);
+  const single = otherKeys.length === 0 && onlyKey !== undefined ? onlyKey : null;
+  const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
+
+  return {
+    createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
+    find: (literals) =>
+      literals !== null && single !== null
+        ? `CREATE OR REPLACE TEMP TABLE found AS SELECT rowid AS _old FROM ${main} WHERE ${single} IN (${literals.join(", ")})`
+        : `CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`,
+    createOld: (old) => {
+      const head = "CREATE OR REPLACE TEMP TABLE old AS";
+      if (old.by === "keys") {
+        return `${head} SELECT t.*, t.rowid AS _old FROM ${main} AS t WHERE t.${single} IN (${old.literals.join(", ")})`;
+      }
+      const parts = old.ranges.map(
+        ({ from, to }) =>
+          `SELECT t.*, t.rowid AS _old FROM ${main} AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN ${from} AND ${to}`,
+      );
+      return `${head} ${parts.join(" UNION ALL ")}`;
+    },
+    noOld: `CREATE OR REPLACE TEMP TABLE old AS SELECT t.*, t.rowid AS _old FROM ${main} AS t LIMIT 0`,
+    createChanged: (keptMask) => {
+      const bit = (index: number) => 1n << BigInt(index);
+      const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
+      const merged = columns.map((column, index) =>
+        keeps(index)
+          ? `CASE WHEN s._kept & ${bit(index)} <> 0 THEN o.${column} ELSE s.${column} END AS ${column}`
+          : `s.${column}`,
+      );
+      const differs = spec.fields.flatMap(({ column }, index) => {
+        if (spec.key.includes(column)) return [];
+        const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
+        return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
+      });
+      return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${[...differs, "s._extra IS DISTINCT FROM o._extra"].join(" OR ")}`;
+    },
+    copyOldToHistory: `INSERT INTO ${history} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
+    deleteChanged: (old) =>
+      old.by === "keys"
+        ? `DELETE FROM ${main} WHERE ${single} IN (${old.literals.join(", ")}) AND rowid IN (SELECT _old FROM changed)`
+        : `DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM changed)`,
+    insertChanged: `INSERT INTO ${main} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
+    insertNew: `INSERT INTO ${main} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
+  };
+};

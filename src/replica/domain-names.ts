@@ -1,0 +1,32 @@
+// Domains and addresses as people write them, brought to a form that can be compared. PURE.
+// Source: API.md, "GET /v1/account-insights" (`domain`) and "GET /v1/companies/by-input/{companyInputId}".
+
+/**
+ * Domains an input may mean, most specific first: `https://www.Shop.Acme.co.uk/x` → `shop.acme.co.uk`,
+ * `acme.co.uk`, `co.uk`. Subdomains are dropped label by label, because no rule tells `co.uk` from `acme.com`
+ * without a list of public suffixes; the first one that a record has wins. Empty when it is no domain.
+ */
+export const domainCandidates = (input: string): readonly string[] => {
+  const host = input
+    .trim()
+    .toLowerCase()
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, "")
+    .replace(/^[^/?#]*@/, "")
+    .replace(/[/?#].*$/s, "")
+    .replace(/:\d+$/, "")
+    .replace(/\.$/, "")
+    .replace(/^www\./, "");
+  const labels = host.split(".");
+  if (labels.length < 2 || labels.some((label) => label === "" || /\s/.test(label))) return [];
+  return labels.slice(0, -1).map((_, index) => labels.slice(index).join("."));
+};
+
+/** Address without scheme, `www.`, query, fragment and closing slash, lowercased: two spellings of a page are equal. */
+export const bareAddress = (input: string): string =>
+  input
+    .trim()
+    .toLowerCase()
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, "")
+    .replace(/^www\./, "")
+    .replace(/[?#].*$/s, "")
+    .replace(/\/+$/, "");

@@ -1,0 +1,123 @@
+// The text of an answer: `data`, `included`, `meta`, `usage` around records that DuckDB wrote as JSON. PURE.
+// Source: API.md, "Conventions common to all endpoints" and "Envelope objects".
+
+/** Paging part of `meta`. */
+export interface Paging {
+  readonly page: number;
+  readonly perPage: number;
+  readonly totalCount: number;
+}
+
+/** Records embedded for one value of `include`. */
+export interface Embedded {
+  /** Name of one record, e.g. `company`, and of several, e.g. `companies`. */
+  readonly one: string;
+  readonly many: string;
+  /** `record`: one record under `one`. `records`: of a list answer, shaped as the service likes. `list`: always an array. */
+  readonly kind: "record" | "records" | "list";
+  /** Key and JSON text of each record. */
+  readonly records: readonly { readonly key: string; readonly object: string }[];
+}
+
+/**
+ * How a list's related records stand under `included` (not shown in API.md): `{companies: [...]}`, `{company: [...]}`,
+ * `{companies: {id: {...}}}`, `{company: {...}}` (only one fits) or not at all.
+ */
+export type IncludedShape = "plural-array" | "singular-array" | "map" | "object" | "none";
+
+export interface Quota {
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** ms since the epoch. */
+  readonly resetsAt: number;
+}
+
+/** HTTP 200 before it is written. */
+export interface Answer {
+  /** Top-level members before `data`: `status`, `message` of account-insights. JSON texts. */
+  readonly head: readonly (readonly [name: string, json: string])[];
+  /** JSON text; absent for an insight that was not found. */
+  readonly data?: string;
+  /** Top-level members after `data`: `candidates`, `bestMatch`. JSON texts. */
+  readonly tail: readonly (readonly [name: string, json: string])[];
+  readonly included: readonly Embedded[];
+  readonly paging?: Paging;
+  /** Whether the route carries the `usage` block. */
+  readonly usageBlock: boolean;
+}
+
+export interface EnvelopeContext {
+  readonly requestId: string;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly usage: Quota | null;
+  readonly includedShape: IncludedShape;
+}
+
+/** `meta.apiVersion` (API.md, "Versioning"). */
+export const API_VERSION = "1.0.0";
+
+/** An answer that holds only `data`. */
+export const dataAnswer = (data: string, usageBlock: boolean): Answer => ({
+  head: [],
+  data,
+  tail: [],
+  included: [],
+  usageBlock,
+});
+
+const member = (name: string, json: string): string => `${JSON.stringify(name)}:${json}`;
+const array = (records: Embedded["records"]): string => `[${records.map(({ object }) => object).join(",")}]`;
+
+const embeddedJson = (embedded: Embedded, shape: IncludedShape): readonly string[] => {
+  const { one, many, kind, records } = embedded;
+  if (shape === "none") return [];
+  const first = records[0]?.object;
+  if (kind === "record") return first === undefined ? [] : [member(one, first)];
+  if (kind === "list") return [member(many, array(records))];
+  switch (shape) {
+    case "plural-array":
+      return [member(many, array(records))];
+    case "singular-array":
+      return [member(one, array(records))];
+    case "map":
+      return [member(many, `{${records.map(({ key, object }) => member(key, object)).join(",")}}`)];
+    case "object":
+      return first === undefined ? [] : [member(one, first)];
+    default: {
+      const never: never = shape;
+      return never;
+    }
+  }
+};
+
+/** Quota as API.md spells it. */
+export const quotaJson = (quota: Quota): string =>
+  JSON.stringify({
+    limit: quota.limit,
+    used: quota.used,
+    remaining: quota.remaining,
+    resetsAt: new Date(quota.resetsAt).toISOString(),
+  });
+
+/** Body of a 200. */
+export const writeEnvelope = (answer: Answer, context: EnvelopeContext): string => {
+  const { paging } = answer;
+  const members = answer.head.map(([name, json]) => member(name, json));
+  if (answer.data !== undefined) members.push(member("data", answer.data));
+  members.push(...answer.tail.map(([name, json]) => member(name, json)));
+  const included = answer.included.flatMap((embedded) => embeddedJson(embedded, context.includedShape));
+  if (answer.included.length > 0 && context.includedShape !== "none") {
+    members.push(member("included", `{${included.join(",")}}`));
+  }
+  const meta = {
+    requestId: context.requestId,
+    apiVersion: API_VERSION,
+    timestamp: new Date(context.now).toISOString(),
+    ...(paging === undefined ? {} : { ...paging, totalPages: Math.ceil(paging.totalCount / paging.perPage) }),
+  };
+  members.push(member("meta", JSON.stringify(meta)));
+  if (answer.usageBlock && context.usage !== null) members.push(member("usage", quotaJson(context.usage)));
+  return `{${members.join(",")}}`;
+};

@@ -1,0 +1,22 @@
+// POST /v1/feedback: the request body, checked (API.md, "Feedback request" and "POST /v1/feedback").
+import { z } from "zod";
+import { Refusal } from "./refusal.ts";
+
+export const FEEDBACK_CATEGORIES = ["missing-data", "wrong-data", "api-usability", "feature-request", "other"] as const;
+
+export const feedbackSchema = z.object({
+  message: z.string().min(1),
+  rating: z.number().min(1).max(5).optional(),
+  category: z.enum(FEEDBACK_CATEGORIES).optional(),
+  context: z.record(z.string(), z.unknown()).optional(),
+});
+
+export type Feedback = z.infer<typeof feedbackSchema>;
+
+/** Throws a 400 refusal that names what is wrong. */
+export const parseFeedback = (body: unknown): Feedback => {
+  const parsed = feedbackSchema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Refusal("bad_request", `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}.`);
+};

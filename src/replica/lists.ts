@@ -1,0 +1,108 @@
+// The list routes: one statement reads the page and its count, related records follow (API.md, "Endpoints").
+import { z } from "zod";
+import { type TableName, tableSpec } from "../catalog/tables.ts";
+import { type Answer, dataAnswer } from "./envelope.ts";
+import { chooseFields } from "./field-choice.ts";
+import { Binds, type Conditions, FILTERS } from "./filters.ts";
+import { listStatement } from "./list-query.ts";
+import type { Params } from "./params.ts";
+import type { Reader } from "./reader.ts";
+import { Refusal } from "./refusal.ts";
+import { LINK_COLUMNS, readLinked } from "./related.ts";
+import type { RouteName, RouteSpec } from "./routes.ts";
+import { inSpan, spanOf } from "./usage.ts";
+
+/** Where a page is cut, and what `meta.perPage` says. */
+export interface Cut {
+  readonly offset: number;
+  readonly limit: number;
+  readonly perPage: number;
+}
+
+export interface ListContext {
+  readonly reader: Reader;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly maxPerPage: number;
+  readonly cut: (page: number, perPage: number) => Cut;
+}
+
+interface ListSpec {
+  readonly table: TableName;
+  /** Order of a route that has no sortBy: newest first. */
+  readonly order?: string;
+  readonly filters?: Conditions;
+}
+
+const LISTS: Readonly<Partial<Record<RouteName, ListSpec>>> = {
+  accounts: { table: "accounts", filters: FILTERS.accounts },
+  contacts: { table: "contacts", filters: FILTERS.contacts },
+  signals: { table: "signals", filters: FILTERS.signals },
+  newsArticles: { table: "news_articles", order: "datePublished" },
+  jobOpenings: { table: "job_openings", order: "postedOn" },
+  earningsCalls: { table: "earnings_calls", order: "happenedAt" },
+  filings: { table: "filings", order: "filingDate" },
+  usageRequests: { table: "usage_requests", order: "id" },
+};
+
+/** Table whose rows a list route returns; undefined for other routes. */
+export const listedTable = (route: RouteName): TableName | undefined => LISTS[route]?.table;
+
+const pageRow = z.object({ total: z.number(), rows: z.string(), links: z.array(z.string().nullable()) });
+const linkedIdsSchema = z.array(z.string().nullable());
+
+/** Distinct linked ids as text: quoted before they are parsed, since a 64-bit id must not pass through a number. */
+const linkedIds = (json: string | null | undefined): readonly string[] =>
+  json === null || json === undefined
+    ? []
+    : linkedIdsSchema.parse(JSON.parse(json.replace(/(?<=[[,])\d+(?=[\],])/g, '"$&"'))).filter((id) => id !== null);
+
+const sortField = (spec: ListSpec, params: Params) => {
+  const name = params.text("sortBy") ?? spec.order;
+  const field = tableSpec(spec.table).fields.find((candidate) => candidate.name === name);
+  if (field === undefined) throw new Refusal("bad_request", `sortBy names the unknown field "${name}".`);
+  return field;
+};
+
+/** Page and page size as asked. Throws a 400 refusal above the maximum. */
+export const pageAsked = (params: Params, maxPerPage: number): { page: number; perPage: number } => {
+  const perPage = params.number("perPage");
+  if (perPage > maxPerPage) throw new Refusal("bad_request", `perPage must be at most ${maxPerPage}.`);
+  return { page: params.number("page"), perPage };
+};
+
+/** The answer of a list route. Throws 400 refusals for parameters that do not fit the resource. */
+export const listAnswer = async (route: RouteSpec, params: Params, context: ListContext): Promise<Answer> => {
+  const { reader, now, cut } = context;
+  const spec = LISTS[route.name];
+  if (spec === undefined) throw new TypeError(`${route.name} is no list`);
+  const asked = pageAsked(params, context.maxPerPage);
+  const { fields, named } = chooseFields(spec.table, params, false);
+  const binds = new Binds();
+  const conditions = [...(spec.filters?.(params, binds) ?? [])];
+  if (route.tier === "public") conditions.push(`t.company_id = ${binds.bind(params.text("companyId") ?? "")}`);
+  if (route.tier === "any") conditions.push(...inSpan(spanOf(params, now), binds));
+  const { offset, limit, perPage } = cut(asked.page, asked.perPage);
+  const includes = params.list("include");
+  const statement = listStatement({
+    table: spec.table,
+    fields,
+    extra: !named,
+    conditions,
+    binds,
+    sortBy: sortField(spec, params),
+    sortOrder: params.text("sortOrder") === "asc" ? "asc" : "desc",
+    limit,
+    offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
+    links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
+  });
+  const [found] = await reader.query(statement.sql, statement.values, pageRow);
+  const included = await Promise.all(
+    includes.map((include, index) => readLinked(reader, include, linkedIds(found?.links[index]), "records")),
+  );
+  return {
+    ...dataAnswer(`[${found?.rows ?? ""}]`, route.usageBlock),
+    included,
+    paging: { page: asked.page, perPage, totalCount: found?.total ?? 0 },
+  };
+};

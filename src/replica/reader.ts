@@ -1,0 +1,69 @@
+// What the routes read through: a database, and the few ways of reading that they share.
+import { z } from "zod";
+import type { FieldSpec } from "../catalog/fields.ts";
+import { type TableName, tableSpec } from "../catalog/tables.ts";
+import type { Embedded } from "./envelope.ts";
+import { defaultFields } from "./field-choice.ts";
+import { Binds } from "./filters.ts";
+import { recordsStatement, type Statement } from "./list-query.ts";
+
+/** The part of a database that reading needs; src/warehouse/database.ts has it. */
+export interface Reader {
+  query<T>(sql: string, params: readonly string[], row: z.ZodType<T>): Promise<T[]>;
+}
+
+const recordRow = z.object({ object: z.string(), key: z.string() });
+
+export type RecordText = z.infer<typeof recordRow>;
+
+export const readStatement = <T>(reader: Reader, { sql, values }: Statement, row: z.ZodType<T>): Promise<T[]> =>
+  reader.query(sql, values, row);
+
+export interface RecordsRequest {
+  readonly table: TableName;
+  /** Default: what a detail answer carries. */
+  readonly fields?: readonly FieldSpec[];
+  readonly extra?: boolean;
+  /** SQL condition on alias `t`. */
+  readonly where: (binds: Binds) => string;
+  readonly order?: string;
+  readonly limit?: number;
+}
+
+/** Records of a table as JSON texts with their keys. */
+export const readRecords = (reader: Reader, request: RecordsRequest): Promise<RecordText[]> => {
+  const binds = new Binds();
+  const { table, fields = defaultFields(table, true), extra = true, order, limit } = request;
+  const statement = recordsStatement({
+    table,
+    fields,
+    extra,
+    conditions: [request.where(binds)],
+    binds,
+    ...(order === undefined ? {} : { order }),
+    ...(limit === undefined ? {} : { limit }),
+  });
+  return readStatement(reader, statement, recordRow);
+};
+
+/** Condition: the record with this id. Compared in the column's own type, so that the key's index serves it. */
+export const keyIs =
+  (table: TableName, id: string) =>
+  (binds: Binds): string => {
+    const numeric = tableSpec(table).fields.find((field) => field.name === "id")?.columnType === "BIGINT";
+    return `t.id = ${numeric ? `CAST(${binds.bind(id)} AS BIGINT)` : binds.bind(id)}`;
+  };
+
+/** Condition: the column, as text, is one of these values. Ids hold no comma (they are ids of this warehouse). */
+export const amongTexts =
+  (column: string, values: readonly string[]) =>
+  (binds: Binds): string =>
+    `list_contains(string_split(${binds.bind(values.join(","))}, ','), CAST(${column} AS VARCHAR))`;
+
+/** An embedded record or list, named as `include` names it. */
+export const embedded = (
+  one: string,
+  many: string,
+  kind: Embedded["kind"],
+  records: readonly RecordText[],
+): Embedded => ({ one, many, kind, records });

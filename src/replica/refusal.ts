@@ -1,0 +1,36 @@
+// A request that is refused: thrown inside the replica, answered as `{"error": {"code", "message"}}`.
+// API.md shows statuses and conditions ("Errors"), not the body; the body is ours.
+
+export type RefusalCode =
+  | "bad_request"
+  | "unauthorized"
+  | "payment_required"
+  | "not_found"
+  | "method_not_allowed"
+  | "rate_limited"
+  | "internal";
+
+const STATUS: Readonly<Record<RefusalCode, number>> = {
+  bad_request: 400,
+  unauthorized: 401,
+  payment_required: 402,
+  not_found: 404,
+  method_not_allowed: 405,
+  rate_limited: 429,
+  internal: 500,
+};
+
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly status: number;
+
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.name = "Refusal";
+    this.code = code;
+    this.status = STATUS[code];
+  }
+}
+
+/** Body of a refusal, as JSON text. */
+export const refusalBody = (code: RefusalCode, message: string): string => JSON.stringify({ error: { code, message } });

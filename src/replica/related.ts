@@ -1,0 +1,115 @@
+// Related records that `include` asks for (API.md, "Resources": relations; "Endpoints": values of `include`).
+
+import { z } from "zod";
+import { tableSpec } from "../catalog/tables.ts";
+import type { Embedded } from "./envelope.ts";
+import { defaultFields } from "./field-choice.ts";
+import type { Params } from "./params.ts";
+import { amongTexts, embedded, type Reader, type RecordText, readRecords } from "./reader.ts";
+import { memberJson, objectJson, valueJson } from "./row-json.ts";
+
+/** Value of `include` → column of the parent that names the related record. */
+export const LINK_COLUMNS: Readonly<Record<string, string>> = {
+  company: "company_id",
+  owner: "owner_id",
+  account: "account_id",
+};
+
+const ownerRow = z.object({ object: z.string(), key: z.string() });
+
+/** Owners as the service embedded them: the whole user is kept in `data`. */
+const readOwners = (reader: Reader, ids: readonly string[]): Promise<RecordText[]> => {
+  const idField = tableSpec("owners").fields.filter((field) => field.name === "id");
+  const fallback = objectJson(idField.map((field) => memberJson(field.name, valueJson(field, "t"))));
+  return reader.query(
+    `SELECT coalesce(CAST(t.data AS VARCHAR), ${fallback}) AS object, t.id AS key FROM main.owners AS t
+     WHERE list_contains(string_split($1, ','), t.id) ORDER BY t.id`,
+    [ids.join(",")],
+    ownerRow,
+  );
+};
+
+/** Records that rows of a page link to, by `include` value; `kind` says whether the parent is one record or a list. */
+export const readLinked = async (
+  reader: Reader,
+  include: string,
+  ids: readonly string[],
+  kind: "record" | "records",
+): Promise<Embedded> => {
+  switch (include) {
+    case "company":
+      return embedded(
+        "company",
+        "companies",
+        kind,
+        await readRecords(reader, { table: "companies", where: amongTexts("t.id", ids) }),
+      );
+    case "owner":
+      return embedded("owner", "owners", kind, await readOwners(reader, ids));
+    case "account":
+      return embedded(
+        "account",
+        "accounts",
+        kind,
+        await readRecords(reader, { table: "accounts", where: amongTexts("t.id", ids) }),
+      );
+    default:
+      throw new TypeError(`no related record is called ${include}`);
+  }
+};
+
+/** `contacts` and `signals` of one account: the best and the latest first, at most as many as the limits say. */
+export const readAccountLists = async (
+  reader: Reader,
+  accountId: string,
+  params: Params,
+): Promise<readonly Embedded[]> => {
+  const wanted = params.list("include");
+  const lists: Embedded[] = [];
+  const ofAccount = amongTexts("t.account_id", [accountId]);
+  if (wanted.includes("contacts")) {
+    const contacts = await readRecords(reader, {
+      table: "contacts",
+      where: ofAccount,
+      order: "t.main_score DESC NULLS LAST, t.id",
+      limit: params.number("contactsLimit"),
+    });
+    lists.push(embedded("contact", "contacts", "list", contacts));
+  }
+  if (wanted.includes("signals")) {
+    const signals = await readRecords(reader, {
+      table: "signals",
+      fields: defaultFields("signals", false),
+      where: ofAccount,
+      order: "t.date DESC, t.id DESC",
+      limit: params.number("signalsLimit"),
+    });
+    lists.push(embedded("signal", "signals", "list", signals));
+  }
+  return lists;
+};
+
+/** `latestEarningsCall` and `latestEarningsCallAnalysis` of a company; a company without calls has neither. */
+export const readLatestCall = async (
+  reader: Reader,
+  companyId: string,
+  include: readonly string[],
+): Promise<readonly Embedded[]> => {
+  const latest = { where: amongTexts("t.company_id", [companyId]), order: "t.happened_at DESC NULLS LAST, t.id DESC" };
+  const parts: Embedded[] = [];
+  if (include.includes("latestEarningsCall")) {
+    const calls = await readRecords(reader, { table: "earnings_calls", ...latest, limit: 1 });
+    parts.push(embedded("latestEarningsCall", "latestEarningsCalls", "record", calls));
+  }
+  if (include.includes("latestEarningsCallAnalysis")) {
+    const analyses = await reader.query(
+      `SELECT CAST(t.generated_analysis AS VARCHAR) AS object, CAST(t.id AS VARCHAR) AS key
+       FROM main.earnings_calls AS t WHERE t.company_id = $1 ORDER BY ${latest.order} LIMIT 1`,
+      [companyId],
+      z.object({ object: z.string().nullable(), key: z.string() }),
+    );
+    const records = analyses.flatMap(({ object, key }) => (object === null ? [] : [{ object, key }]));
+    parts.push(embedded("latestEarningsCallAnalysis", "latestEarningsCallAnalyses", "record", records));
+  }
+  return parts;
+};

@@ -1,0 +1,28 @@
+// GET /v1/signals/counts: `all`, `accounts`, and one count per signal type (API.md, "Signal").
+import { z } from "zod";
+import { SIGNAL_TYPES } from "../catalog/resources.ts";
+import { Binds, FILTERS } from "./filters.ts";
+import type { Params } from "./params.ts";
+import type { Reader } from "./reader.ts";
+
+const countRow = z.object({ type: z.string().nullable(), total: z.number(), accounts: z.number() });
+
+/** JSON text of the counts; documented types without a signal count 0. */
+export const signalCounts = async (reader: Reader, params: Params): Promise<string> => {
+  const binds = new Binds();
+  const conditions = FILTERS.signals(params, binds).map((condition) => `(${condition})`);
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const rows = await reader.query(
+    `SELECT t.type, count(*) AS total, count(DISTINCT t.account_id) AS accounts
+     FROM main.signals AS t ${where} GROUP BY GROUPING SETS ((), (t.type)) ORDER BY t.type NULLS FIRST`,
+    binds.values,
+    countRow,
+  );
+  const whole = rows.find(({ type }) => type === null);
+  return JSON.stringify({
+    all: whole?.total ?? 0,
+    accounts: whole?.accounts ?? 0,
+    ...Object.fromEntries(SIGNAL_TYPES.map((type) => [type, 0])),
+    ...Object.fromEntries(rows.flatMap(({ type, total }) => (type === null ? [] : [[type, total]]))),
+  });
+};

@@ -1,0 +1,42 @@
+// Long texts: transcripts of several thousand words, articles, job descriptions, filings. Each a pure function of a seed,
+// so that rows hold a function until they are loaded and thousands of transcripts never stand in memory at once.
+import { fill, paragraphs, type Slots, sentences } from "../content/prose.ts";
+import { ANSWERS, DISCLOSURES, DUTIES, QUESTIONS, REMARKS, REPORTS } from "../content/speech.ts";
+import { createRandom } from "../random.ts";
+
+/** Earnings call of 2,500 to 5,000 words: opening, remarks of two executives, questions and answers. */
+export const transcript = (seed: string, slots: Slots, speakers: readonly string[], title: string): string => {
+  const random = createRandom(seed);
+  const [chief = "Chief Executive", finance = "Chief Financial Officer"] = speakers;
+  const parts = [
+    `Operator: Good day, and welcome to the ${title}. All lines are muted. After the remarks there will be questions.`,
+    `${chief}: ${paragraphs(REMARKS, random.int(900, 1700), slots, random).join("\n\n")}`,
+    `${finance}: ${paragraphs(REMARKS, random.int(700, 1300), slots, random).join("\n\n")}`,
+    "Operator: We now come to the questions.",
+  ];
+  for (let question = random.int(7, 11); question > 0; question--) {
+    parts.push(`Analyst ${question}: ${sentences(QUESTIONS, random.int(1, 2), slots, random).join(" ")}`);
+    parts.push(`${random.pick([chief, finance])}: ${sentences(ANSWERS, random.int(4, 8), slots, random).join(" ")}`);
+  }
+  parts.push("Operator: This concludes today's call. You may now disconnect.");
+  return parts.join("\n\n");
+};
+
+/** Article of 200 to 500 words. */
+export const article = (seed: string, slots: Slots, lead: string): string => {
+  const random = createRandom(seed);
+  return [lead, ...paragraphs(REPORTS, random.int(200, 500), slots, random)].join("\n\n");
+};
+
+/** Job description of 150 to 300 words. */
+export const jobDescription = (seed: string, slots: Slots, title: string): string => {
+  const random = createRandom(seed);
+  const intro = fill("{company} is looking for a", slots, random);
+  return [`${intro} ${title}.`, ...paragraphs(DUTIES, random.int(150, 300), slots, random)].join("\n\n");
+};
+
+/** Filing of 800 to 1,800 words. */
+export const filingText = (seed: string, slots: Slots, title: string): string => {
+  const random = createRandom(seed);
+  return [title, ...paragraphs(DISCLOSURES, random.int(800, 1800), slots, random)].join("\n\n");
+};

@@ -1,0 +1,140 @@
+// The whole generated service: firms, accounts, contacts, signals and public data, written into a warehouse.
+// The same seed, number of accounts and `now` give the same rows.
+import { createRandom, type Random } from "../random.ts";
+import { type Activity, accountRow, generateOwners, insightRow } from "./accounts.ts";
+import { contactRows } from "./contacts.ts";
+import { type Firm, generateFirms } from "./firms.ts";
+import { loadRows, type Writer } from "./load-rows.ts";
+import { moreEvents, publicData } from "./public-data.ts";
+import { DAY_MS, iso, type Row } from "./rows.ts";
+import { signalRow } from "./signals.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  /** Tracked accounts. */
+  readonly accounts: number;
+  /** ms since the epoch; everything lies before it. */
+  readonly now: number;
+  /** Numeric ids above 2^53, as some services have them. */
+  readonly bigIds: boolean;
+}
+
+export interface World {
+  readonly organizationId: string;
+}
+
+/** Organization of a seed: known without generating anything. */
+export const organizationOf = (seed: number): string => `org_${createRandom(`${seed}/organization`).id(14)}`;
+
+/** Ids that grow with small random gaps. */
+export const growingIds = (random: Random, first: bigint): (() => string) => {
+  let last = first;
+  return () => {
+    last += BigInt(random.int(1, 9));
+    return String(last);
+  };
+};
+
+/** First ids of the tables whose ids are numbers. Big ones look like snowflakes. */
+const firstIds = (big: boolean) => ({
+  accounts: big ? 1_812_000_000_000_000_000n : 4_100_000n,
+  signals: big ? 1_815_000_000_000_000_000n : 73_100_000n,
+  calls: big ? 1_813_000_000_000_000_000n : 510_000n,
+  filings: big ? 1_814_000_000_000_000_000n : 880_000n,
+});
+
+/** Rows in order of time with growing ids; ties by their first order. */
+const numbered = (rows: readonly Row[], field: string, nextId: () => string): Row[] =>
+  rows
+    .map((row) => ({ row, at: String(row[field]) }))
+    .sort((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0))
+    .map(({ row }) => ({ id: nextId(), ...row }));
+
+interface Plan {
+  readonly firm: Firm;
+  readonly createdAt: number;
+}
+
+/** Accounts in the order in which they were created. */
+const accountPlans = (seed: string, firms: readonly Firm[], count: number, now: number): readonly Plan[] =>
+  firms
+    .slice(0, count)
+    .map((firm) => {
+      const random = createRandom(`${seed}/account/${firm.index}`);
+      return { firm, createdAt: now - random.int(30, 900) * DAY_MS - random.int(0, 86_399_999) };
+    })
+    .sort((left, right) => left.createdAt - right.createdAt);
+
+const activityOf = (signals: readonly Row[], contacts: readonly Row[], now: number): Activity => {
+  const recent = iso(now - 60 * DAY_MS);
+  const created = signals.map((signal) => Date.parse(String(signal.createdAt)));
+  return {
+    recentSignals: signals.filter((signal) => String(signal.date) > recent).length,
+    latestAt: Math.max(0, ...created),
+    peopleUpdates: contacts
+      .filter((contact) => contact.changeType !== undefined)
+      .slice(0, 3)
+      .map((contact) => `${contact.firstName ?? ""} ${contact.lastName ?? ""}: ${contact.changeType}`.trim()),
+    topNews: signals
+      .filter((signal) => signal.type === "relevant-news")
+      .slice(0, 3)
+      .map((signal) => String(signal.headline)),
+  };
+};
+
+/** Generates everything and writes it. Answers with what the routes need to know. */
+export const generateWorld = async (writer: Writer, options: WorldOptions): Promise<World> => {
+  const { accounts, now } = options;
+  const seed = String(options.seed);
+  const at = iso(now);
+  const organizationId = organizationOf(options.seed);
+  // One in ten companies is tracked by nobody: what a user can follow by domain, symbol or address.
+  const firms = generateFirms(seed, accounts + Math.max(3, Math.ceil(accounts / 10)));
+  const owners = generateOwners(seed, accounts);
+  const ownerIds = owners.map((owner) => String(owner.id));
+  const first = firstIds(options.bigIds);
+  const random = createRandom(`${seed}/ids`);
+  const accountId = growingIds(random, first.accounts);
+
+  const rows = { accounts: <Row[]>[], account_insights: <Row[]>[], contacts: <Row[]>[], companies: <Row[]>[] };
+  const texts = {
+    signals: <Row[]>[],
+    news_articles: <Row[]>[],
+    job_openings: <Row[]>[],
+    calls: <Row[]>[],
+    filings: <Row[]>[],
+  };
+  const published = new Map(firms.map((firm) => [firm.index, publicData(seed, firm, now)]));
+  for (const { company, news, jobs, calls, filings } of published.values()) {
+    rows.companies.push(company);
+    texts.news_articles.push(...news);
+    texts.job_openings.push(...jobs);
+    texts.calls.push(...calls);
+    texts.filings.push(...filings);
+  }
+  for (const { firm, createdAt } of accountPlans(seed, firms, accounts, now)) {
+    const own = createRandom(`${seed}/workspace/${firm.index}`);
+    const account = { id: accountId(), organizationId, createdAt };
+    const known = published.get(firm.index)?.events ?? [];
+    const events = [...known, ...moreEvents(own, firm, known.length, now)];
+    const subject = { organizationId, accountId: account.id, domain: firm.domain, slots: firm.slots };
+    const signals = events.map((event) => signalRow(own, subject, event, now));
+    const contacts = contactRows(seed, own, firm, account, now);
+    const activity = activityOf(signals, contacts, now);
+    rows.accounts.push(accountRow(own, firm, account, ownerIds, activity, now));
+    rows.account_insights.push(insightRow(own, firm, account.id, activity));
+    rows.contacts.push(...contacts);
+    texts.signals.push(...signals);
+  }
+  await loadRows(writer, "owners", owners, at);
+  await loadRows(writer, "companies", rows.companies, at);
+  await loadRows(writer, "accounts", rows.accounts, at);
+  await loadRows(writer, "account_insights", rows.account_insights, at);
+  await loadRows(writer, "contacts", rows.contacts, at);
+  await loadRows(writer, "signals", numbered(texts.signals, "createdAt", growingIds(random, first.signals)), at);
+  await loadRows(writer, "news_articles", texts.news_articles, at);
+  await loadRows(writer, "job_openings", texts.job_openings, at);
+  await loadRows(writer, "earnings_calls", numbered(texts.calls, "happenedAt", growingIds(random, first.calls)), at);
+  await loadRows(writer, "filings", numbered(texts.filings, "filingDate", growingIds(random, first.filings)), at);
+  return { organizationId };
+};

@@ -1,0 +1,20 @@
+// THE table of plans: requests per minute (API.md, "Limits") and credits per month (only the free plan's are shown there).
+
+interface Plan {
+  readonly requestsPerMinute: number;
+  readonly creditsPerMonth: number;
+}
+
+export const PLANS = {
+  free: { requestsPerMinute: 10, creditsPerMonth: 100 },
+  build: { requestsPerMinute: 60, creditsPerMonth: 5_000 },
+  scale: { requestsPerMinute: 120, creditsPerMonth: 25_000 },
+  pro: { requestsPerMinute: 300, creditsPerMonth: 100_000 },
+  // Custom: high enough not to matter unless an option says otherwise.
+  enterprise: { requestsPerMinute: 100_000, creditsPerMonth: 10_000_000 },
+} as const satisfies Record<string, Plan>;
+
+export type PlanName = keyof typeof PLANS;
+
+/** True when the text names a plan. */
+export const isPlanName = (name: string): name is PlanName => Object.hasOwn(PLANS, name);

@@ -1,0 +1,47 @@
+// The table of errors: complete, without placeholders left over, and the same as docs/ERRORS.md and the settings schema.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { DuckmirrorError, ERRORS, type ErrorCode, EXIT, isCode } from "../../../src/core/errors.ts";
+import { settingsJsonSchema } from "../../../src/core/settings.ts";
+import { renderErrorsDocument } from "../../support/errors-document.ts";
+
+const root = new URL("../../../", import.meta.url);
+const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => Object.hasOwn(ERRORS, code));
+
+describe("documents generated from tables", () => {
+  test("docs/ERRORS.md says what the tables say", async () => {
+    await expect(renderErrorsDocument()).toMatchFileSnapshot(new URL("docs/ERRORS.md", root).pathname);
+  });
+
+  test("docs/duckmirror.schema.json is the schema of duckmirror.yaml", () => {
+    const stored: unknown = JSON.parse(readFileSync(new URL("docs/duckmirror.schema.json", root), "utf8"));
+    expect(stored).toEqual(JSON.parse(JSON.stringify(settingsJsonSchema())));
+  });
+
+  test("docs/ERRORS.md explains every exit code that exists", () => {
+    const text = readFileSync(new URL("docs/ERRORS.md", root), "utf8");
+    for (const code of Object.values(EXIT)) expect(text).toMatch(new RegExp(`^\\| ${code} +\\| \\w`, "m"));
+  });
+});
+
+describe.each(codes)("%s", (code) => {
+  const names = [...`${ERRORS[code].message} ${ERRORS[code].hint}`.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+
+  test("fills its message and hint, and ends with its exit code", () => {
+    const error = new DuckmirrorError(code, Object.fromEntries(names.map((name) => [name, `<${name}>`])));
+    expect(`${error.message} ${error.hint}`).not.toMatch(/[{}]/);
+    for (const name of names) expect(`${error.message} ${error.hint}`).toContain(`<${name}>`);
+    expect(error.exitCode).toBe(ERRORS[code].exit);
+    expect(isCode(error, code)).toBe(true);
+  });
+
+  test("tells what to do in a whole sentence", () => {
+    expect(ERRORS[code].hint).toMatch(/^[A-Z`].*[.]$/);
+  });
+});
+
+test("a value from outside that looks like a placeholder is shown and not filled", () => {
+  expect(new DuckmirrorError("QUERY_FAILED", { detail: "near {detail} $& $1" }).message).toContain(
+    "near {detail} $& $1",
+  );
+});

@@ -1,0 +1,54 @@
+// docs/ERRORS.md as text, from the table of errors and the table of verdicts. Pure.
+import { VERDICT_ROWS } from "../../src/api/retry-policy.ts";
+import { ERRORS } from "../../src/core/errors.ts";
+
+const EXITS: readonly (readonly [code: number, meaning: string])[] = [
+  [0, "done"],
+  [1, "unexpected"],
+  [2, "usage or configuration"],
+  [3, "credentials refused"],
+  [4, "stopped by credit budget or quota; the mirror is consistent, the next sync goes on"],
+  [5, "some streams failed; the others are committed"],
+  [6, "another writer holds the warehouse"],
+  [130, "interrupted; everything fetched is committed"],
+];
+
+const cell = (text: string | number) => String(text).replaceAll("|", "\\|");
+
+/** A Markdown table, padded the way the formatter pads it. */
+const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string => {
+  const cells = [head, ...rows].map((row) => row.map(cell));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const [first = [], ...rest] = cells;
+  return [line(first), line(widths.map((width) => "-".repeat(width))), ...rest.map(line)].join("\n");
+};
+
+export const renderErrorsDocument = (): string =>
+  `# Errors
+
+Generated from \`src/core/errors.ts\` and \`src/api/retry-policy.ts\`; a test keeps it equal to them.
+Failures are written to stderr as \`error CODE: message\` and \`hint: ...\`; with \`--json\` also to stdout as
+\`{"error": {"code", "message", "hint"}}\`. Words in braces are filled in.
+
+## Exit codes
+
+${table(["exit code", "meaning"], EXITS)}
+
+## Codes
+
+${table(
+  ["code", "exit", "message", "what to do"],
+  Object.entries(ERRORS).map(([code, { exit, message, hint }]) => [`\`${code}\``, exit, message, hint]),
+)}
+
+## What follows from an answer of the service
+
+Read from top to bottom; the first row that applies counts. Only a 200 costs a credit.
+
+${table(
+  ["answer", "credit", "what follows"],
+  VERDICT_ROWS.map(({ when, credit, follows }) => [when, credit, follows]),
+)}
+`;

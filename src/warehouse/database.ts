@@ -7,6 +7,7 @@ import { appendChunks, type ColumnChunk } from "./append.ts";
 import { isFatal, statementError } from "./duck-errors.ts";
 import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
 import { createGate, createQueue } from "./gate.ts";
+import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
@@ -51,6 +52,11 @@ export interface Database extends Sql {
 /** Snapshots open in every DuckDB from this version on. */
 const STORAGE_VERSION = "v1.2.0";
 
+/** From here on the instance reads no other file, loads no extension, and its settings stay; zone UTC. */
+export const lockDown = async (connection: DuckDBConnection): Promise<void> => {
+  await connection.run(sqlText("warehouse/lock-down.sql"));
+};
+
 const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
   const instance = await DuckDBInstance.create(file, {
     access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
@@ -63,10 +69,8 @@ const openInstance = async (file: string, options: DatabaseOptions): Promise<Duc
   });
   try {
     const connection = await instance.connect();
-    await connection.run("SET GLOBAL TimeZone = 'UTC'");
-    if (options.lockedDown) {
-      await connection.run("SET GLOBAL enable_external_access = false; SET GLOBAL lock_configuration = true");
-    }
+    await connection.run(sqlText("warehouse/settings.sql"));
+    if (options.lockedDown) await lockDown(connection);
     connection.closeSync();
   } catch (error) {
     instance.closeSync();

@@ -1,0 +1,5 @@
+-- Purpose: settings of every instance. Instants are read and shown in UTC whatever the host's zone is. Only literals
+-- reach a primary key's index, and from 2,048 of them on DuckDB would scan the table instead.
+-- Parameters: none. Readers: src/warehouse/database.ts.
+SET GLOBAL TimeZone = 'UTC';
+SET GLOBAL index_scan_max_count = 1000000;

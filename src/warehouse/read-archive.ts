@@ -1,0 +1,139 @@
+// Reads the archive back, streaming: run after run, response after response, never more than one body in memory.
+// What a crash tore off at the end of a file is passed over; everything before it is read.
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { constants, createGunzip } from "node:zlib";
+import { z } from "zod";
+import { type ArchiveHeader, INTENTS, type IntentRecord, RESPONSES } from "./archive.ts";
+
+const intentSchema = z.object({
+  requestId: z.string(),
+  runId: z.string(),
+  stream: z.string(),
+  scope: z.string(),
+  url: z.string(),
+  sentAt: z.number(),
+});
+const headerSchema = intentSchema.extend({
+  walkId: z.string().nullable(),
+  endpoint: z.string(),
+  detail: z.json(),
+  receivedAt: z.number(),
+  status: z.number(),
+  bytes: z.number(),
+});
+
+export interface ArchivedResponse {
+  readonly header: ArchiveHeader;
+  /** The decoded body, as received. */
+  readonly body: Buffer;
+}
+
+export interface ArchiveFilter {
+  readonly runId?: string;
+  /** Only responses whose header matches. */
+  readonly matches?: (header: ArchiveHeader) => boolean;
+}
+
+/** Run of a file name, and which of the run's files it is. */
+const partOf = (name: string, suffix: string) => {
+  const [, runId = "", part = "1"] = /^(.*?)(?:\.(\d+))?$/.exec(name.slice(0, -suffix.length)) ?? [];
+  return { runId, part: Number(part) };
+};
+
+/** Files of the archive, month after month; run ids that sort by time make this the order of the runs. */
+const archiveFiles = async (dir: string, suffix: string, wanted: string | undefined): Promise<readonly string[]> => {
+  const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
+  const files = await Promise.all(
+    months.map(async (name) => {
+      const inMonth = (await readdir(join(dir, name)))
+        .filter((file) => file.endsWith(suffix))
+        .map((file) => ({ path: join(dir, name, file), ...partOf(file, suffix) }))
+        .filter(({ runId }) => wanted === undefined || runId === wanted);
+      inMonth.sort((a, b) => (a.runId === b.runId ? a.part - b.part : a.runId < b.runId ? -1 : 1));
+      return inMonth.map(({ path }) => path);
+    }),
+  );
+  return files.flat();
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Decoded bytes of a file as far as they are whole; a torn end is no error. */
+async function* decodedChunks(file: string): AsyncIterable<Buffer> {
+  const source = createReadStream(file);
+  const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+  source.on("error", (error) => gunzip.destroy(error));
+  try {
+    for await (const chunk of source.pipe(gunzip)) if (Buffer.isBuffer(chunk)) yield chunk;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))) throw error;
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+}
+
+/** Cuts decoded bytes into header lines and bodies of the length that the header names. */
+async function* records(file: string): AsyncIterable<ArchivedResponse> {
+  let chunks: Buffer[] = [];
+  let held = 0;
+  let header: ArchiveHeader | null = null;
+  const take = (bytes: number): Buffer => {
+    const all = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    chunks = [all.subarray(bytes)];
+    held -= bytes;
+    return all.subarray(0, bytes);
+  };
+  for await (const chunk of decodedChunks(file)) {
+    chunks.push(chunk);
+    held += chunk.length;
+    for (;;) {
+      if (header === null) {
+        // Only the newest chunk can hold the line end that was not there before.
+        if (chunks.length > 1 && !chunk.includes(10)) break;
+        const all = Buffer.concat(chunks);
+        chunks = [all];
+        const end = all.indexOf(10);
+        if (end < 0) break;
+        const parsed = headerSchema.safeParse(parseJson(take(end + 1).toString("utf8")));
+        // The line end after a body is an empty line here; anything else that is no header is passed over.
+        if (parsed.success) header = parsed.data;
+      } else {
+        if (held < header.bytes) break;
+        const body = take(header.bytes);
+        yield { header, body };
+        header = null;
+      }
+    }
+  }
+}
+
+/** Archived responses, oldest month first, in the order they were appended. */
+export async function* readArchive(dir: string, filter: ArchiveFilter = {}): AsyncIterable<ArchivedResponse> {
+  for (const file of await archiveFiles(dir, RESPONSES, filter.runId)) {
+    for await (const response of records(file)) {
+      if (filter.matches?.(response.header) ?? true) yield response;
+    }
+  }
+}
+
+/** What a run was about to send, in order; a torn last line is passed over. */
+export const readIntents = async (dir: string, runId: string): Promise<readonly IntentRecord[]> => {
+  const intents: IntentRecord[] = [];
+  for (const file of await archiveFiles(dir, INTENTS, runId)) {
+    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+      const intent = intentSchema.safeParse(parseJson(line));
+      if (intent.success) intents.push(intent.data);
+    }
+  }
+  return intents;
+};

@@ -18,4 +18,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Check configuration, address and token; name the tier and the credits left",
     load: () => import("./commands/check.ts"),
   },
+  {
+    name: "sync",
+    summary: "Mirror what is due, within the rate limit and the credits",
+    load: () => import("./commands/sync.ts"),
+  },
 ];

@@ -1,0 +1,9 @@
+-- Purpose: what planning needs to know of every account. Grain: one row per account. Readers: src/sync/mirror-view.ts.
+SELECT
+  CAST(id AS VARCHAR) AS id,
+  company_id,
+  priority,
+  main_score AS score,
+  _synced_at AS changed_at
+FROM main.accounts
+ORDER BY accounts.id

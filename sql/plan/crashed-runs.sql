@@ -1,0 +1,5 @@
+-- Purpose: runs that never ended. Grain: one row per run, oldest first. Readers: src/sync/recover.ts.
+SELECT run_id
+FROM sync.runs
+WHERE status = 'running'
+ORDER BY started_at

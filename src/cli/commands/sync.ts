@@ -1,0 +1,75 @@
+// duckmirror sync: mirrors what is due, within rate and credits. Exit code and --json as the contract says.
+import { z } from "zod";
+import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { resolveToken } from "../../core/token.ts";
+import { parseDuration } from "../../core/units.ts";
+import { defineCommand } from "../command.ts";
+import { renderSummary } from "../summary.ts";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  full: z.boolean().default(false),
+  maxCredits: z.string().optional(),
+  maxDuration: z.string().optional(),
+  allowMassDelete: z.boolean().default(false),
+});
+
+const durationOf = (text: string | undefined): number | null => {
+  if (text === undefined) return null;
+  const ms = parseDuration(text);
+  if (ms === null)
+    throw new DuckmirrorError("USAGE", { detail: `--max-duration: "${text}" is not a duration like 90s, 15m or 2h` });
+  return ms;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+      .option("--full", "walk every list completely, to find deletes and changes without a date")
+      .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
+      .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4)")
+      .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
+  examples: {
+    "duckmirror sync": "everything that is due",
+    "duckmirror sync accounts signals": "two streams",
+    "duckmirror sync --max-credits 50": "the most valuable 50 credits' worth",
+    "duckmirror sync --full --json": "compare every list completely; the report as JSON",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, version, scrubber, signal, terminal } = context;
+    const config = await context.loadConfig({ max_credits: input.maxCredits });
+    const request: SyncRequest = {
+      streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+      full: input.full,
+      maxDurationMs: durationOf(input.maxDuration),
+      allowMassDelete: input.allowMassDelete,
+    };
+    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+    const token = await resolveToken(config);
+    scrubber.hide(token);
+    const progress = await context.progress(config);
+    const hard = new AbortController();
+    try {
+      const { report, error } = await syncJob(config, request, {
+        clock,
+        random: Math.random,
+        emit: progress.sink,
+        signal,
+        hardSignal: hard.signal,
+        version,
+        token,
+      });
+      progress.end();
+      if (shared.json) await context.printJson(report);
+      else await terminal.out(renderSummary(report, terminal));
+      if (error === null) return EXIT.done;
+      return context.printProblem(error).exitCode;
+    } catch (error) {
+      progress.end();
+      throw error;
+    }
+  },
+});

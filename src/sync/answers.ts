@@ -1,0 +1,181 @@
+// Answers: what the outcome of a request means for its task: rows to load, a shape to give up, an end.
+import type { OkOutcome } from "../api/outcome.ts";
+import type { StreamName } from "../catalog/streams.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { TableLoad } from "../warehouse/checkpoint.ts";
+import type { FetchResult } from "./fetcher.ts";
+import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "./list-shape.ts";
+import { loadsOf, timeOf, unknownInputLoad } from "./loads.ts";
+import { rememberShape } from "./mirror-view.ts";
+import { finishedState, landed, pageReadOf, reshape, type ScopeTask, takePage, walkingState } from "./scope-task.ts";
+import type { ReadRequest } from "./strategies/contract.ts";
+import { type SyncRun, shapeOf } from "./sync-run.ts";
+import { adjustRows, closeTask, failTask } from "./task-ends.ts";
+import { advance, finishAbsent } from "./task-steps.ts";
+import type { WantedCall } from "./wanted-call.ts";
+
+type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
+
+const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
+  run.shapes.set(stream, shape);
+  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
+};
+
+/** A first page in the present shape was granted; a silent clamp shows in the rows. */
+const settleShape = async (run: SyncRun, task: ScopeTask, request: ReadRequest, outcome: OkOutcome) => {
+  const { name } = task.stream;
+  const shape = shapeOf(run, name);
+  const rows = Array.isArray(outcome.data) ? outcome.data.length : 0;
+  const total = outcome.page.totalCount;
+  const clamped = request.page === 1 && rows > 0 && rows < request.perPage && total !== null && total > rows;
+  const perPage = clamped ? Math.min(shape.perPage, rows) : shape.perPage;
+  if (shape.settled && perPage === shape.perPage) return;
+  await storeShape(run, name, { ...shape, perPage, settled: true });
+};
+
+const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
+  loadsOf({
+    stream: task.candidate.stream,
+    scope: task.candidate.scope,
+    endpoint: wanted.call.endpoint,
+    query: wanted.call.query,
+    requestId: result.requestId,
+    // What a first mirror has seen is what it holds; a log never deletes.
+    walkId: task.firstMirror || task.progress === null || task.progress.kind === "log" ? null : task.walkId,
+    receivedAt: result.receivedAt,
+    data: result.outcome.data,
+    included: result.outcome.included,
+    envelope: result.outcome.envelope,
+  });
+
+/** An account that is not found although it is mirrored says nothing while the tier may have been lowered. */
+const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
+  task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
+
+/** A page of a list arrived. */
+export const takeListAnswer = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  wanted: WantedCall,
+  result: AnswerResult,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  const { outcome } = result;
+  if (!Array.isArray(outcome.data)) {
+    landed(task, request);
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    const detail = "`data` is not a list";
+    return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint: task.stream.path, detail }), {
+      resumable: true,
+    });
+  }
+  await settleShape(run, task, request, outcome);
+  const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
+  if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
+  const [main, ...embedded] = await run.committer.commit({
+    loads: rowLoads(task, wanted, result),
+    requests,
+    states: () => {
+      takePage(task, read);
+      return [walkingState(task, run.runId)];
+    },
+    bytes: outcome.bytes,
+  });
+  if (main !== undefined) {
+    adjustRows(run, task, main.inserted);
+    task.rejected += main.rejected;
+    task.last = { inserted: main.inserted, updated: main.updated, unchanged: main.unchanged };
+    run.stats.countLoad(task.candidate.stream, main);
+  }
+  for (const counts of embedded) run.stats.countLoad("companies", counts);
+  await advance(run, task);
+};
+
+/** The one request of a task was answered: rows and the finished state go into one transaction. */
+export const takeSingleAnswer = async (
+  run: SyncRun,
+  task: ScopeTask,
+  wanted: WantedCall,
+  result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  const { requestId, receivedAt } = result;
+  const { scope, mode } = task.candidate;
+  let loads: readonly TableLoad[] = [];
+  if (result.kind === "answer" && !distrusts(run, task, result.outcome)) loads = rowLoads(task, wanted, result);
+  if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
+  const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
+  task.newest = mode === "detail" ? (version ?? task.candidate.version ?? null) : null;
+  task.firstNewest = task.newest;
+  const state = finishedState(task, { whole: true, addsUp: true, now: receivedAt, runId: run.runId });
+  const counts = await run.committer.commit({
+    loads,
+    requests,
+    states: () => [state],
+    bytes: result.kind === "answer" ? result.outcome.bytes : 0,
+  });
+  for (const load of counts) run.stats.countLoad(task.candidate.stream, load);
+  closeTask(run, task);
+};
+
+/** The service refused the request's form: ask in the next shape, or give the scope up. */
+export const askDifferently = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest | null,
+  wanted: WantedCall,
+  outcome: Extract<FetchResult, { kind: "adjust" }>["outcome"],
+): Promise<void> => {
+  const { query } = wanted.call;
+  const refused: RefusedRequest = {
+    perPage: request?.perPage ?? 0,
+    sort: query.sortBy !== undefined,
+    include: query.include !== undefined,
+    content: query.onlyWithFields !== undefined,
+  };
+  const { name } = task.stream;
+  if (request !== null) landed(task, request);
+  const shape = shapeOf(run, name);
+  const elsewhere = [...run.shapes.values()].filter((other) => other.settled).map((other) => other.perPage);
+  const orderRefused = task.progress?.kind === "watermark" && refused.sort && /sort|order/i.test(outcome.excerpt);
+  const outdated =
+    refused.perPage > shape.perPage || (refused.sort && !shape.sort) || (refused.include && !shape.include);
+  const next = outdated
+    ? shape
+    : orderRefused
+      ? { ...shape, changeOrder: false }
+      : shapeAfterRefusal(shape, refused, outcome.excerpt, {
+          largest: run.options.largestPage,
+          elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
+        });
+  if (next === null) {
+    const detail = `HTTP ${outcome.status} ${outcome.excerpt}`.trim();
+    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint: wanted.call.path, detail }), {
+      resumable: true,
+    });
+  }
+  run.shapes.set(name, next);
+  for (const other of run.active.values()) if (other.stream.name === name) reshape(other, next);
+  task.asked = false;
+  await advance(run, task);
+};
+
+/** 404 on a list or record. */
+export const takeAbsence = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest | null,
+  wanted: WantedCall,
+  result: Extract<FetchResult, { kind: "absent" }>,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
+  landed(task, request);
+  await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+  if (task.stream.scope === "company") return finishAbsent(run, task);
+  const detail = "HTTP 404: the service does not know this route";
+  return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint: wanted.call.path, detail }), {
+    resumable: true,
+  });
+};

@@ -1,0 +1,104 @@
+// Applies deletes: counts what a walk did not meet, asks the guard, probes a few by id, then moves them to history.
+
+import type { StreamSpec } from "../catalog/streams.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import { detailCall } from "./calls.ts";
+import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
+import { loadsOf } from "./loads.ts";
+import { finishedState, type ScopeTask } from "./scope-task.ts";
+import type { SyncRun } from "./sync-run.ts";
+import { adjustRows, closeTask, failTask, putOff } from "./task-ends.ts";
+
+/** A probe belongs to no walk of its own. */
+const PROBE_DETAIL = { read: null, overlap: null };
+
+const companyOf = (task: ScopeTask): { company?: string } =>
+  task.stream.scope === "company" ? { company: task.candidate.scope } : {};
+
+const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
+  const found = await run.deps.warehouse.missing({ table: task.stream.table, walkId: task.walkId, ...companyOf(task) });
+  return { task, rows: found.rows, missing: found.missing, sample: found.sample };
+};
+
+/** Asks for a few missing rows by id. `later`: it could not be found out in this run. */
+const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
+  const { name } = scope.task.stream;
+  if (name !== "accounts" && name !== "contacts" && name !== "signals") return "gone";
+  for (const id of scope.sample.slice(0, PROBES)) {
+    const reservation = run.deps.ledger.tryReserve();
+    if (!reservation.ok) {
+      run.stop ??= run.deps.ledger.denial(reservation.code);
+      return "later";
+    }
+    try {
+      await run.deps.throttle.acquire(run.deps.signal);
+    } catch {
+      run.deps.ledger.settle(reservation.id, "free");
+      return "later";
+    }
+    const call = detailCall(name, id);
+    const { walkId } = scope.task;
+    const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: PROBE_DETAIL };
+    const { result, requests } = await run.fetcher.fetch(order, reservation.id);
+    run.stats.countRequests(requests);
+    const loads =
+      result.kind !== "answer"
+        ? []
+        : loadsOf({
+            stream: name,
+            scope: "",
+            endpoint: call.endpoint,
+            query: call.query,
+            requestId: result.requestId,
+            walkId,
+            receivedAt: result.receivedAt,
+            data: result.outcome.data,
+            included: result.outcome.included,
+            envelope: result.outcome.envelope,
+          });
+    await run.committer.commit({ loads, requests, states: () => [], bytes: 0 });
+    if (result.kind === "answer") return "alive";
+    if (result.kind === "stop") run.stop ??= result.error;
+    if (result.kind !== "absent") return "later";
+  }
+  return "gone";
+};
+
+const refuse = async (run: SyncRun, tasks: readonly ScopeTask[], error: DuckmirrorError) => {
+  for (const task of tasks) await failTask(run, task, error, { resumable: false });
+};
+
+const apply = async (run: SyncRun, scope: MissingRows) => {
+  const { task } = scope;
+  const now = run.deps.clock.now();
+  adjustRows(run, task, -scope.missing);
+  const state = finishedState(task, { whole: true, addsUp: true, now, runId: run.runId });
+  const deleted = await run.deps.warehouse.deleteMissing({
+    table: task.stream.table,
+    walkId: task.walkId,
+    ...companyOf(task),
+    runId: run.runId,
+    now,
+    scope: state,
+  });
+  run.stats.of(task.candidate.stream).deleted += deleted;
+  closeTask(run, task);
+};
+
+/** Decides over the rows that the walks of one stream did not meet, and moves them to history if all speaks for it. */
+export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
+  const scopes: MissingRows[] = [];
+  for (const task of tasks) scopes.push(await missingOf(run, task));
+  const refusal = guardDeletes(stream, scopes, run.options);
+  if (refusal !== null) return refuse(run, tasks, refusal);
+  for (const scope of scopes) {
+    const verdict = await probe(run, scope);
+    if (verdict === "alive") {
+      await refuse(run, [scope.task], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
+      continue;
+    }
+    // Not found out: the walk stays where it is, complete, and the next run decides.
+    if (verdict === "later") putOff(run, scope.task);
+    else await apply(run, scope);
+  }
+};

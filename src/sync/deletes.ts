@@ -1,0 +1,47 @@
+// Deletes: rows a walk that adds up did not meet. Guarded (a list that turns empty, too large a share), probed by id
+// where the service has a detail route, and only then moved to history (invariant I3).
+
+import type { StreamSpec } from "../catalog/streams.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { ScopeTask } from "./scope-task.ts";
+
+/** Rows asked for by id before a delete: a 404 is free and confirms, a 200 shows that the walk was wrong. */
+export const PROBES = 3;
+
+/** One scope whose walk added up, and what it did not meet. */
+export interface MissingRows {
+  readonly task: ScopeTask;
+  /** Rows the mirror holds in this scope. */
+  readonly rows: number;
+  readonly missing: number;
+  /** Ids to probe. */
+  readonly sample: readonly string[];
+}
+
+export interface DeleteGuard {
+  /** Largest share of the looked-at rows that may go at once. */
+  readonly maxShare: number;
+  readonly allowMassDelete: boolean;
+}
+
+/**
+ * Whether the missing rows of one stream may be deleted; an error when not. `scopes` are all scopes of the stream whose
+ * walks ended together: one list for the organization's streams, the refreshed companies for the others.
+ */
+export const guardDeletes = (
+  stream: StreamSpec,
+  scopes: readonly Pick<MissingRows, "rows" | "missing">[],
+  guard: DeleteGuard,
+): DuckmirrorError | null => {
+  const rows = scopes.reduce((sum, scope) => sum + scope.rows, 0);
+  const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
+  if (missing === 0 || guard.allowMassDelete) return null;
+  if (missing === rows) {
+    return stream.tier === "full"
+      ? new DuckmirrorError("TIER_LOWERED", { stream: stream.name, rows })
+      : new DuckmirrorError("MASS_DELETE_REFUSED", { stream: stream.name, missing, rows });
+  }
+  return missing / rows > guard.maxShare
+    ? new DuckmirrorError("MASS_DELETE_REFUSED", { stream: stream.name, missing, rows })
+    : null;
+};

@@ -1,0 +1,204 @@
+// Fetcher: one wanted request until it has an answer that counts. Owns the order reserve, wait for the rate, note the
+// intent, send, settle, archive. What to do with an outcome is decided by the API's pure retry policy.
+import type { Client } from "../api/client.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
+import type { ApiCall, ApiOutcome, OkOutcome, RefusedOutcome } from "../api/outcome.ts";
+import { chargeOf, type Verdict, verdictOf } from "../api/retry-policy.ts";
+import type { Ledger } from "../budget/memory-store.ts";
+import type { Throttle } from "../budget/throttle.ts";
+import type { StreamName } from "../catalog/streams.ts";
+import type { Clock } from "../core/clock.ts";
+import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { ProgressSink } from "../core/progress-events.ts";
+import type { Archive } from "../warehouse/archive.ts";
+import type { RequestRecord } from "../warehouse/checkpoint.ts";
+import { urlOf } from "./calls.ts";
+
+export interface FetcherDeps {
+  readonly client: Client;
+  readonly throttle: Throttle;
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  /** In [0, 1): jitter. */
+  readonly random: () => number;
+  readonly emit: ProgressSink;
+  /** Ends waiting; a request that is under way is finished. */
+  readonly signal: AbortSignal;
+  /** Breaks off requests under way too. */
+  readonly hardSignal: AbortSignal;
+}
+
+/** What is being fetched, for the ledger and the archive. */
+export interface FetchOrder {
+  readonly runId: string;
+  readonly stream: StreamName;
+  readonly scope: string;
+  readonly walkId: string | null;
+  readonly call: ApiCall;
+  /** What sync needs to take the answer up from the archive after a crash. */
+  readonly detail: JsonValue;
+}
+
+export type FetchResult =
+  | { readonly kind: "answer"; readonly requestId: string; readonly receivedAt: number; readonly outcome: OkOutcome }
+  /** 404: the record or company does not exist. */
+  | { readonly kind: "absent"; readonly requestId: string; readonly receivedAt: number }
+  /** 400 or 422: ask differently. */
+  | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
+  | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly everywhere: boolean }
+  /** Ends the whole run: credentials, quota, allowance. */
+  | { readonly kind: "stop"; readonly error: DuckmirrorError }
+  | { readonly kind: "interrupted" };
+
+/** Result and the ledger rows of every attempt; the row of a final answer comes last. */
+export interface Fetched {
+  readonly result: FetchResult;
+  readonly requests: readonly RequestRecord[];
+}
+
+/** Failures that say something about the service as a whole, not about one route. */
+const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
+
+const quotaOf = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
+
+const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
+  if (outcome.kind === "ok") return null;
+  if (outcome.kind === "refused") return `HTTP ${outcome.status}`;
+  return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
+};
+
+export interface Fetcher {
+  /**
+   * The caller has reserved the credit and waited for the rate; both are used up here. Attempts after the first reserve
+   * and wait themselves. Never rejects, except for faults of duckmirror.
+   */
+  fetch(order: FetchOrder, reservation: string): Promise<Fetched>;
+  /** Requests sent so far that have no answer yet. */
+  inFlight(): number;
+}
+
+export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
+  const { client, throttle, ledger, archive, clock } = deps;
+  let flying = 0;
+
+  const sendOnce = async (order: FetchOrder, requestId: string, reservation: string) => {
+    await archive.intent({
+      requestId,
+      runId: order.runId,
+      stream: order.stream,
+      scope: order.scope,
+      url: urlOf(order.call),
+      sentAt: clock.now(),
+    });
+    flying += 1;
+    const outcome = await client.send(order.call, deps.hardSignal).finally(() => {
+      flying -= 1;
+    });
+    throttle.observe(outcome.kind === "broken" ? null : outcome.rate, flying);
+    const quota = quotaOf(outcome);
+    const sentAt = outcome.sentAt;
+    ledger.settle(reservation, chargeOf(outcome));
+    if (quota !== null) ledger.observe(quota, sentAt);
+    return outcome;
+  };
+
+  const keep = async (order: FetchOrder, requestId: string, outcome: ApiOutcome, receivedAt: number) => {
+    if (outcome.kind !== "ok" && outcome.kind !== "invalid") return;
+    if (outcome.wire === null) return;
+    await archive.response(
+      {
+        requestId,
+        runId: order.runId,
+        stream: order.stream,
+        scope: order.scope,
+        walkId: order.walkId,
+        endpoint: order.call.endpoint,
+        url: urlOf(order.call),
+        detail: order.detail,
+        sentAt: outcome.sentAt,
+        receivedAt,
+        status: outcome.status,
+        bytes: outcome.bytes,
+      },
+      outcome.wire,
+    );
+  };
+
+  const fetch = async (order: FetchOrder, first: string): Promise<Fetched> => {
+    const requests: RequestRecord[] = [];
+    let reservation = first;
+    for (let attempt = 1; ; attempt++) {
+      if (attempt > 1) {
+        const again = ledger.tryReserve();
+        if (!again.ok) return { requests, result: { kind: "stop", error: ledger.denial(again.code) } };
+        reservation = again.id;
+        try {
+          await throttle.acquire(deps.signal);
+        } catch {
+          ledger.settle(reservation, "free");
+          return { requests, result: { kind: "interrupted" } };
+        }
+      }
+      const requestId = nextRequestId();
+      const outcome = await sendOnce(order, requestId, reservation);
+      const receivedAt = clock.now();
+      const verdict = verdictOf(outcome, {
+        attempt,
+        now: receivedAt,
+        random: deps.random(),
+        remainingCredits: ledger.snapshot().remaining,
+      });
+      await keep(order, requestId, outcome, receivedAt);
+      requests.push({
+        requestId,
+        runId: order.runId,
+        stream: order.stream,
+        scope: order.scope,
+        endpoint: ENDPOINTS[order.call.endpoint].path,
+        url: urlOf(order.call),
+        status: outcome.status,
+        charge: chargeOf(outcome),
+        startedAt: outcome.sentAt,
+        durationMs: outcome.durationMs,
+        bytes: outcome.kind === "broken" ? 0 : outcome.bytes,
+        rows: outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : 0,
+        attempt,
+        error: errorText(outcome, verdict),
+      });
+      switch (verdict.kind) {
+        case "use":
+          if (outcome.kind === "ok") return { requests, result: { kind: "answer", requestId, receivedAt, outcome } };
+          throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
+        case "absent":
+          return { requests, result: { kind: "absent", requestId, receivedAt } };
+        case "adjust":
+          if (outcome.kind === "refused") return { requests, result: { kind: "adjust", outcome } };
+          throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);
+        case "wait":
+          throttle.backOff(verdict.untilMs);
+          deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream: order.stream });
+          continue;
+        case "retry":
+          deps.emit({ kind: "waiting", why: "retry", until: receivedAt + verdict.waitMs, stream: order.stream });
+          try {
+            await clock.sleep(verdict.waitMs, deps.signal);
+          } catch {
+            return { requests, result: { kind: "interrupted" } };
+          }
+          continue;
+        case "fail": {
+          const error = new DuckmirrorError(verdict.code, verdict.context);
+          return { requests, result: { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code) } };
+        }
+        case "stop":
+          return { requests, result: { kind: "stop", error: new DuckmirrorError(verdict.code, verdict.context) } };
+        default:
+          return verdict satisfies never;
+      }
+    }
+  };
+
+  return { fetch, inFlight: () => flying };
+};

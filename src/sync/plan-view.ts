@@ -1,0 +1,31 @@
+// Plan view: the mirror's state and the configuration, turned into due candidates. Shared by `plan` and `sync`, so that
+// what is announced is what is done.
+import { type StreamName, streamSpec, wantedContent } from "../catalog/streams.ts";
+import type { ScopeState } from "../warehouse/checkpoint.ts";
+import type { Warehouse } from "../warehouse/warehouse.ts";
+import { type Candidate, type DueOptions, dueCandidates } from "./due.ts";
+import type { ListShape } from "./list-shape.ts";
+import { readMirrorView } from "./mirror-view.ts";
+
+/** Configuration of a sync, as far as planning needs it. */
+export type PlanOptions = Omit<DueOptions, "shapes">;
+
+export interface Plan {
+  /** Everything that is due now, most valuable first. */
+  readonly candidates: readonly Candidate[];
+  /** Where every scope stands, by `stateKey`. */
+  readonly states: ReadonlyMap<string, ScopeState>;
+}
+
+/** Reads the mirror's state and decides what is due. Sends nothing. */
+export const planSync = async (
+  warehouse: Warehouse,
+  options: PlanOptions,
+  shapes: ReadonlyMap<StreamName, ListShape>,
+  now: number,
+): Promise<Plan> => {
+  const wantsContent =
+    options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
+  const view = await readMirrorView(warehouse, now, wantsContent);
+  return { candidates: dueCandidates(view, { ...options, shapes }), states: view.states };
+};

@@ -1,0 +1,250 @@
+// Recovery: what a run that was killed left behind. Answers that were archived but not committed are taken up without a
+// request; requests without an answer are noted as ambiguous. Nothing that was paid for is fetched again.
+import { z } from "zod";
+import { ENDPOINTS, type EndpointName } from "../api/endpoints.ts";
+import { type Envelope, readEnvelope } from "../api/envelope.ts";
+import { isStreamName, type StreamName } from "../catalog/streams.ts";
+import type { ArchiveHeader, IntentRecord } from "../warehouse/archive.ts";
+import type { RequestRecord, ScopeState } from "../warehouse/checkpoint.ts";
+import { readArchive, readIntents } from "../warehouse/read-archive.ts";
+import { sqlText } from "../warehouse/sql-files.ts";
+import type { Warehouse } from "../warehouse/warehouse.ts";
+import { type Candidate, stateKey } from "./due.ts";
+import { initialShape } from "./list-shape.ts";
+import { DETAIL_SCOPE, loadsOf, timeOf } from "./loads.ts";
+import {
+  countLoad,
+  createTask,
+  finishedState,
+  pageReadOf,
+  type ScopeTask,
+  takePage,
+  walkingState,
+} from "./scope-task.ts";
+import { archivedDetail } from "./wanted-call.ts";
+
+export interface Recovery {
+  /** Runs that had not ended. */
+  readonly runs: number;
+  /** Answers taken up from the archive. */
+  readonly answers: number;
+  /** Requests whose answer never arrived: they may have cost a credit. */
+  readonly ambiguous: number;
+}
+
+const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);
+
+const queryOf = (url: string): Record<string, string> => {
+  const start = url.indexOf("?");
+  return start === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
+};
+
+/** A response out of the archive: header, parsed envelope and which read it answers. */
+export interface ArchivedAnswer {
+  readonly header: ArchiveHeader;
+  readonly stream: StreamName;
+  readonly endpoint: EndpointName;
+  readonly query: Readonly<Record<string, string>>;
+  readonly envelope: Envelope;
+  readonly read: z.infer<typeof archivedDetail>["read"];
+  /** Whether the walk it belongs to shares rows between pages; null when it is no walk. */
+  readonly overlap: boolean | null;
+}
+
+/** Parses an archived response; null for one that is no envelope (it was archived all the same, it was paid for). */
+export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnswer | null => {
+  if (!isStreamName(header.stream) || !isEndpoint(header.endpoint)) return null;
+  const reading = readEnvelope(body.toString("utf8"), header.endpoint);
+  if (!reading.ok) return null;
+  const detail = archivedDetail.safeParse(header.detail);
+  return {
+    header,
+    stream: header.stream,
+    endpoint: header.endpoint,
+    query: queryOf(header.url),
+    envelope: reading.value,
+    read: detail.success ? detail.data.read : null,
+    overlap: detail.success ? detail.data.overlap : null,
+  };
+};
+
+/** Row loads of an archived answer, exactly as they were or would have been live. */
+export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
+  loadsOf({
+    stream: answer.stream,
+    scope: answer.header.scope,
+    endpoint: answer.endpoint,
+    query: answer.query,
+    requestId: answer.header.requestId,
+    walkId,
+    receivedAt: answer.header.receivedAt,
+    data: answer.envelope.data,
+    included: answer.envelope.included,
+    envelope: answer.envelope.envelope,
+  });
+
+/** Ledger row of an archived answer. */
+export const archivedRequest = (
+  header: ArchiveHeader,
+  stream: StreamName,
+  rows: number,
+  error: string | null,
+): RequestRecord => ({
+  requestId: header.requestId,
+  runId: header.runId,
+  stream,
+  scope: header.scope,
+  endpoint: isEndpoint(header.endpoint) ? ENDPOINTS[header.endpoint].path : header.endpoint,
+  url: header.url,
+  status: header.status,
+  charge: "spent",
+  startedAt: header.sentAt,
+  durationMs: header.receivedAt - header.sentAt,
+  bytes: header.bytes,
+  rows,
+  attempt: 1,
+  error,
+});
+
+const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: string): RequestRecord => ({
+  requestId: intent.requestId,
+  runId,
+  stream,
+  scope: intent.scope,
+  endpoint: intent.url.split("?")[0] ?? intent.url,
+  url: intent.url,
+  status: null,
+  charge: "ambiguous",
+  startedAt: intent.sentAt,
+  durationMs: 0,
+  bytes: 0,
+  rows: 0,
+  attempt: 1,
+  error: "no answer before the process ended",
+});
+
+/** The task an answer belongs to when nothing of it was committed yet: the first page of a walk, or its one request. */
+const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
+  const { header, stream, read, overlap } = answer;
+  const shape = initialShape(read?.perPage ?? 1);
+  const base = { stream, scope: header.scope, because: "", requests: null, value: 0 };
+  const created = (mode: Candidate["mode"]) =>
+    createTask({
+      candidate: { ...base, mode, overlap: overlap === true },
+      before: undefined,
+      shape,
+      rows,
+      runId: header.runId,
+      now: header.sentAt,
+    });
+  if (read === null)
+    return header.walkId === null ? null : created(header.scope.startsWith(DETAIL_SCOPE) ? "detail" : "capture");
+  if (overlap === null || header.walkId === null || read.page !== 1) return null;
+  const task = created("walk");
+  task.walkId = header.walkId;
+  return task;
+};
+
+/** Takes up one answer: rows, the progress of its walk if that walk is still under way, and its ledger row. */
+const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeTask | null, runId: string) => {
+  const { header, stream, read, envelope } = answer;
+  const continues = task !== null && read !== null && task.walkId === header.walkId;
+  const scopes: ScopeState[] = [];
+  if (task !== null && read !== null && continues) {
+    takePage(task, pageReadOf(task.stream, read, envelope.data, envelope.page.totalCount));
+    scopes.push(walkingState(task, runId));
+  } else if (task !== null && read === null && task.progress === null) {
+    task.newest = task.candidate.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;
+    task.firstNewest = task.newest;
+    scopes.push(finishedState(task, { whole: true, addsUp: true, now: header.receivedAt, runId }));
+  }
+  const rows = Array.isArray(envelope.data) ? envelope.data.length : 0;
+  const counts = await warehouse.commit({
+    runId: header.runId,
+    loads: archivedLoads(answer, continues && task?.firstMirror === true ? null : header.walkId),
+    requests: [archivedRequest(header, stream, rows, null)],
+    scopes,
+    quota: null,
+  });
+  const main = counts[0];
+  if (continues && task !== null && main !== undefined) countLoad(task, main);
+};
+
+const recoverRun = async (
+  warehouse: Warehouse,
+  archiveDir: string,
+  runId: string,
+  rows: ReadonlyMap<string, number>,
+) => {
+  const known = await warehouse.requestsOf(runId);
+  const states = await warehouse.scopeStates();
+  const begun = new Set(states.map((state) => stateKey(state.stream, state.scope)));
+  const tasks = new Map<string, ScopeTask>();
+  for (const before of states.filter((state) => state.status === "walking")) {
+    const key = stateKey(before.stream, before.scope);
+    const candidate = {
+      stream: before.stream,
+      scope: before.scope,
+      mode: "walk",
+      overlap: false,
+      because: "",
+      requests: null,
+      value: 0,
+    } as const;
+    tasks.set(
+      key,
+      createTask({ candidate, before, shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0 }),
+    );
+  }
+  const answered = new Set<string>();
+  let answers = 0;
+  for await (const { header, body } of readArchive(archiveDir, { runId })) {
+    answered.add(header.requestId);
+    if (known.has(header.requestId) || !isStreamName(header.stream)) continue;
+    const answer = parseArchived(header, body);
+    if (answer !== null) {
+      const key = stateKey(answer.stream, header.scope);
+      const task = tasks.get(key) ?? (begun.has(key) ? null : firstTask(answer, rows.get(key) ?? 0));
+      if (task !== null) tasks.set(key, task);
+      await takeUp(warehouse, answer, task, runId);
+      answers += 1;
+    } else {
+      const requests = [archivedRequest(header, header.stream, 0, "RESPONSE_INVALID")];
+      await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
+    }
+  }
+  const lost = (await readIntents(archiveDir, runId)).flatMap((intent) => {
+    if (known.has(intent.requestId) || answered.has(intent.requestId) || !isStreamName(intent.stream)) return [];
+    return [ambiguousRequest(intent, intent.stream, runId)];
+  });
+  await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
+  return { answers, ambiguous: lost.length };
+};
+
+/** Brings every run that never ended to an end. To be called before anything is planned. */
+export const recover = async (
+  warehouse: Warehouse,
+  archiveDir: string,
+  rows: ReadonlyMap<string, number>,
+  now: number,
+): Promise<Recovery> => {
+  const crashed = await warehouse.database.query(
+    sqlText("plan/crashed-runs.sql"),
+    [],
+    z.object({ run_id: z.string() }),
+  );
+  let answers = 0;
+  let ambiguous = 0;
+  for (const { run_id: runId } of crashed) {
+    const found = await recoverRun(warehouse, archiveDir, runId, rows);
+    answers += found.answers;
+    ambiguous += found.ambiguous;
+    await warehouse.finishRun(runId, {
+      status: "interrupted",
+      finishedAt: now,
+      summary: null,
+      error: "the process ended",
+    });
+  }
+  return { runs: crashed.length, answers, ambiguous };
+};

@@ -1,0 +1,169 @@
+// Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
+
+import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import type { JsonObject, JsonValue } from "../core/json.ts";
+import type { RunStatus, SyncReport } from "../core/sync-report.ts";
+import { openArchive } from "../warehouse/archive.ts";
+import type { QuotaReading } from "../warehouse/checkpoint.ts";
+import { sqlText } from "../warehouse/sql-files.ts";
+import { createCommitter } from "./committer.ts";
+import { dispatch } from "./dispatcher.ts";
+import { createFetcher } from "./fetcher.ts";
+import { forecastJson, forecastOf } from "./forecast.ts";
+import { readScopeRows, readShapes } from "./mirror-view.ts";
+import { planSync } from "./plan-view.ts";
+import { recover } from "./recover.ts";
+import { createRunStats } from "./run-stats.ts";
+import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
+
+/** Usage blocks are recorded at most this often while a run lasts, and once at its end. */
+const QUOTA_EVERY_MS = 60_000;
+
+/** A run's report, and why it did not do all it set out to do. */
+export interface SyncResult {
+  readonly report: SyncReport;
+  /** null: everything that was due is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** Id of a run: its start in UTC and a random part, so that ids sort by time. */
+export const newRunId = (now: number, random: () => number): string => {
+  const date = new Date(now);
+  const day = `${date.getUTCFullYear()}${two(date.getUTCMonth() + 1)}${two(date.getUTCDate())}`;
+  const time = `${two(date.getUTCHours())}${two(date.getUTCMinutes())}${two(date.getUTCSeconds())}`;
+  const tail = Math.floor(random() * 36 ** 6)
+    .toString(36)
+    .padStart(6, "0");
+  return `${day}T${time}Z-${tail}`;
+};
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const reportJson = (report: SyncReport): JsonValue => {
+  const streams = report.streams.map(
+    ({ error, ...stream }): JsonObject => (error === undefined ? stream : { ...stream, error }),
+  );
+  return { ...report, streams };
+};
+
+/** How the run ended, from the failures of its streams and what stopped it. */
+const endOf = (run: SyncRun, failed: readonly string[]): { status: RunStatus; error: DuckmirrorError | null } => {
+  const stop = run.stop;
+  if (stop !== null && stop.exitCode === 4) return { status: "stopped", error: stop };
+  if (stop !== null) return { status: "failed", error: stop };
+  if (run.deps.signal.aborted) return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
+  if (failed.length === 0) return { status: "done", error: null };
+  return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+};
+
+/** A quota reading whenever one is due; `final` takes what has not been recorded yet. */
+const quotaRecorder = (deps: SyncDeps) => {
+  let recordedAt = Number.NEGATIVE_INFINITY;
+  let recorded: number | null = null;
+  return (final = false): QuotaReading | null => {
+    const { limit, remaining, resetsAt } = deps.ledger.snapshot();
+    const used = limit === null || remaining === null ? null : limit - remaining;
+    const now = deps.clock.now();
+    const due = final || now - recordedAt >= QUOTA_EVERY_MS;
+    if ((limit === null && remaining === null) || !due || (final && recorded === remaining)) return null;
+    recordedAt = now;
+    recorded = remaining;
+    return { capturedAt: now, limit, used, remaining, resetsAt };
+  };
+};
+
+/**
+ * Runs one sync. Rejects only on faults (disk full, a bug): everything the service does ends up in the report.
+ * The snapshot is published whenever the working database changed.
+ */
+export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
+  const { warehouse, clock, emit } = deps;
+  const startedAt = clock.now();
+  const runId = newRunId(startedAt, deps.random);
+  const recovered = await recover(warehouse, warehouse.archiveDir, await readScopeRows(warehouse.database), startedAt);
+  if (recovered.answers > 0) {
+    emit({
+      kind: "note",
+      level: "info",
+      text: `${recovered.answers} paid answers of an interrupted run were taken up from the archive`,
+    });
+  }
+  const shapes = await readShapes(warehouse);
+  const plan = await planSync(warehouse, options, shapes, startedAt);
+  const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
+  await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
+  emit({ kind: "run-started", runId, mode, at: startedAt });
+
+  const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
+  const takeQuota = quotaRecorder(deps);
+  let sequence = 0;
+  const run: SyncRun = {
+    runId,
+    startedAt,
+    options,
+    deps,
+    archive,
+    fetcher: createFetcher({ ...deps, archive }, () => `${runId}-${(++sequence).toString(36)}`),
+    committer: createCommitter({ warehouse, archive, runId, takeQuota }),
+    stats: createRunStats(),
+    shapes,
+    rows: await readScopeRows(warehouse.database),
+    active: new Map(),
+    taken: new Set(),
+    losing: [],
+    stop: null,
+    tierLowered: false,
+    fullAccess: false,
+    replan: false,
+    failuresInARow: 0,
+  };
+
+  const report = (status: RunStatus, finishedAt: number): SyncReport => {
+    const { limit, remaining, resetsAt } = deps.ledger.snapshot();
+    const ended = status === "stopped" || status === "interrupted" ? status : "done";
+    const totals = run.stats.totals();
+    return {
+      run_id: runId,
+      status,
+      mode,
+      started_at: iso(startedAt),
+      finished_at: iso(finishedAt),
+      requests: totals.requests,
+      credits: { spent: totals.credits, remaining, limit, resets_at: resetsAt === null ? null : iso(resetsAt) },
+      streams: [...run.stats.reports(options.streams, status === "failed" ? "stopped" : ended)],
+      warehouse: warehouse.snapshot,
+    };
+  };
+
+  try {
+    await dispatch(run, plan);
+  } catch (error) {
+    await archive.close();
+    const finishedAt = clock.now();
+    await warehouse
+      .finishRun(runId, { status: "failed", finishedAt, summary: null, error: detailOf(error) })
+      .catch(() => undefined);
+    throw error;
+  }
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: takeQuota(true) });
+  await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
+  await archive.close();
+  const failed = options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+  const { status, error } = endOf(run, failed);
+  const ended = report(status, clock.now());
+  for (const stream of ended.streams) {
+    const { error: failure, ...counts } = stream;
+    emit({ kind: "stream-finished", ...counts, ...(failure === undefined ? {} : { error: failure }) });
+  }
+  await warehouse.finishRun(runId, {
+    status,
+    finishedAt: clock.now(),
+    summary: reportJson(ended),
+    error: error?.code ?? null,
+  });
+  const published = await warehouse.publish();
+  emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
+  return { report: { ...ended, finished_at: iso(clock.now()) }, error };
+};

@@ -1,0 +1,309 @@
+// Scope task: one scope of one stream within a run, its strategy's progress and what the mirror knows about it.
+// Changed only by the loop in run-sync; what it decides comes from the pure strategies.
+import { z } from "zod";
+import { type StreamSpec, streamSpec } from "../catalog/streams.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { LoadCounts, ScopeState } from "../warehouse/checkpoint.ts";
+import type { ListOrder } from "./calls.ts";
+import type { Candidate } from "./due.ts";
+import type { ListShape } from "./list-shape.ts";
+import { idOf, timeOf } from "./loads.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "./strategies/contract.ts";
+import { startFilter } from "./strategies/filter.ts";
+import { startKnown } from "./strategies/known.ts";
+import { startLog } from "./strategies/log.ts";
+import {
+  acceptRead,
+  coverageOf,
+  nextStep,
+  type Progress,
+  resumeProgress,
+  serialiseProgress,
+  withPageSize,
+} from "./strategies/progress.ts";
+import { startWalk } from "./strategies/walk.ts";
+import { startWatermark } from "./strategies/watermark.ts";
+
+/** Changes are read again this far behind the watermark: clocks differ, and some fields only hold a date. */
+const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
+
+export interface ScopeTask {
+  readonly candidate: Candidate;
+  readonly stream: StreamSpec;
+  readonly before: ScopeState | undefined;
+  walkId: string;
+  /** When this walk began, ms since the epoch, by our clock. */
+  startedAt: number;
+  /** null: one request suffices (captures, profiles, insights, details). */
+  progress: Progress | null;
+  /** Newest value of the ordering field, and that of the first page. */
+  newest: number | null;
+  firstNewest: number | null;
+  /** The scope held no row when the walk began: whatever it holds now, this walk has seen. */
+  firstMirror: boolean;
+  rows: number;
+  rejected: number;
+  matching: number | null;
+  last: MirrorFacts["last"];
+  /** Pages taken in; a resumed walk counts as having some. */
+  pages: number;
+  /** Distinct ids of the only page so far. */
+  onlyPage: ReadonlySet<string>;
+  /** Reads decided on, sent or not. */
+  inFlight: readonly ReadRequest[];
+  /** Those of them that are not sent yet, most urgent first. */
+  ready: readonly ReadRequest[];
+  /** Single requests: asked for and not yet answered for good. */
+  asked: boolean;
+  status: "active" | "deleting" | "finished" | "failed";
+}
+
+const storedCursor = z.object({
+  progress: z.string(),
+  startedAt: z.number(),
+  newest: z.number().nullable(),
+  firstNewest: z.number().nullable(),
+  firstMirror: z.boolean(),
+  rejected: z.number(),
+});
+
+const overlapMs = (stream: StreamSpec) =>
+  stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
+
+const startProgress = (
+  candidate: Candidate,
+  stream: StreamSpec,
+  shape: ListShape,
+  before: ScopeState | undefined,
+): Progress | null => {
+  const size = shape.perPage;
+  const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
+  switch (candidate.mode) {
+    case "walk": {
+      const grows = stream.walkOrder?.grows === true && shape.sort;
+      return startWalk({ size, overlap: candidate.overlap, proof: grows ? "descending" : "identity" });
+    }
+    case "watermark":
+      return startWatermark({ size, since });
+    case "filter":
+      return startFilter({ size, since });
+    case "known":
+      return startKnown({ size });
+    case "log":
+      return startLog({ size });
+    default:
+      return null;
+  }
+};
+
+const parseCursor = (text: string | null | undefined) => {
+  if (text === null || text === undefined) return null;
+  try {
+    const parsed = storedCursor.safeParse(JSON.parse(text));
+    if (!parsed.success) return null;
+    const progress = resumeProgress(parsed.data.progress);
+    return progress === null ? null : { ...parsed.data, progress };
+  } catch {
+    return null;
+  }
+};
+
+/** A task for a candidate: a walk that was interrupted goes on, anything else starts. */
+export const createTask = (input: {
+  readonly candidate: Candidate;
+  readonly before: ScopeState | undefined;
+  readonly shape: ListShape;
+  readonly rows: number;
+  readonly runId: string;
+  readonly now: number;
+}): ScopeTask => {
+  const { candidate, before, shape, rows, runId, now } = input;
+  const stream = streamSpec(candidate.stream);
+  const resumed = before?.status === "walking" ? parseCursor(before.cursor) : null;
+  return {
+    candidate,
+    stream,
+    before,
+    walkId: resumed !== null && before?.walkId ? before.walkId : `${runId}/${candidate.stream}/${candidate.scope}`,
+    startedAt: resumed?.startedAt ?? now,
+    progress: resumed?.progress ?? startProgress(candidate, stream, shape, before),
+    newest: resumed?.newest ?? null,
+    firstNewest: resumed?.firstNewest ?? null,
+    firstMirror: resumed?.firstMirror ?? rows === 0,
+    rows,
+    rejected: resumed?.rejected ?? 0,
+    matching: null,
+    last: null,
+    pages: resumed === null ? 0 : 2,
+    onlyPage: new Set(),
+    inFlight: [],
+    ready: [],
+    asked: false,
+    status: "active",
+  };
+};
+
+/** Turns the task into a walk of the whole list: the cheap way did not suffice. */
+export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
+  const grows = task.stream.walkOrder?.grows === true && shape.sort;
+  task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
+  task.startedAt = now;
+  task.progress = startWalk({ size: shape.perPage, overlap: false, proof: grows ? "descending" : "identity" });
+  task.pages = 0;
+  task.onlyPage = new Set();
+  task.rejected = 0;
+  task.firstMirror = task.rows === 0;
+};
+
+/** The task's list is read with another shape from now on: from the head if nothing has been read yet. */
+export const reshape = (task: ScopeTask, shape: ListShape): void => {
+  if (task.progress === null) return;
+  const coverage = coverageOf(task.progress);
+  const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
+  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  const untouched =
+    coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
+  task.progress = untouched
+    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before)
+    : withPageSize(task.progress, shape.perPage);
+};
+
+/** How the list is asked for in the task's present strategy. */
+export const orderOf = (task: ScopeTask): ListOrder => {
+  switch (task.progress?.kind) {
+    case "watermark":
+      return { kind: "changes" };
+    case "filter":
+      return { kind: "filter", after: task.progress.since };
+    default:
+      return { kind: "walk" };
+  }
+};
+
+/** The page of a list as the strategies see it. */
+export const pageReadOf = (
+  stream: StreamSpec,
+  request: ReadRequest,
+  data: JsonValue,
+  total: number | null,
+): PageRead => {
+  const records = Array.isArray(data) ? data : [];
+  return {
+    ...request,
+    ids: records.flatMap((record: JsonValue) => idOf(record) ?? []),
+    rows: records.length,
+    values:
+      stream.watermark === undefined ? [] : records.map((record: JsonValue) => timeOf(record, stream.watermark ?? "")),
+    total,
+  };
+};
+
+const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
+
+/** A read is no longer in flight. */
+export const landed = (task: ScopeTask, request: ReadRequest): void => {
+  const index = task.inFlight.findIndex((read) => sameRead(read, request));
+  task.inFlight = task.inFlight.filter((_, position) => position !== index);
+};
+
+/** Takes in a page: the progress of the strategy, ids seen, newest change. */
+export const takePage = (task: ScopeTask, read: PageRead): void => {
+  landed(task, read);
+  if (task.progress === null) return;
+  const known = read.values.filter((value) => value !== null);
+  const newest = known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+  if (newest !== null) {
+    task.firstNewest ??= newest;
+    task.newest = Math.max(task.newest ?? newest, newest);
+  }
+  task.pages += 1;
+  task.onlyPage = new Set(task.pages === 1 ? read.ids : []);
+  task.progress = acceptRead(task.progress, read);
+};
+
+/** Counts what a committed load changed. */
+export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
+  task.rows += counts.inserted;
+  task.rejected += counts.rejected;
+  task.last = { inserted: counts.inserted, updated: counts.updated, unchanged: counts.unchanged };
+};
+
+/** `totalCount` minus rows where an earlier complete walk ended: records the service counts but that are no rows. */
+const acceptedGap = (before: ScopeState | undefined): number =>
+  before?.totalCount == null || before.rowsAtWalk == null ? 0 : before.totalCount - before.rowsAtWalk;
+
+/** The strategy's next step. `seen`: distinct ids this walk has met, needed once its coverage is complete. */
+export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
+  if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
+  const facts: MirrorFacts = {
+    rows: task.rows,
+    matching: task.matching,
+    seen,
+    rejected: task.rejected,
+    last: task.last,
+    acceptedGap: acceptedGap(task.before),
+  };
+  const next = nextStep(task.progress, facts, task.inFlight, room, task.stream.watermark ?? "id");
+  task.progress = next.progress;
+  if (next.step.kind === "read") task.inFlight = [...task.inFlight, ...next.step.reads];
+  return next.step;
+};
+
+/** Latest `totalCount` of the whole list, where the strategy reads the whole list. */
+export const totalOf = (task: ScopeTask): number | null => {
+  if (task.progress === null || task.progress.kind === "filter") return task.before?.totalCount ?? null;
+  return task.progress.kind === "log" ? task.progress.total : (coverageOf(task.progress)?.total ?? null);
+};
+
+/** The task's row of `sync.stream_state` while it is under way. */
+export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
+  stream: task.candidate.stream,
+  scope: task.candidate.scope,
+  status: "walking",
+  walkId: task.walkId,
+  cursor:
+    task.progress === null
+      ? null
+      : JSON.stringify({
+          progress: serialiseProgress(task.progress),
+          startedAt: task.startedAt,
+          newest: task.newest,
+          firstNewest: task.firstNewest,
+          firstMirror: task.firstMirror,
+          rejected: task.rejected,
+        } satisfies z.infer<typeof storedCursor>),
+  watermark: task.before?.watermark ?? null,
+  totalCount: task.before?.totalCount ?? null,
+  rowsAtWalk: task.before?.rowsAtWalk ?? null,
+  checkedAt: task.before?.checkedAt ?? null,
+  walkedAt: task.before?.walkedAt ?? null,
+  error: null,
+  runId,
+});
+
+/** The task's row of `sync.stream_state` once it is done. `whole`: every page was read without an unproven gap. */
+export const finishedState = (
+  task: ScopeTask,
+  outcome: { readonly whole: boolean; readonly addsUp: boolean; readonly now: number; readonly runId: string },
+): ScopeState => {
+  const total = totalOf(task);
+  const coverage = task.progress === null ? null : coverageOf(task.progress);
+  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
+  // At rest a count that differs is the service's own; while the list moves it means nothing.
+  const settled = outcome.addsUp || (outcome.whole && coverage?.moved === false);
+  // Changes made while the walk ran are newer than its start: the watermark must not pass them.
+  const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
+  const reached = task.newest === null ? null : Math.min(task.newest, bound);
+  return {
+    ...walkingState(task, outcome.runId),
+    status: "idle",
+    walkId: null,
+    cursor: null,
+    watermark:
+      reached === null ? (task.before?.watermark ?? null) : Math.max(reached, task.before?.watermark ?? reached),
+    totalCount: total,
+    rowsAtWalk: settled ? task.rows : walked ? null : (task.before?.rowsAtWalk ?? null),
+    checkedAt: outcome.now,
+    walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
+  };
+};

@@ -1,0 +1,200 @@
+// Coverage: which rows of a moving list have been read without a gap, and what to read next.
+// Pure. A page joins the coverage only by proof: a row shared with it, an id order that leaves no room between,
+// or a list that verifiably stands still. A page that cannot be joined is bridged by stepping back.
+import type { PageRead, Proof, ReadRequest } from "./contract.ts";
+import { endOf, type PageSpan, spanAt, startOf } from "./page-geometry.ts";
+
+/** Ids kept from the end of the coverage: one survivor among them is enough to join the next page. */
+const TAIL_IDS = 8;
+/** How often a broken link is bridged, further back each time, before the walk goes on unproven. */
+const MAX_BRIDGES = 6;
+
+export interface Coverage {
+  /** Largest page the service grants. */
+  readonly size: number;
+  /** Let neighbouring pages share a row: set from the first sign of movement, and in reconciling walks. */
+  readonly overlap: boolean;
+  /** Rows read without a gap, from the head of the list. */
+  readonly end: number;
+  readonly tail: readonly string[];
+  readonly head: readonly string[];
+  /** Latest `totalCount`; null when the service does not tell. */
+  readonly total: number | null;
+  /** `totalCount` of the page that was joined last. */
+  readonly joinedTotal: number | null;
+  readonly moved: boolean;
+  /** False after a resume, until a page has been joined across the boundary. */
+  readonly fresh: boolean;
+  /** Pages that came back ahead of their predecessors. */
+  readonly waiting: readonly PageRead[];
+  /** A broken link: the row to step back to. */
+  readonly bridgeAt: number | null;
+  readonly bridges: number;
+  /** False once a link had to be accepted without proof. */
+  readonly proven: boolean;
+  readonly complete: boolean;
+}
+
+export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
+  size,
+  overlap,
+  end: 0,
+  tail: [],
+  head: [],
+  total: null,
+  joinedTotal: null,
+  moved: false,
+  fresh: true,
+  waiting: [],
+  bridgeAt: null,
+  bridges: 0,
+  proven: true,
+  complete: false,
+});
+
+/** The coverage as another process takes it up: what was in flight is lost, the boundary must be proven again. */
+export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: coverage.end === 0 });
+
+const isBefore = (a: string, b: string): boolean => {
+  const integer = /^-?\d+$/;
+  return integer.test(a) && integer.test(b) && BigInt(a) > BigInt(b);
+};
+
+/** True when the ids are whole numbers in strictly descending order. */
+export const isDescending = (ids: readonly string[]): boolean =>
+  ids.every((id, index) => {
+    const previous = ids[index - 1];
+    return previous === undefined ? /^-?\d+$/.test(id) : isBefore(previous, id);
+  });
+
+const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
+  if (coverage.end === 0) return startOf(read) === 0;
+  const last = coverage.tail.at(-1);
+  const first = read.ids[0];
+  if (coverage.tail.some((id) => read.ids.includes(id))) return true;
+  if (proof === "descending" && last !== undefined && first !== undefined && !isBefore(last, first)) return true;
+  return (
+    !coverage.overlap &&
+    coverage.fresh &&
+    !coverage.moved &&
+    startOf(read) === coverage.end &&
+    read.total !== null &&
+    read.total === coverage.joinedTotal
+  );
+};
+
+/** The coverage after a page was joined. */
+const extend = (coverage: Coverage, read: PageRead): Coverage => {
+  const end = startOf(read) + read.rows;
+  const last = coverage.tail.at(-1);
+  const adds = read.ids.length > 0 && read.ids.at(-1) !== last;
+  const total = read.total;
+  const reachedEnd = total === null ? read.rows < read.perPage : end >= total;
+  // Fewer rows than asked for although more exist: the service clamps silently. Believe the rows, not the figure.
+  const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage;
+  const stuck = !reachedEnd && read.rows === 0;
+  return {
+    ...coverage,
+    size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
+    end: adds ? end : coverage.end,
+    tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
+    head: coverage.end === 0 ? read.ids.slice(0, TAIL_IDS) : coverage.head,
+    joinedTotal: total,
+    fresh: true,
+    bridgeAt: null,
+    bridges: 0,
+    proven: coverage.proven && !stuck,
+    complete: reachedEnd || stuck,
+  };
+};
+
+/** Where to step back to when `read` does not join: by the fall of the count, then further at each miss. */
+const bridgeRow = (coverage: Coverage, read: PageRead): number => {
+  const fall = Math.max(0, (coverage.joinedTotal ?? 0) - (read.total ?? coverage.joinedTotal ?? 0));
+  const further = coverage.bridges === 0 ? 0 : Math.ceil(coverage.size * 2 ** (coverage.bridges - 4));
+  return Math.max(0, coverage.end - 1 - fall - further);
+};
+
+const byStart = (a: PageSpan, b: PageSpan): number => startOf(a) - startOf(b) || endOf(a) - endOf(b);
+
+/** Takes in a page: joins it and whatever waited for it. Pages may come in any order. */
+export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
+  const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
+  let coverage: Coverage = {
+    ...before,
+    total: read.total ?? before.total,
+    moved,
+    overlap: before.overlap || moved,
+    waiting: [...before.waiting, read].sort(byStart),
+  };
+  for (;;) {
+    if (coverage.complete) return { ...coverage, waiting: [], bridgeAt: null };
+    const next = coverage.waiting.find((candidate) => startOf(candidate) <= coverage.end);
+    if (next === undefined) return coverage;
+    const rest = coverage.waiting.filter((candidate) => candidate !== next);
+    if (joins(coverage, next, proof)) {
+      coverage = extend({ ...coverage, waiting: rest }, next);
+      continue;
+    }
+    if (coverage.bridges >= MAX_BRIDGES) {
+      coverage = extend(
+        { ...coverage, waiting: rest, proven: false, end: Math.max(coverage.end, startOf(next)) },
+        next,
+      );
+      continue;
+    }
+    // A bridge that missed has served; a covering page stays, to be joined once a bridge reaches it.
+    const missed = next.role === "bridge" && next === read;
+    if (next.role === "bridge" && !missed) {
+      coverage = { ...coverage, waiting: rest };
+      continue;
+    }
+    if (coverage.bridgeAt !== null && !missed) return coverage;
+    return {
+      ...coverage,
+      waiting: missed ? rest : coverage.waiting,
+      bridgeAt: bridgeRow(coverage, next),
+      bridges: coverage.bridges + 1,
+    };
+  }
+};
+
+/**
+ * Up to `room` pages to ask for now, given those in flight. The first page goes alone: only its answer tells the
+ * page size granted and how long the list is.
+ */
+export const nextReads = (
+  coverage: Coverage,
+  inFlight: readonly ReadRequest[],
+  room: number,
+): readonly ReadRequest[] => {
+  if (coverage.complete || room <= 0) return [];
+  if (coverage.end === 0) {
+    return inFlight.length + coverage.waiting.length > 0 ? [] : [{ page: 1, perPage: coverage.size, role: "cover" }];
+  }
+  if (coverage.bridgeAt !== null) {
+    if (inFlight.some((read) => read.role === "bridge")) return [];
+    return [{ ...spanAt(coverage.bridgeAt, coverage.size), role: "bridge" }];
+  }
+  const reads: ReadRequest[] = [];
+  const taken = [
+    ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
+    ...coverage.waiting.map((read) => ({ start: startOf(read), end: startOf(read) + read.rows })),
+  ];
+  let row = coverage.end;
+  while (reads.length < room) {
+    const position = row;
+    const passed = taken.find((span) => span.start <= position && span.end > position);
+    if (passed !== undefined) {
+      row = passed.end;
+      continue;
+    }
+    if (coverage.total !== null && row >= coverage.total) break;
+    if (coverage.total === null && reads.length + inFlight.length > 0) break;
+    const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
+    const span = spanAt(shared ? row - 1 : row, coverage.size);
+    reads.push({ ...span, role: "cover" });
+    row = endOf(span);
+  }
+  return reads;
+};

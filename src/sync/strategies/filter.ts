@@ -1,0 +1,47 @@
+// Strategy filter: the records a date filter returns; their count must agree with the mirror's for the same filter.
+// Pure. Used where the list cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
+import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
+
+export interface FilterState {
+  readonly kind: "filter";
+  readonly coverage: Coverage;
+  /** Changes after this moment are wanted, ms since the epoch. */
+  readonly since: number;
+  readonly newest: number | null;
+}
+
+export const startFilter = (options: { size: number; since: number }): FilterState => ({
+  kind: "filter",
+  coverage: emptyCoverage(options.size, true),
+  since: options.since,
+  newest: null,
+});
+
+export const acceptFilter = (state: FilterState, read: PageRead): FilterState => {
+  const known = read.values.filter((value) => value !== null);
+  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
+  return {
+    ...state,
+    coverage: addRead(state.coverage, read, "identity"),
+    newest: Number.isFinite(newest) ? newest : null,
+  };
+};
+
+export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
+  const { coverage } = state;
+  if (!coverage.complete) {
+    const reads = inFlight.length > 0 ? [] : nextReads(coverage, inFlight, 1);
+    return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
+  }
+  if (inFlight.length > 0) return { kind: "wait" };
+  if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read", remember: null };
+  if (coverage.total !== null && facts.matching !== null && coverage.total !== facts.matching) {
+    return {
+      kind: "walk",
+      because: `the service counts ${coverage.total} recent changes, the mirror ${facts.matching}`,
+      remember: null,
+    };
+  }
+  return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+};

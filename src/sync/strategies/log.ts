@@ -1,0 +1,52 @@
+// Strategy log: an append-only list (the service's request history), read from its newest end to the first known id.
+// Pure. Never deletes: what the service forgets, the mirror keeps.
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
+import { isDescending } from "./coverage.ts";
+
+export interface LogState {
+  readonly kind: "log";
+  readonly size: number;
+  readonly total: number | null;
+  /** `oldest`: new entries stand on the last pages. Known after the first page. */
+  readonly newestOn: "first" | "last" | null;
+  /** Next page to read. */
+  readonly page: number;
+  readonly ended: boolean;
+}
+
+export const startLog = (options: { size: number }): LogState => ({
+  kind: "log",
+  size: options.size,
+  total: null,
+  newestOn: null,
+  page: 1,
+  ended: false,
+});
+
+export const acceptLog = (state: LogState, read: PageRead): LogState => {
+  const total = read.total ?? state.total;
+  const size =
+    read.rows > 0 && read.rows < read.perPage && (total ?? 0) > read.page * read.rows ? read.rows : state.size;
+  const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
+  if (state.newestOn === null) {
+    const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
+    const single = lastPage === null ? read.rows < size : lastPage <= 1;
+    const page = newestOn === "first" ? 2 : (lastPage ?? 2);
+    return { ...state, size, total, newestOn, page, ended: single };
+  }
+  const forward = state.newestOn === "first";
+  const ended = forward ? read.rows === 0 || (lastPage !== null && read.page >= lastPage) : read.page <= 2;
+  return { ...state, size, total, page: forward ? read.page + 1 : read.page - 1, ended };
+};
+
+export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
+  if (inFlight.length > 0) return { kind: "wait" };
+  const reachedKnown =
+    facts.last !== null &&
+    facts.last.unchanged + facts.last.updated > 0 &&
+    (state.newestOn === "first" || state.page < Math.ceil((state.total ?? 0) / state.size));
+  if (state.ended || (state.newestOn !== null && reachedKnown)) {
+    return { kind: "done", addsUp: false, whole: state.ended, because: "read to the first known entry" };
+  }
+  return { kind: "read", reads: [{ page: state.page, perPage: state.size, role: "cover" }] };
+};

@@ -1,0 +1,175 @@
+// Progress of one scope: whichever strategy it is in, behind one set of functions. Stored as JSON in the checkpoint.
+// Pure. Stored state is parsed when it comes back in: another version of the program may have written it.
+import { z } from "zod";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
+import { type Coverage, resumedCoverage } from "./coverage.ts";
+import { acceptFilter, type FilterState, nextFilter } from "./filter.ts";
+import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
+import { acceptLog, type LogState, nextLog } from "./log.ts";
+import { acceptWalk, issueWalk, nextWalk, secondPass, type WalkState, wantsSecondPass } from "./walk.ts";
+import { acceptWatermark, nextWatermark, type WatermarkState } from "./watermark.ts";
+
+export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
+
+/** Takes in a page that came back. */
+export const acceptRead = (progress: Progress, read: PageRead): Progress => {
+  switch (progress.kind) {
+    case "walk":
+      return acceptWalk(progress, read);
+    case "watermark":
+      return acceptWatermark(progress, read);
+    case "filter":
+      return acceptFilter(progress, read);
+    case "known":
+      return acceptKnown(progress, read);
+    case "log":
+      return acceptLog(progress, read);
+    default:
+      return progress satisfies never;
+  }
+};
+
+/** The next step, and the progress after it was taken. `field` is the stream's ordering field, for messages. */
+export const nextStep = (
+  progress: Progress,
+  facts: MirrorFacts,
+  inFlight: readonly ReadRequest[],
+  room: number,
+  field: string,
+): { readonly step: Step; readonly progress: Progress } => {
+  switch (progress.kind) {
+    case "walk": {
+      const step = nextWalk(progress, facts, inFlight, room);
+      if (step.kind === "done" && !step.addsUp && wantsSecondPass(progress, facts)) {
+        const again = secondPass(progress);
+        return { step: nextWalk(again, facts, inFlight, room), progress: again };
+      }
+      return { step, progress: step.kind === "read" ? issueWalk(progress, step.reads) : progress };
+    }
+    case "watermark":
+      return { step: nextWatermark(progress, facts, inFlight, field), progress };
+    case "filter":
+      return { step: nextFilter(progress, facts, inFlight), progress };
+    case "known": {
+      const step = nextKnown(progress, facts, inFlight);
+      return {
+        step,
+        progress: step.kind === "read" ? { ...progress, walk: issueWalk(progress.walk, step.reads) } : progress,
+      };
+    }
+    case "log":
+      return { step: nextLog(progress, facts, inFlight), progress };
+    default:
+      return progress satisfies never;
+  }
+};
+
+/** Page size the progress reads with from now on: the service granted less than was asked for. */
+export const withPageSize = (progress: Progress, size: number): Progress => {
+  const resized = (coverage: Coverage): Coverage => ({ ...coverage, size: Math.min(coverage.size, size) });
+  switch (progress.kind) {
+    case "walk":
+    case "watermark":
+    case "filter":
+      return { ...progress, coverage: resized(progress.coverage) };
+    case "known":
+      return { ...progress, walk: { ...progress.walk, coverage: resized(progress.walk.coverage) } };
+    case "log":
+      return { ...progress, size: Math.min(progress.size, size) };
+    default:
+      return progress satisfies never;
+  }
+};
+
+/** Coverage of the list so far; null for a log. */
+export const coverageOf = (progress: Progress): Coverage | null => {
+  switch (progress.kind) {
+    case "known":
+      return progress.walk.coverage;
+    case "log":
+      return null;
+    default:
+      return progress.coverage;
+  }
+};
+
+const role = z.enum(["cover", "bridge", "head"]);
+const pageRead = z.object({
+  page: z.number(),
+  perPage: z.number(),
+  role,
+  ids: z.array(z.string()),
+  rows: z.number(),
+  values: z.array(z.number().nullable()),
+  total: z.number().nullable(),
+});
+const coverage = z.object({
+  size: z.number(),
+  overlap: z.boolean(),
+  end: z.number(),
+  tail: z.array(z.string()),
+  head: z.array(z.string()),
+  total: z.number().nullable(),
+  joinedTotal: z.number().nullable(),
+  moved: z.boolean(),
+  fresh: z.boolean(),
+  waiting: z.array(pageRead),
+  bridgeAt: z.number().nullable(),
+  bridges: z.number(),
+  proven: z.boolean(),
+  complete: z.boolean(),
+});
+const walk = z.object({
+  kind: z.literal("walk"),
+  coverage,
+  proof: z.enum(["descending", "identity"]),
+  pass: z.number(),
+  headReads: z.number(),
+  headJoined: z.boolean(),
+});
+const stored = z.discriminatedUnion("kind", [
+  walk,
+  z.object({
+    kind: z.literal("watermark"),
+    coverage,
+    since: z.number(),
+    newest: z.number().nullable(),
+    sorted: z.boolean(),
+    reachedKnown: z.boolean(),
+    oldest: z.number().nullable(),
+  }),
+  z.object({ kind: z.literal("filter"), coverage, since: z.number(), newest: z.number().nullable() }),
+  z.object({ kind: z.literal("known"), walk }),
+  z.object({
+    kind: z.literal("log"),
+    size: z.number(),
+    total: z.number().nullable(),
+    newestOn: z.enum(["first", "last"]).nullable(),
+    page: z.number(),
+    ended: z.boolean(),
+  }),
+]);
+
+/** The progress as text for `sync.stream_state`. */
+export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
+
+/** The progress another process left; null when it is not readable, so that the scope starts anew. */
+export const resumeProgress = (text: string): Progress | null => {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const parsed = stored.safeParse(raw);
+  if (!parsed.success) return null;
+  const progress: Progress = parsed.data;
+  switch (progress.kind) {
+    case "known":
+      return { ...progress, walk: { ...progress.walk, coverage: resumedCoverage(progress.walk.coverage) } };
+    case "log":
+      return progress;
+    default:
+      return { ...progress, coverage: resumedCoverage(progress.coverage) };
+  }
+};

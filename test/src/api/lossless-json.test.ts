@@ -10,7 +10,7 @@ test("any JSON value that a double can hold comes back as the native parser give
       const text = JSON.stringify(value);
       expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(JSON.parse(text));
     }),
-    { numRuns: 500, verbose: 1 },
+    { numRuns: 500 },
   );
 });
 
@@ -33,7 +33,7 @@ test("any value with integers of any size survives writing and reading", () => {
     fc.property(tree, (value) => {
       expect(stringifyJson(parseJson(stringifyJson(value)))).toBe(stringifyJson(value));
     }),
-    { numRuns: 500, verbose: 1 },
+    { numRuns: 500 },
   );
 });
 
@@ -56,7 +56,7 @@ test("whatever the text, it is parsed or refused by a JsonSyntaxError", () => {
         expect(attempt).not.toThrow();
       },
     ),
-    { numRuns: 1_000, verbose: 1 },
+    { numRuns: 1_000 },
   );
 });
 

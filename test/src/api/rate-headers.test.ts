@@ -152,7 +152,7 @@ describe("garbage", () => {
         if (typeof rate?.limit === "number") expect(Number.isSafeInteger(rate.limit) && rate.limit > 0).toBe(true);
         if (typeof rate?.remaining === "number") expect(rate.remaining).toBeGreaterThanOrEqual(0);
       }),
-      { numRuns: 2_000, verbose: 1 },
+      { numRuns: 2_000 },
     );
   });
 });

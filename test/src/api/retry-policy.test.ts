@@ -228,7 +228,7 @@ describe("any outcome", () => {
           expect(error.code).not.toBe("UNEXPECTED");
         }
       }),
-      { numRuns: 2_000, verbose: 1 },
+      { numRuns: 2_000 },
     );
   });
 

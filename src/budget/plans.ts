@@ -1,0 +1,11 @@
+// The published plans (API.md, "Limits") as steps: where an unknown rate starts, and where it goes when it was too fast.
+import { PLAN_RATES } from "../core/settings.ts";
+
+const FASTEST_FIRST: readonly number[] = Object.values(PLAN_RATES).toSorted((a, b) => b - a);
+
+/** Requests per minute to start from when neither the user nor the service named a rate. */
+export const FASTEST_PLAN = Math.max(...FASTEST_FIRST);
+
+/** The next published rate below `perMinute`; the slowest one when there is none below. */
+export const slowerPlan = (perMinute: number): number =>
+  FASTEST_FIRST.find((rate) => rate < perMinute) ?? Math.min(...FASTEST_FIRST);

@@ -4,7 +4,7 @@
 export type RefusalCode =
   | "bad_request"
   | "unauthorized"
-  | "payment_required"
+  | "credits_exhausted"
   | "not_found"
   | "method_not_allowed"
   | "rate_limited"
@@ -13,7 +13,7 @@ export type RefusalCode =
 const STATUS: Readonly<Record<RefusalCode, number>> = {
   bad_request: 400,
   unauthorized: 401,
-  payment_required: 402,
+  credits_exhausted: 402,
   not_found: 404,
   method_not_allowed: 405,
   rate_limited: 429,

@@ -51,6 +51,12 @@ export const spendCredit = (state: CreditState): CreditState => {
   return { ...state, grants, used: state.used + 1 };
 };
 
+/** One credit given back: the request came to something else than a 200 after all. */
+export const refundCredit = (state: CreditState): CreditState => {
+  const [oldest = { cycle: state.cycle, left: 0 }, ...others] = state.grants;
+  return { ...state, grants: [{ ...oldest, left: oldest.left + 1 }, ...others], used: Math.max(0, state.used - 1) };
+};
+
 /** The quota as the service reports it; it resets on the first of next month, UTC. */
 export const quotaOf = (state: CreditState): Quota => {
   const remaining = creditsLeft(state);

@@ -1,4 +1,5 @@
 // Where the generated companies have their headquarters, and the names of the people who live there.
+import type { Faker } from "@faker-js/faker";
 import { faker as cs } from "@faker-js/faker/locale/cs_CZ";
 import { faker as de } from "@faker-js/faker/locale/de";
 import { faker as en } from "@faker-js/faker/locale/en";
@@ -11,9 +12,9 @@ import { faker as brazil } from "@faker-js/faker/locale/pt_BR";
 import { faker as sv } from "@faker-js/faker/locale/sv";
 import { faker as tr } from "@faker-js/faker/locale/tr";
 
-const FAKERS = { cs, de, en, india, es, fr, ja, pl, brazil, sv, tr } as const;
+export type NameLocale = "cs" | "de" | "en" | "india" | "es" | "fr" | "ja" | "pl" | "brazil" | "sv" | "tr";
 
-export type NameLocale = keyof typeof FAKERS;
+const FAKERS: Readonly<Record<NameLocale, Faker>> = { cs, de, en, india, es, fr, ja, pl, brazil, sv, tr };
 
 export interface Place {
   readonly city: string;

@@ -1,0 +1,72 @@
+// The file a sandbox keeps its generated warehouse in: made once, found again when `dir` is given.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Database, openDatabase } from "../warehouse/database.ts";
+import { migrate } from "../warehouse/migrate.ts";
+import { generateWorld, type WorldOptions } from "./generate/world.ts";
+
+const recordSchema = z.object({ seed: z.int(), accounts: z.int(), now: z.number(), bigIds: z.boolean() });
+
+export interface WorldFile {
+  readonly database: Database;
+  /** True when it had been generated before. */
+  readonly reused: boolean;
+  /** Closes the database and, without `dir`, deletes it. */
+  close(): Promise<void>;
+}
+
+export interface WorldFileOptions extends WorldOptions {
+  /** Directory to keep the warehouse in; undefined: a temporary one, deleted on close. */
+  readonly dir?: string;
+  readonly threads?: number;
+}
+
+const readRecord = async (file: string) => {
+  try {
+    return recordSchema.safeParse(JSON.parse(await readFile(file, "utf8"))).data;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Opens the warehouse of these options, generating it where it does not exist. `now` of a kept one stays as it was. */
+export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> => {
+  const { seed, accounts, now, bigIds } = options;
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), "duckmirror-sandbox-")));
+  await mkdir(dir, { recursive: true });
+  const file = join(dir, "sandbox.duckdb");
+  const recordFile = join(dir, "sandbox.json");
+  const record = await readRecord(recordFile);
+  const reused = record?.seed === seed && record.accounts === accounts && record.bigIds === bigIds;
+  if (!reused) {
+    // The record goes first and comes last: a half-written warehouse is never taken for a whole one.
+    for (const stale of [recordFile, file, `${file}.wal`]) await rm(stale, { force: true });
+  }
+  const remove = async () => {
+    if (options.dir === undefined) await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    const database = await openDatabase(file, options.threads === undefined ? {} : { threads: options.threads });
+    const close = async () => {
+      await database.close();
+      await remove();
+    };
+    try {
+      await migrate(database, now);
+      if (!reused) {
+        await generateWorld(database, { seed, accounts, now, bigIds });
+        await database.flushWal();
+        await writeFile(recordFile, JSON.stringify({ seed, accounts, now, bigIds }));
+      }
+      return { database, reused, close };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+};

@@ -1,0 +1,117 @@
+// duckmirror query: read-only SQL on the published snapshot, as table, CSV, JSON or NDJSON.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { snapshotPath } from "../../core/data-dir.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
+import { formatCount } from "../../core/units.ts";
+import { type QueryCursor, streamQuery } from "../../warehouse/query.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../query-output.ts";
+import { renderTable } from "../table.ts";
+
+/** A terminal shows this many rows of a table; everything else gets all. */
+const MOST_ROWS_SHOWN = 1000;
+/** Text is handed to stdout in pieces of about this many characters. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  file: z.string().optional(),
+  format: z.enum(["table", "csv", "json", "ndjson"]).optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+const sqlOf = async ({ args, file }: Input, context: CommandContext): Promise<string> => {
+  if (file !== undefined && args.length > 0)
+    throw new DuckmirrorError("USAGE", { detail: "give either SQL or --file" });
+  if (file !== undefined && file !== "-") {
+    try {
+      return readFileSync(resolve(context.cwd, file), "utf8");
+    } catch (cause) {
+      throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
+    }
+  }
+  const sql = file === "-" || args.join(" ") === "-" ? await context.terminal.readInput() : args.join(" ");
+  if (sql.trim() === "") throw new DuckmirrorError("USAGE", { detail: "no SQL was given" });
+  return sql;
+};
+
+const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext) => {
+  const { terminal, shared } = context;
+  const most = terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY;
+  const rows: (readonly Cell[])[] = [];
+  let more = false;
+  for await (const batch of batches) {
+    for (const row of batch) {
+      if (rows.length < most) rows.push(row);
+      else more = true;
+    }
+    if (more) break;
+  }
+  const { dim } = terminal.outColours;
+  const heads = columns.map(({ name, type }) => ({ name, align: isNumeric(type) ? "right" : "left" }) as const);
+  const text = renderTable(
+    heads,
+    rows.map((row) => row.map(tableCell)),
+    terminal.columns,
+    (cell, column, row) => (rows[row]?.[column] === null ? dim(cell) : cell),
+  );
+  await terminal.out(`${text}\n`);
+  if (!terminal.isTty.err || shared.quiet) return;
+  const count = `${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+  terminal.err(more ? `the first ${count}; --format csv or ndjson writes all of them\n` : `${count}\n`);
+};
+
+const writeRows = async (
+  format: Exclude<QueryFormat, "table">,
+  { columns, batches }: QueryCursor,
+  context: CommandContext,
+) => {
+  const writer = rowWriter(format, columns);
+  let text = writer.head;
+  let index = 0;
+  for await (const batch of batches) {
+    for (const row of batch) {
+      text += writer.row(row, index);
+      index += 1;
+      if (text.length < CHUNK_CHARACTERS) continue;
+      await context.terminal.out(text);
+      text = "";
+    }
+  }
+  await context.terminal.out(text + writer.foot);
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { shared, signal } = context;
+  const format = input.format ?? (shared.json ? "json" : "table");
+  const config = await context.loadConfig();
+  const sql = await sqlOf(input, context);
+  try {
+    await streamQuery({ snapshot: snapshotPath(config.dataDir), sql, signal }, (cursor) =>
+      format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context),
+    );
+  } catch (error) {
+    if (signal.aborted) throw new DuckmirrorError("INTERRUPTED", {}, { cause: error });
+    throw error;
+  }
+  return EXIT.done;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[sql...]", "the query; - reads it from stdin")
+      .option("-f, --file <path>", "read the query from a file")
+      .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)"),
+  examples: {
+    'duckmirror query "show tables"': "what is there",
+    'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':
+      "the hottest accounts",
+    'duckmirror query "from contacts" --format csv >contacts.csv': "a table as CSV",
+    "duckmirror query --file report.sql --format ndjson": "a query from a file",
+  },
+  input: inputSchema,
+  run,
+});

@@ -23,4 +23,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Mirror what is due, within the rate limit and the credits",
     load: () => import("./commands/sync.ts"),
   },
+  {
+    name: "query",
+    summary: "Run read-only SQL on the mirror: table, CSV, JSON or NDJSON",
+    load: () => import("./commands/query.ts"),
+  },
 ];

@@ -3,14 +3,24 @@ import type { OkOutcome } from "../api/outcome.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { TableLoad } from "../warehouse/checkpoint.ts";
+import { stateKey } from "./due.ts";
 import type { FetchResult } from "./fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "./list-shape.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "./loads.ts";
 import { rememberShape } from "./mirror-view.ts";
-import { finishedState, landed, pageReadOf, reshape, type ScopeTask, takePage, walkingState } from "./scope-task.ts";
+import {
+  countLoad,
+  finishedState,
+  landed,
+  pageReadOf,
+  reshape,
+  type ScopeTask,
+  takePage,
+  walkingState,
+} from "./scope-task.ts";
 import type { ReadRequest } from "./strategies/contract.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
-import { adjustRows, closeTask, failTask } from "./task-ends.ts";
+import { closeTask, failTask } from "./task-ends.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 import type { WantedCall } from "./wanted-call.ts";
 
@@ -73,22 +83,23 @@ export const takeListAnswer = async (
   await settleShape(run, task, request, outcome);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
   if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
-  const [main, ...embedded] = await run.committer.commit({
+  await run.committer.commit({
     loads: rowLoads(task, wanted, result),
     requests,
     states: () => {
       takePage(task, read);
       return [walkingState(task, run.runId)];
     },
+    counted: ([main, ...embedded]) => {
+      if (main !== undefined) {
+        countLoad(task, main);
+        run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
+        run.stats.countLoad(task.candidate.stream, main);
+      }
+      for (const counts of embedded) run.stats.countLoad("companies", counts);
+    },
     bytes: outcome.bytes,
   });
-  if (main !== undefined) {
-    adjustRows(run, task, main.inserted);
-    task.rejected += main.rejected;
-    task.last = { inserted: main.inserted, updated: main.updated, unchanged: main.unchanged };
-    run.stats.countLoad(task.candidate.stream, main);
-  }
-  for (const counts of embedded) run.stats.countLoad("companies", counts);
   await advance(run, task);
 };
 
@@ -156,9 +167,11 @@ export const askDifferently = async (
     });
   }
   run.shapes.set(name, next);
-  for (const other of run.active.values()) if (other.stream.name === name) reshape(other, next);
   task.asked = false;
-  await advance(run, task);
+  for (const other of [...run.active.values()].filter((candidate) => candidate.stream.name === name)) {
+    reshape(other, next);
+    await advance(run, other);
+  }
 };
 
 /** 404 on a list or record. */

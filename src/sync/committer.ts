@@ -15,6 +15,11 @@ export interface Arrival {
   readonly requests: readonly RequestRecord[];
   /** Takes the arrival into its task and answers with the state that is now true. */
   readonly states: () => readonly ScopeState[];
+  /**
+   * Told what the loads changed before any arrival of the batch goes on: a task may look at its figures only when they
+   * hold everything that was committed with it.
+   */
+  readonly counted?: (counts: readonly LoadCounts[]) => void;
   readonly bytes: number;
 }
 
@@ -70,10 +75,13 @@ export const createCommitter = (deps: {
       quota: deps.takeQuota(),
     });
     let position = 0;
-    for (const { arrival, resolve } of batch) {
-      resolve(counts.slice(position, position + arrival.loads.length));
+    const shares = batch.map(({ arrival }) => {
+      const share = counts.slice(position, position + arrival.loads.length);
       position += arrival.loads.length;
-    }
+      arrival.counted?.(share);
+      return share;
+    });
+    for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
   };
 
   const drain = async () => {

@@ -17,6 +17,8 @@ import { wantedCall } from "./wanted-call.ts";
 const READY_TASKS = 4;
 /** Failures in a row after which the service counts as down and the run ends. */
 const MOST_FAILURES = 3;
+/** Worth of the organization's own lists: hundreds of rows per credit. */
+const LIST_WORTH = 800;
 /** Shorter waits for the rate limit are not worth a word. */
 const NOTABLE_WAIT_MS = 2000;
 
@@ -72,13 +74,20 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
 
   const hasReady = (task: ScopeTask) => task.ready.length > 0 || (task.progress === null && !task.asked);
 
-  /** While a list's shape is being found out, one request of its stream is enough. */
-  const scouting = (task: ScopeTask) =>
-    !shapeOf(run, task.stream.name).settled &&
-    task.progress !== null &&
-    [...run.active.values()].some(
-      (other) => other.stream.name === task.stream.name && other.inFlight.length > other.ready.length,
+  /**
+   * While a list's shape is being found out, one request of its stream is enough; and as long as no list's is known,
+   * one request at all: the others profit from what it finds.
+   */
+  const scouting = (task: ScopeTask) => {
+    if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
+    const anySettled = [...run.shapes.values()].some((shape) => shape.settled);
+    return [...run.active.values()].some(
+      (other) =>
+        other.progress !== null &&
+        other.inFlight.length > other.ready.length &&
+        (other.stream.name === task.stream.name || !anySettled),
     );
+  };
 
   /** Brings pending candidates to life until enough tasks have something to send. */
   const promote = async () => {
@@ -104,9 +113,14 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     }
   };
 
+  /** Until every organization list has shown its length, credits are kept for them: nothing else is worth as much. */
+  const floor = () =>
+    [...run.active.values()].some((task) => task.candidate.value >= LIST_WORTH && task.pages === 0) ? LIST_WORTH : 0;
+
   const pick = (): Pick | null => {
+    const least = floor();
     const best = [...run.active.values()]
-      .filter((task) => hasReady(task) && !scouting(task))
+      .filter((task) => task.candidate.value >= least && hasReady(task) && !scouting(task))
       .reduce<ScopeTask | null>((a, b) => (a === null || b.candidate.value > a.candidate.value ? b : a), null);
     if (best === null) return null;
     const [read, ...rest] = best.ready;

@@ -3,7 +3,7 @@
 import { createServer, type Socket } from "node:net";
 import { brotliCompressSync, createGzip, gzipSync } from "node:zlib";
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   /** Path and query as they stood in the request line. */
   readonly target: string;
@@ -33,7 +33,7 @@ const headerLines = (headers: Readonly<Record<string, string>>): string =>
     .join("");
 
 /** Status line and headers as they go over the wire. */
-export const head = (status: number, headers: Readonly<Record<string, string>> = {}): string =>
+const head = (status: number, headers: Readonly<Record<string, string>> = {}): string =>
   `HTTP/1.1 ${status} Scripted\r\n${headerLines(headers)}\r\n`;
 
 interface AnswerOptions {

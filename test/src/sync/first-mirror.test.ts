@@ -1,0 +1,129 @@
+import { afterEach, expect, test } from "vitest";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const COUNTS = `select
+  (select count(*) from accounts) as accounts, (select count(*) from contacts) as contacts,
+  (select count(*) from signals) as signals, (select count(*) from companies) as companies,
+  (select count(*) from owners) as owners, (select count(*) from news_articles) as news,
+  (select count(*) from job_openings) as jobs, (select count(*) from earnings_calls) as calls,
+  (select count(*) from filings) as filings, (select count(*) from account_insights) as insights`;
+const TEN = [
+  {
+    accounts: 10,
+    contacts: 40,
+    signals: 60,
+    companies: 10,
+    owners: 3,
+    news: 20,
+    jobs: 30,
+    calls: 5,
+    filings: 5,
+    insights: 10,
+  },
+];
+
+const mirrored = async (service: FakeService): Promise<SyncRig> => {
+  rig = await startSyncRig(service);
+  const { report, error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.status).toBe("done");
+  expect(await rig.rows(COUNTS)).toEqual(TEN);
+  return rig;
+};
+
+const paidUrls = (service: FakeService): readonly string[] =>
+  service.log
+    .filter((entry) => entry.status === 200)
+    .map((entry) => `${entry.path}?${new URLSearchParams(entry.query)}`);
+
+test("a first mirror at rest spends one credit per page and fetches no page twice", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 25, credits: 1000 });
+  await mirrored(service);
+  // accounts 1, contacts 2, signals 3, counts 1, four lists and one insight for each of ten companies, usage 4.
+  expect(service.spent()).toBe(1 + 2 + 3 + 1 + 40 + 10 + 4);
+  const urls = paidUrls(service);
+  expect(new Set(urls).size).toBe(urls.length);
+});
+
+test("a second sync right after a complete one costs one credit per organization list and none per company", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 25, credits: 1000 });
+  const { sync } = await mirrored(service);
+  const before = service.log.length;
+  const { report } = await sync();
+  expect(service.log.slice(before).map((entry) => entry.path)).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+  expect(report.streams.map((stream) => stream.inserted + stream.updated + stream.deleted)).toEqual(
+    new Array(11).fill(0),
+  );
+});
+
+const shapes: readonly (readonly [string, FakeOptions])[] = [
+  ["clamps pages silently to 7 rows but computes offsets from what was asked", { maxPerPage: 7, overPage: "clamp" }],
+  ["clamps pages and says so", { maxPerPage: 7, overPage: "honest" }],
+  ["ignores sorting", { maxPerPage: 25, sort: "ignore" }],
+  ["refuses sorting", { maxPerPage: 25, sort: "refuse" }],
+  ["refuses to embed", { maxPerPage: 25, included: "refuse" }],
+  ["embeds nothing although asked", { maxPerPage: 25, included: "none" }],
+  ["embeds arrays under singular names", { included: "singular-array" }],
+  ["embeds maps by id", { included: "object-map" }],
+  ["embeds a single object", { included: "single" }],
+  ["never tells totalCount", { maxPerPage: 25, totals: false }],
+];
+
+for (const [what, options] of shapes) {
+  test(`a service that ${what} is mirrored completely`, async () => {
+    const service = createFakeService(anOrganization(10), options);
+    if (options.included !== "refuse" && options.included !== "none" && options.included !== "single") {
+      await mirrored(service);
+      return;
+    }
+    // Owners exist only embedded; companies are fetched one by one instead.
+    rig = await startSyncRig(service);
+    const { error } = await rig.sync();
+    expect(error).toBeNull();
+    const [counts] = await rig.rows(COUNTS);
+    expect(counts).toMatchObject({ accounts: 10, companies: 10, jobs: 30, insights: 10 });
+  });
+}
+
+test("an organization without Full Access mirrors the companies it follows", async () => {
+  const full = anOrganization(2);
+  const service = createFakeService({ ...full, accounts: [], contacts: [], signals: [], insights: {} });
+  rig = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_1.example,c_2,unknown.example" });
+  const { error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(await rig.rows("select input, company_id, status from company_inputs order by input")).toEqual([
+    { input: "c_1.example", company_id: "c_1", status: "found" },
+    { input: "c_2", company_id: "c_2", status: "found" },
+    { input: "unknown.example", company_id: null, status: "not_found" },
+  ]);
+  expect(await rig.rows("select count(*) as jobs from job_openings")).toEqual([{ jobs: 6 }]);
+  const before = service.log.length;
+  await rig.sync();
+  const paths = service.log.slice(before).map((entry) => entry.path);
+  expect(paths).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+});
+
+test("opt-in content comes with the lists, and full signal texts by one request each", async () => {
+  const data = anOrganization(2);
+  for (const lists of Object.values(data.lists))
+    for (const job of lists["job-openings"] ?? []) job.jobDescription = `Do ${job.id}`;
+  const service = createFakeService(data);
+  rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "jobDescription,fullContent" });
+  const { error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(await rig.rows("select count(job_description) as texts from job_openings")).toEqual([{ texts: 6 }]);
+  expect(await rig.rows("select count(full_content) as texts from signals")).toEqual([{ texts: 12 }]);
+  expect(service.log.filter((entry) => /^\/v1\/signals\/\d+$/.test(entry.path))).toHaveLength(12);
+  const before = service.spent();
+  await rig.sync();
+  expect(service.spent() - before).toBe(3);
+  expect(await rig.rows("select count(full_content) as texts from signals")).toEqual([{ texts: 12 }]);
+});

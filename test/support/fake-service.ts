@@ -1,0 +1,247 @@
+// A service to be nasty with: API.md's routes over plain arrays, with every freedom the document leaves open to choose.
+// Shares nothing with src/sandbox, so that both being wrong in the same way is unlikely.
+
+export type Row = Record<string, unknown> & { id: string | number };
+
+export interface FakeOptions {
+  /** Largest page granted. */
+  readonly maxPerPage?: number;
+  /** `refuse`: 400 above the maximum. `clamp`: fewer rows, but `meta.perPage` and offsets as asked. `honest`: clamped and told. */
+  readonly overPage?: "refuse" | "clamp" | "honest";
+  readonly sort?: "obey" | "ignore" | "refuse";
+  /** Shape of `included`. */
+  readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
+  readonly credits?: number;
+  readonly totals?: boolean;
+  /** Called before a request is answered: change data, or answer instead. */
+  readonly before?: (request: FakeRequest) => FakeAnswer | undefined;
+}
+
+export interface FakeRequest {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** 1-based. */
+  readonly number: number;
+}
+
+export interface FakeAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FakeData {
+  accounts: Row[];
+  contacts: Row[];
+  signals: Row[];
+  companies: Row[];
+  owners: Row[];
+  /** Company id → list name → rows. */
+  lists: Record<string, Partial<Record<ListName, Row[]>>>;
+  insights: Record<string, Record<string, unknown>>;
+}
+
+type ListName = "news-articles" | "job-openings" | "earnings-calls" | "filings";
+
+const LIST_NAMES: readonly ListName[] = ["news-articles", "job-openings", "earnings-calls", "filings"];
+const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAnalysis", "insights"];
+const DETAIL_ONLY = ["fullContent"];
+
+const compare = (a: unknown, b: unknown): number => {
+  if (a === b) return 0;
+  if (a === undefined || a === null) return -1;
+  if (b === undefined || b === null) return 1;
+  return a < b ? -1 : 1;
+};
+
+export interface FakeService {
+  readonly data: FakeData;
+  options: FakeOptions;
+  /** Every request, in order of arrival. */
+  readonly log: (FakeRequest & { readonly status: number })[];
+  /** Credits spent: answers with 200. */
+  spent(): number;
+  answer(path: string, query: Readonly<Record<string, string>>): FakeAnswer;
+}
+
+export const emptyData = (): FakeData => ({
+  accounts: [],
+  contacts: [],
+  signals: [],
+  companies: [],
+  owners: [],
+  lists: {},
+  insights: {},
+});
+
+export const createFakeService = (data: FakeData, initial: FakeOptions = {}): FakeService => {
+  let options = initial;
+  const log: (FakeRequest & { status: number })[] = [];
+  let requests = 0;
+
+  const usage = () => {
+    if (options.credits === undefined) return {};
+    const used = log.filter((entry) => entry.status === 200).length + 1;
+    const remaining = Math.max(0, options.credits - used);
+    return { usage: { limit: options.credits, used, remaining, resetsAt: "2026-12-01T00:00:00.000Z" } };
+  };
+  const ok = (body: Record<string, unknown>, meta: Record<string, unknown> = {}): FakeAnswer => ({
+    status: 200,
+    body: {
+      ...body,
+      meta: { requestId: `r${requests}`, apiVersion: "1.0.0", timestamp: "2026-11-21T10:00:00.000Z", ...meta },
+      ...usage(),
+    },
+  });
+  const refuse = (status: number, message: string): FakeAnswer => ({ status, body: { error: { message } } });
+
+  const project = (row: Row, query: Readonly<Record<string, string>>, detail: boolean): Record<string, unknown> => {
+    const only = query.onlyWithFields?.split(",");
+    return Object.fromEntries(
+      Object.entries(row).filter(([name]) => {
+        if (only !== undefined) return only.includes(name) && (detail || !DETAIL_ONLY.includes(name));
+        return !OPT_IN.includes(name) && (detail || !DETAIL_ONLY.includes(name));
+      }),
+    );
+  };
+
+  const sorted = (rows: readonly Row[], query: Readonly<Record<string, string>>): readonly Row[] => {
+    const by = options.sort === "ignore" ? undefined : query.sortBy;
+    if (by === undefined) return rows;
+    const sign = query.sortOrder === "asc" ? 1 : -1;
+    return [...rows].sort((a, b) => sign * compare(a[by], b[by]) || compare(a.id, b.id));
+  };
+
+  const include = (rows: readonly Row[], query: Readonly<Record<string, string>>): Record<string, unknown> => {
+    const wanted = query.include?.split(",") ?? [];
+    if (wanted.length === 0 || options.included === "none") return {};
+    const companies = data.companies.filter((company) => rows.some((row) => row.companyId === company.id));
+    const owners = data.owners.filter((owner) => rows.some((row) => row.ownerId === owner.id));
+    const pack = (name: string, plural: string, found: readonly Row[]): Record<string, unknown> => {
+      switch (options.included ?? "plural") {
+        case "singular-array":
+          return { [name]: found };
+        case "object-map":
+          return { [plural]: Object.fromEntries(found.map((row) => [row.id, row])) };
+        case "single":
+          return found[0] === undefined ? {} : { [name]: found[0] };
+        default:
+          return { [plural]: found };
+      }
+    };
+    return {
+      included: {
+        ...(wanted.includes("company") ? pack("company", "companies", companies) : {}),
+        ...(wanted.includes("owner") ? pack("owner", "owners", owners) : {}),
+      },
+    };
+  };
+
+  const list = (rows: readonly Row[], query: Readonly<Record<string, string>>): FakeAnswer => {
+    const asked = Number(query.perPage ?? 20);
+    const page = Number(query.page ?? 1);
+    const most = options.maxPerPage ?? 1000;
+    if (asked > most && (options.overPage ?? "refuse") === "refuse") return refuse(400, "Bad request");
+    if (query.sortBy !== undefined && options.sort === "refuse") return refuse(400, "unknown parameter sortBy");
+    if (query.include !== undefined && options.included === "refuse") return refuse(400, "unknown parameter include");
+    const size = Math.min(asked, most);
+    const start = (page - 1) * (options.overPage === "clamp" ? asked : size);
+    const chosen = sorted(rows, query).slice(start, start + size);
+    return ok(
+      { data: chosen.map((row) => project(row, query, false)), ...include(chosen, query) },
+      {
+        page,
+        perPage: options.overPage === "honest" ? size : asked,
+        ...(options.totals === false ? {} : { totalCount: rows.length, totalPages: Math.ceil(rows.length / size) }),
+      },
+    );
+  };
+
+  const one = (row: Row | undefined, query: Readonly<Record<string, string>>): FakeAnswer =>
+    row === undefined ? refuse(404, "not found") : ok({ data: project(row, query, true) });
+
+  const route = (path: string, query: Readonly<Record<string, string>>): FakeAnswer => {
+    const parts = path.split("/").slice(2).map(decodeURIComponent);
+    const [first, second, third] = parts;
+    const byId = (rows: readonly Row[], id: string | undefined) => rows.find((row) => String(row.id) === id);
+    if (first === "accounts")
+      return second === undefined ? list(data.accounts, query) : one(byId(data.accounts, second), query);
+    if (first === "contacts") {
+      const after = query.lastChangeDetectedAfter;
+      const rows = data.contacts.filter((row) => after === undefined || compare(row.lastChangeDetectedOn, after) > 0);
+      return second === undefined ? list(rows, query) : one(byId(data.contacts, second), query);
+    }
+    if (first === "signals" && second === "counts") {
+      const counts: Record<string, number> = { all: data.signals.length };
+      for (const row of data.signals) counts[String(row.type)] = (counts[String(row.type)] ?? 0) + 1;
+      return ok({ data: counts });
+    }
+    if (first === "signals")
+      return second === undefined ? list(data.signals, query) : one(byId(data.signals, second), query);
+    if (first === "companies" && second === "by-input") {
+      return one(
+        data.companies.find((row) => row.id === third || row.domain === third),
+        query,
+      );
+    }
+    if (first === "companies") {
+      const company = byId(data.companies, second);
+      if (third === undefined || company === undefined) return one(company, query);
+      const name = LIST_NAMES.find((candidate) => candidate === third);
+      return name === undefined ? refuse(404, "no route") : list(data.lists[String(company.id)]?.[name] ?? [], query);
+    }
+    if (first === "account-insights") {
+      const insight = data.insights[query.accountId ?? ""];
+      return insight === undefined
+        ? ok({ status: "not_found" })
+        : ok({ status: "found", data: { profile: { accountId: Number(query.accountId) }, ...insight } });
+    }
+    if (first === "usage" && second === "requests") {
+      const rows = log.map((entry) => ({
+        id: entry.number,
+        occurredAt: "2026-11-21T10:00:00.000Z",
+        endpoint: entry.path,
+        successful: entry.status === 200,
+      }));
+      return list(rows.reverse(), query);
+    }
+    if (first === "usage" && second === "limits") return ok({ data: { monthly: options.credits ?? 1000 } });
+    if (first === "usage") {
+      return ok({
+        data: {
+          window: "monthly",
+          from: "2026-11-01T00:00:00Z",
+          to: "2026-12-01T00:00:00Z",
+          totals: { requests, successful: 1, failed: 0 },
+          quota: { limit: 1000, used: 1, remaining: 999, resetsAt: "2026-12-01T00:00:00Z" },
+          breakdown: [{ key: "/v1/accounts", requests: 1, successful: 1, failed: 0 }],
+        },
+      });
+    }
+    return refuse(404, "no route");
+  };
+
+  return {
+    data,
+    log,
+    get options() {
+      return options;
+    },
+    set options(next) {
+      options = next;
+    },
+    spent: () => log.filter((entry) => entry.status === 200).length,
+    answer: (path, query) => {
+      requests += 1;
+      const request = { path, query, number: requests };
+      const spent = log.filter((entry) => entry.status === 200).length;
+      const answer =
+        options.before?.(request) ??
+        (options.credits !== undefined && spent >= options.credits
+          ? refuse(402, "no credits left")
+          : route(path, query));
+      log.push({ ...request, status: answer.status });
+      return answer;
+    },
+  };
+};

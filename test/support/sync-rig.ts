@@ -1,0 +1,89 @@
+// Runs syncs of a fake service over real sockets into a real warehouse in a temporary directory.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
+import { vocabulary } from "../../src/cli/load-settings.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config.ts";
+import type { ProgressEvent } from "../../src/core/progress-events.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { SyncResult } from "../../src/sync/run-sync.ts";
+import { runQuery } from "../../src/warehouse/query.ts";
+import { startFakeServer } from "./fake-server.ts";
+import type { FakeService } from "./fake-service.ts";
+
+/** The machine's time, but waiting takes none: retries and rate limits pass at once. */
+export const hurriedClock = (): Clock => {
+  let ahead = 0;
+  return {
+    now: () => Date.now() + ahead,
+    sleep: async (ms, signal) => {
+      if (signal?.aborted) throw signal.reason;
+      ahead += Math.max(0, ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+};
+
+export interface SyncRig {
+  readonly dataDir: string;
+  readonly events: ProgressEvent[];
+  sync(request?: Partial<SyncRequest>, env?: Record<string, string>): Promise<SyncResult>;
+  /** Rows of a query on the published snapshot. */
+  rows(sql: string): Promise<readonly Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+export const startSyncRig = async (
+  service: FakeService,
+  env: Record<string, string> = {},
+  clock: Clock = hurriedClock(),
+): Promise<SyncRig> => {
+  const server = await startFakeServer(service);
+  const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
+  const events: ProgressEvent[] = [];
+  return {
+    dataDir,
+    events,
+    sync: (request = {}, more = {}) => {
+      const config = resolveConfig({
+        flags: {},
+        env: {
+          DUCKMIRROR_BASE_URL: server.url,
+          DUCKMIRROR_TOKEN: "test-token",
+          DUCKMIRROR_DATA_DIR: dataDir,
+          DUCKMIRROR_RATE_LIMIT: "100000",
+          ...env,
+          ...more,
+        },
+        file: null,
+        cwd: dataDir,
+        vocabulary: vocabulary(),
+      });
+      return syncJob(
+        config,
+        { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
+        {
+          clock,
+          random: () => 0.5,
+          emit: (event) => void events.push(event),
+          signal: new AbortController().signal,
+          hardSignal: new AbortController().signal,
+          version: "0.0.0",
+          token: new Secret("test-token"),
+        },
+      );
+    },
+    rows: async (sql) => {
+      const result = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql });
+      return result.rows.map((row) =>
+        Object.fromEntries(row.map((value, index) => [result.columns[index]?.name ?? "", value])),
+      );
+    },
+    close: async () => {
+      await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,5 +1,6 @@
 // HTTP client: one request in, one typed outcome out. No loop, no wait, no second attempt: those have owners elsewhere.
 // Nothing the network or the service does makes it throw.
+import { constants } from "node:buffer";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
@@ -61,7 +62,7 @@ const parseToken = (token: Secret | string): string => {
 };
 
 /** Path and query as they stand in the request line; spaces as %20, lone surrogates as U+FFFD. */
-export const targetOf = (prefix: string, call: ApiCall): string => {
+const targetOf = (prefix: string, call: ApiCall): string => {
   const query = new URLSearchParams(call.query).toString().replaceAll("+", "%20");
   return `${prefix}${call.path}${query === "" ? "" : `?${query}`}`;
 };
@@ -105,7 +106,8 @@ export const createClient = (options: ClientOptions): Client => {
   const base = parseBase(options.baseUrl, options.allowPlainHttp === true);
   const token = parseToken(options.token);
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const limit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+  // Beyond the longest string there is nothing to parse a body with.
+  const limit = Math.min(options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, constants.MAX_STRING_LENGTH);
   const transport: Transport = createTransport(base, timeouts, options.connections ?? DEFAULT_CONNECTIONS);
   const prefix = base.pathname.replace(/\/+$/, "");
   const scrubber = createScrubber();

@@ -11,7 +11,7 @@ const figure = z.preprocess((raw) => {
   if (typeof raw === "bigint") return Number(raw);
   if (typeof raw === "string" && raw.trim() !== "") return Number(raw);
   return raw;
-}, z.number().finite().nullable().catch(null));
+}, z.number().nullable().catch(null));
 
 const wholeFigure = figure.transform((value) => (value !== null && Number.isSafeInteger(value) ? value : null));
 

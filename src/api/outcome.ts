@@ -70,7 +70,7 @@ export interface OkOutcome extends Answered {
 }
 
 /** HTTP 200 whose body is not an envelope: charged all the same. The body is archived too. */
-export interface InvalidOutcome extends Answered {
+interface InvalidOutcome extends Answered {
   readonly kind: "invalid";
   readonly detail: string;
   readonly wire: OkOutcome["wire"] | null;

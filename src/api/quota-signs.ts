@@ -18,7 +18,7 @@ const CREDITS_GONE =
   /\b(no|insufficient|out of|not enough|exhausted)\b.{0,30}\bcredits?\b|\bcredits?\b.{0,40}\b(exhausted|exceeded|spent|used up|depleted|insufficient)\b/i;
 
 /** Does the text of an error speak of credits or of a limit per day or month? */
-export const speaksOfQuota = (text: string): boolean =>
+const speaksOfQuota = (text: string): boolean =>
   CREDITS_GONE.test(text) || LONG_PERIOD.test(text) || (QUOTA.test(text) && !SHORT_PERIOD.test(text));
 
 /**

@@ -9,7 +9,7 @@ import { parseItems, type StructuredItem } from "./structured-items.ts";
 export type HeaderBag = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Windows up to an hour are a rate; a limit per day or month is a quota, which the ledger watches. */
-export const LONGEST_RATE_WINDOW_MS = 3_600_000;
+const LONGEST_RATE_WINDOW_MS = 3_600_000;
 /** No wait that a header asks for is believed beyond this. */
 const LONGEST_WAIT_MS = 31 * 86_400_000;
 const MOST_REQUESTS = 1_000_000_000;

@@ -19,7 +19,7 @@ export interface LedgerOptions extends Partial<Limits> {
   readonly clock: Clock;
 }
 
-export type ReservationResult =
+type ReservationResult =
   | { readonly ok: true; readonly id: string }
   /** `settling`: requests in flight may still give credits back; ask again when one has ended. */
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean };

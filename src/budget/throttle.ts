@@ -12,7 +12,7 @@ import {
   type WaitReason,
 } from "./limiter.ts";
 
-export interface ThrottleReading {
+interface ThrottleReading {
   /** Requests per minute that are aimed at: 99% of what is allowed. */
   readonly ratePerMinute: number;
   /** When the next request may leave, ms since the epoch; in the past: now. */

@@ -1,38 +1,14 @@
 // The client over real sockets: every way an answer can be right or wrong ends in exactly one typed outcome.
 import { gunzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Client, type ClientOptions, createClient } from "../../../src/api/client.ts";
+import { describe, expect, test } from "vitest";
+import type { ClientOptions } from "../../../src/api/client.ts";
 import type { ApiCall } from "../../../src/api/outcome.ts";
-import { systemClock } from "../../../src/core/clock.ts";
 import * as play from "../../support/scripted-server.ts";
+import { client, LIST, PADDED, PAGE, server, TOKEN, useService } from "./client-harness.ts";
 
-const TOKEN = "eyJhbGciOiJIUzI1NiJ9.e30.c2VjcmV0LXNpZ25hdHVyZQ";
-const LIST: ApiCall = { endpoint: "listAccounts", path: "/v1/accounts", query: { page: "1" } };
 const DETAIL: ApiCall = { endpoint: "getAccount", path: "/v1/accounts/7", query: {} };
-const PAGE = { data: [{ id: 1 }], meta: { page: 1, perPage: 20, totalCount: 1, totalPages: 1 } };
-const PADDED = JSON.stringify({ ...PAGE, padding: "x".repeat(10_000) });
 
-let server: play.ScriptedServer;
-const clients: Client[] = [];
-const client = (options: Partial<ClientOptions> = {}): Client => {
-  const made = createClient({ baseUrl: server.origin, token: TOKEN, version: "1.2.3", clock: systemClock, ...options });
-  clients.push(made);
-  return made;
-};
-
-beforeEach(async () => {
-  // The proxies of the machine that runs the tests have no part in them.
-  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]) {
-    vi.stubEnv(name, "");
-    vi.stubEnv(name.toLowerCase(), "");
-  }
-  server = await play.startScriptedServer();
-});
-afterEach(async () => {
-  await server.close();
-  await Promise.all(clients.splice(0).map((made) => made.close()));
-  vi.unstubAllEnvs();
-});
+useService();
 
 describe("a complete answer", () => {
   test("a page comes back parsed, with paging, usage, rate and the bytes for the archive", async () => {
@@ -194,132 +170,6 @@ describe("another status", () => {
     const outcome = await client().send(LIST);
     expect(outcome).toMatchObject({ kind: "refused", status: 500 });
     if (outcome.kind === "refused") expect(outcome.excerpt.length).toBe(2_048);
-  });
-});
-
-describe("no complete answer", () => {
-  const SHORT = { connectMs: 300, headersMs: 150, bodyMs: 150, totalMs: 600 };
-  const unknown = { kind: "broken", reached: "unknown" };
-  const cases: readonly (readonly [string, play.Script, object])[] = [
-    ["a reset before the answer", play.resetWithoutAnswer, { ...unknown, status: null, reason: "reset" }],
-    ["a close before the answer", play.closeWithoutAnswer, { ...unknown, status: null, reason: "reset" }],
-    ["a reset within the body", play.resetMidBody(PADDED), { ...unknown, status: 200, reason: "reset" }],
-    ["an end within the body", play.endMidBody(PADDED), { ...unknown, status: 200, reason: "reset" }],
-    ["a gzip body cut short", play.truncatedGzip(PADDED), { ...unknown, status: 200, reason: "encoding" }],
-    ["silence", play.silence, { ...unknown, status: null, reason: "timeout" }],
-    ["silence within the body", play.silenceMidBody, { ...unknown, status: 200, reason: "timeout" }],
-    ["a trickle that never pauses", play.trickle(20), { ...unknown, status: 200, reason: "timeout" }],
-    ["something that is not HTTP", play.raw("SSH-2.0-OpenSSH_9.2\r\n"), { ...unknown, status: null, reason: "reset" }],
-  ];
-  test.each(cases)("%s may have cost a credit", async (_, script, expected) => {
-    server.play(script);
-    expect(await client({ timeouts: SHORT }).send(LIST)).toMatchObject(expected);
-    expect(server.seen).toHaveLength(1);
-  });
-
-  test("silence ends at its own limit, long before the total one", async () => {
-    server.play(play.silence, play.silenceMidBody);
-    const sender = client({ timeouts: { ...SHORT, totalMs: 30_000 } });
-    const outcomes = await Promise.all([sender.send(LIST), sender.send(LIST)]);
-    expect(outcomes.map((outcome) => outcome.kind === "broken" && outcome.reason)).toEqual(["timeout", "timeout"]);
-    expect(Math.max(...outcomes.map((outcome) => outcome.durationMs))).toBeLessThan(10_000);
-  });
-
-  test("a connection that the service closed while it was idle is not tried again by itself", async () => {
-    server.play(play.json(PAGE), play.closeWithoutAnswer);
-    const sender = client();
-    await sender.send(LIST);
-    expect(await sender.send(LIST)).toMatchObject({ kind: "broken", reached: "unknown", reason: "reset" });
-    expect(server.seen).toHaveLength(2);
-  });
-
-  test("a refused connection and an unknown name certainly cost nothing", async () => {
-    const gone = await play.startScriptedServer();
-    await gone.close();
-    expect(await client({ baseUrl: gone.origin }).send(LIST)).toMatchObject({
-      kind: "broken",
-      reached: "unsent",
-      reason: "connect",
-    });
-    expect(await client({ baseUrl: "https://duckmirror.invalid" }).send(LIST)).toMatchObject({
-      kind: "broken",
-      reached: "unsent",
-      reason: "dns",
-    });
-  });
-
-  test("a TLS handshake that fails certainly cost nothing", async () => {
-    server.play(play.json(PAGE));
-    const secure = client({ baseUrl: server.origin.replace("http:", "https:"), timeouts: { connectMs: 300 } });
-    expect(await secure.send(LIST)).toMatchObject({ kind: "broken", reached: "unsent", reason: "connect" });
-  });
-
-  test("the caller's signal ends a request at once; one aborted beforehand is never sent", async () => {
-    server.play(play.silence);
-    const stop = new AbortController();
-    const sender = client();
-    const pending = sender.send(LIST, stop.signal);
-    while (server.seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    stop.abort(new Error("SIGTERM"));
-    expect(await pending).toMatchObject({ kind: "broken", reached: "unknown", reason: "aborted" });
-    expect(await sender.send(LIST, stop.signal)).toMatchObject({ reached: "unsent", reason: "aborted" });
-    expect(server.seen).toHaveLength(1);
-  });
-});
-
-describe("a proxy", () => {
-  const BEHIND = { baseUrl: "http://service.example", allowPlainHttp: true };
-  const tunnel: play.Script = (socket) => socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-
-  test("from the environment is used, and sees the token only inside the tunnel", async () => {
-    vi.stubEnv("http_proxy", server.origin);
-    server.play(tunnel, play.json(PAGE));
-    expect(await client(BEHIND).send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data });
-    expect(server.seen.map(({ method, target }) => `${method} ${target}`)).toEqual([
-      "CONNECT service.example:80",
-      "GET /v1/accounts?page=1",
-    ]);
-    expect(server.seen[0]?.headers.authorization).toBeUndefined();
-  });
-
-  test("is passed by for this machine", async () => {
-    vi.stubEnv("http_proxy", "http://127.0.0.1:1");
-    server.play(play.json(PAGE));
-    expect(await client().send(LIST)).toMatchObject({ kind: "ok" });
-  });
-
-  test("that refuses or is gone certainly cost nothing, and its password shows nowhere", async () => {
-    vi.stubEnv("http_proxy", `http://user:s3cret@127.0.0.1:${server.port}`);
-    server.play(play.answer("", { status: 407 }));
-    const refused = await client(BEHIND).send(LIST);
-    expect(refused).toMatchObject({ kind: "broken", reached: "unsent", reason: "connect", detail: /407/ });
-    await server.close();
-    const gone = await client(BEHIND).send(LIST);
-    expect(gone).toMatchObject({ kind: "broken", reached: "unsent", reason: "connect" });
-    expect(JSON.stringify([refused, gone])).not.toContain("s3cret");
-  });
-
-  test("whose address is none is refused at creation", () => {
-    vi.stubEnv("http_proxy", "http://user:s3cret@:99999");
-    expect(() => client(BEHIND)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
-    expect(() => client(BEHIND)).not.toThrow(/s3cret/);
-  });
-});
-
-describe("size", () => {
-  const maxBodyBytes = 100_000;
-  const tooLarge = { kind: "broken", reached: "unknown", status: 200, reason: "too_large" };
-
-  test("a body longer than allowed is refused, announced or not", async () => {
-    server.play(play.answer(" ".repeat(maxBodyBytes + 1)), play.endless);
-    const sender = client({ maxBodyBytes });
-    expect(await sender.send(LIST)).toMatchObject(tooLarge);
-    expect(await sender.send(LIST)).toMatchObject(tooLarge);
-  });
-
-  test("291 KB that grow into 300 MB stop at the limit", async () => {
-    server.play(await play.gzipBomb());
-    expect(await client({ maxBodyBytes: 1_000_000 }).send(LIST)).toMatchObject(tooLarge);
   });
 });
 

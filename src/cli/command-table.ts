@@ -28,4 +28,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Run read-only SQL on the mirror: table, CSV, JSON or NDJSON",
     load: () => import("./commands/query.ts"),
   },
+  {
+    name: "status",
+    summary: "Show what the mirror holds, how fresh it is and what it cost",
+    load: () => import("./commands/status.ts"),
+  },
 ];

@@ -1,5 +1,5 @@
 // Progress as lines for a terminal: one per stream, and one for the run. Pure.
-import { formatCount, formatDuration } from "../core/units.ts";
+import { counted, formatCount, formatDuration } from "../core/units.ts";
 import { outcomeText, type RunProgress, requestsPerMinute, type StreamProgress, timeLeftMs } from "./progress-state.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,19 +18,18 @@ export const waitText = ({ why, until }: Waiting, timeZone: string | undefined):
 };
 
 const ofTotal = (done: number, total: number | null, what: string) =>
-  total === null ? `${formatCount(done)} ${what}` : `${formatCount(done)}/${formatCount(total)} ${what}`;
+  total === null ? counted(done, what) : `${formatCount(done)}/${counted(total, what)}`;
 
 /** What a stream did so far: pages, rows, credits, rate, time left. */
 export const countsText = (stream: StreamProgress): readonly string[] => {
   const { page } = stream;
-  if (page === null)
-    return stream.planned === null ? ["starting"] : [`${formatCount(stream.planned)} requests planned`];
+  if (page === null) return stream.planned === null ? ["starting"] : [`${counted(stream.planned, "request")} planned`];
   const rate = requestsPerMinute(stream);
   const left = timeLeftMs(stream);
   return [
-    ofTotal(page.pagesDone, page.pagesTotal, "pages"),
-    ofTotal(page.rows, page.rowsTotal, "rows"),
-    `${formatCount(page.credits)} credits`,
+    ofTotal(page.pagesDone, page.pagesTotal, "page"),
+    ofTotal(page.rows, page.rowsTotal, "row"),
+    counted(page.credits, "credit"),
     ...(rate === null || stream.finished ? [] : [`${Math.round(rate)}/min`]),
     ...(left === null || stream.finished ? [] : [`${formatDuration(left)} left`]),
   ];
@@ -69,12 +68,15 @@ export const progressLines = (
     return `${paint(stream)(text.slice(0, width))}${text.slice(width)}`;
   });
   const total = (name: "requests" | "credits" | "rows") =>
-    formatCount(streams.reduce((sum, { page }) => sum + (page?.[name] ?? 0), 0));
+    counted(
+      streams.reduce((sum, { page }) => sum + (page?.[name] ?? 0), 0),
+      name.slice(0, -1),
+    );
   const all = [
     "total".padEnd(width),
-    `${total("requests")} requests`,
-    `${total("rows")} rows`,
-    `${total("credits")} credits`,
+    total("requests"),
+    total("rows"),
+    total("credits"),
     ...(run.waiting ? [waitText(run.waiting, timeZone)] : []),
   ];
   return streams.length === 0 ? [] : [...lines, colours.dim(joinFitting(all, columns))];

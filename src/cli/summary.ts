@@ -1,6 +1,6 @@
 // The table at the end of a sync, from its report.
 import type { StreamStatus, SyncReport } from "../core/sync-report.ts";
-import { formatCount, formatDuration } from "../core/units.ts";
+import { counted, formatCount, formatDuration } from "../core/units.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,7 +27,7 @@ const creditLine = ({ credits }: SyncReport): string => {
   const left = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
   const limit = credits.limit === null || left === "" ? "" : ` of ${formatCount(credits.limit)}`;
   const reset = credits.resets_at === null ? "" : `, reset ${credits.resets_at.slice(0, 16).replace("T", " ")} UTC`;
-  return `${formatCount(credits.spent)} ${credits.spent === 1 ? "credit" : "credits"} spent${left}${limit}${reset}`;
+  return `${counted(credits.spent, "credit")} spent${left}${limit}${reset}`;
 };
 
 /** The report as text for people, without a final line end. */
@@ -63,7 +63,7 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
     table,
     ...errors,
     HEADLINES[report.status],
-    `${formatCount(report.requests)} requests in ${took} · ${creditLine(report)}`,
+    `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
     `warehouse: ${report.warehouse}`,
   ].join("\n");
 };

@@ -61,3 +61,7 @@ export const formatBytes = (bytes: number): string => {
 
 /** 1234567 → `1,234,567`: the same in every locale. */
 export const formatCount = (count: number | bigint): string => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+
+/** `1 credit`, `1,234 credits`: for words whose plural is an s. */
+export const counted = (count: number, word: string): string =>
+  `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;

@@ -10,7 +10,7 @@ import type { Config } from "../../core/config.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { resolveToken } from "../../core/token.ts";
-import { formatCount } from "../../core/units.ts";
+import { counted, formatCount } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 /** A rate limit that opens again within this time is waited for once. */
@@ -93,7 +93,7 @@ type CheckReport = ReturnType<typeof reportOf>;
 
 const tierText = ({ tier, accounts }: CheckReport): string =>
   tier === "full"
-    ? `Full Access (${accounts === null ? "accounts are visible" : `${formatCount(accounts)} accounts`})`
+    ? `Full Access (${accounts === null ? "accounts are visible" : counted(accounts, "account")})`
     : "Public API only, or Full Access without any account: the account list is empty";
 
 const creditText = ({ credits }: CheckReport): string => {
@@ -119,7 +119,7 @@ const render = (report: CheckReport, context: CommandContext): string => {
     credits: creditText(report),
     "rate limit": rateText(report),
     "API version": report.api_version ?? "not reported",
-    cost: `${report.credits.spent} credit`,
+    cost: counted(report.credits.spent, "credit"),
   };
   return Object.entries(lines)
     .map(([name, text]) => `${name.padEnd(16)}${text}\n`)

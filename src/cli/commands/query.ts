@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
-import { formatCount } from "../../core/units.ts";
+import { counted } from "../../core/units.ts";
 import { type QueryCursor, streamQuery } from "../../warehouse/query.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../query-output.ts";
@@ -59,7 +59,7 @@ const writeTable = async ({ columns, batches }: QueryCursor, context: CommandCon
   );
   await terminal.out(`${text}\n`);
   if (!terminal.isTty.err || shared.quiet) return;
-  const count = `${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+  const count = counted(rows.length, "row");
   terminal.err(more ? `the first ${count}; --format csv or ndjson writes all of them\n` : `${count}\n`);
 };
 

@@ -1,0 +1,21 @@
+-- Purpose: what the service last said about the credits, and what this mirror spent of them since the period began.
+-- A period is taken to be the month before resets_at. Grain: at most one row. Readers: src/warehouse/read-status.ts.
+WITH reading AS (
+  SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
+  FROM main.usage_snapshots
+  WHERE remaining IS NOT NULL
+  ORDER BY captured_at DESC
+  LIMIT 1
+)
+SELECT
+  reading.credit_limit,
+  reading.used,
+  reading.remaining,
+  reading.resets_at,
+  reading.captured_at,
+  count(*) FILTER (requests.charge = 'spent') AS spent_here,
+  count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous_here
+FROM reading
+LEFT JOIN sync.requests AS requests
+  ON requests.started_at >= reading.resets_at - INTERVAL 1 MONTH AND requests.started_at <= reading.captured_at
+GROUP BY ALL;

@@ -1,0 +1,23 @@
+-- Purpose: the last runs, what they cost and how well that was foreseen. Grain: one row per run, newest first.
+-- Parameters: number of runs. Readers: src/warehouse/read-status.ts.
+WITH last_runs AS (
+  SELECT run_id, mode, status, started_at, finished_at, forecast, error
+  FROM sync.runs
+  ORDER BY started_at DESC, run_id DESC
+  LIMIT $1
+)
+SELECT
+  last_runs.run_id,
+  last_runs.mode,
+  last_runs.status,
+  last_runs.started_at,
+  last_runs.finished_at,
+  last_runs.error,
+  try_cast(last_runs.forecast ->> '$.requests' AS BIGINT) AS forecast_requests,
+  count(requests.request_id) AS request_count,
+  count(*) FILTER (requests.charge = 'spent') AS spent,
+  count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous
+FROM last_runs
+LEFT JOIN sync.requests AS requests ON requests.run_id = last_runs.run_id
+GROUP BY ALL
+ORDER BY last_runs.started_at DESC, last_runs.run_id DESC;

@@ -1,0 +1,183 @@
+// duckmirror status: what the mirror holds, how fresh it is, what it cost. Reads the snapshot only.
+import { z } from "zod";
+import { STREAM_NAMES } from "../../catalog/streams.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { counted, formatBytes, formatCount, formatDuration } from "../../core/units.ts";
+import { type MirrorStatus, readStatus } from "../../warehouse/read-status.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { renderTable, type TableColumn } from "../table.ts";
+
+const inputSchema = z.object({ runs: z.string().default("5") });
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** The contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
+const toJson = (status: MirrorStatus) => ({
+  snapshot: {
+    path: status.snapshot.path,
+    bytes: status.snapshot.bytes,
+    published_at: iso(status.snapshot.publishedAt),
+  },
+  tables: status.tables.map(({ table, rows, lastChangeAt }) => ({ table, rows, last_change_at: iso(lastChangeAt) })),
+  streams: inOrder(status).map(({ stream, state, found }) => ({
+    stream,
+    state,
+    scopes: found?.scopes ?? 0,
+    last_check_at: iso(found?.lastCheckAt ?? null),
+    oldest_check_at: iso(found?.oldestCheckAt ?? null),
+    oldest_walk_at: iso(found?.oldestWalkAt ?? null),
+    total_count: found?.totalCount ?? null,
+    error: found?.error ?? null,
+  })),
+  credits: status.credits && {
+    limit: status.credits.limit,
+    used: status.credits.used,
+    remaining: status.credits.remaining,
+    resets_at: iso(status.credits.resetsAt),
+    captured_at: iso(status.credits.capturedAt),
+    spent_here: status.credits.spentHere,
+    ambiguous_here: status.credits.ambiguousHere,
+  },
+  runs: status.runs.map((run) => ({
+    run_id: run.runId,
+    mode: run.mode,
+    status: run.status,
+    started_at: iso(run.startedAt),
+    finished_at: iso(run.finishedAt),
+    requests: run.requests,
+    forecast_requests: run.forecastRequests,
+    credits: run.credits,
+    ambiguous: run.ambiguous,
+    error: run.error,
+  })),
+  rejects: status.rejects,
+  schema_drift: status.schemaDrifts,
+});
+
+type StreamStatus = MirrorStatus["streams"][number];
+
+const stateOf = (found: StreamStatus | undefined): string => {
+  if (!found) return "never synced";
+  if (found.failed > 0) return found.scopes === 1 ? "failed" : `${found.failed} of ${found.scopes} failed`;
+  if (found.walking > 0) return "under way";
+  return found.neverChecked > 0 ? `${found.neverChecked} of ${found.scopes} to do` : "ok";
+};
+
+const inOrder = (status: MirrorStatus) =>
+  STREAM_NAMES.map((stream) => {
+    const found = status.streams.find((each) => each.stream === stream);
+    return { stream, found, state: stateOf(found) };
+  });
+
+const right = (name: string): TableColumn => ({ name, align: "right" });
+
+const creditLine = (status: MirrorStatus, ago: (ms: number | null) => string): string => {
+  const { credits } = status;
+  if (credits === null) return "credits: the service has not reported any yet";
+  const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
+  const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
+  const reset = credits.resetsAt === null ? "" : `, reset ${iso(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
+  return (
+    `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
+    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}`
+  );
+};
+
+const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
+  renderTable(
+    [
+      { name: "run" },
+      { name: "mode" },
+      { name: "status" },
+      { name: "started" },
+      right("took"),
+      right("requests"),
+      right("foreseen"),
+      right("credits"),
+      { name: "error" },
+    ],
+    status.runs.map((run) => [
+      run.runId,
+      run.mode,
+      run.status,
+      ago(run.startedAt),
+      run.finishedAt === null ? "" : formatDuration(run.finishedAt - run.startedAt),
+      formatCount(run.requests),
+      run.forecastRequests === null ? "" : formatCount(run.forecastRequests),
+      formatCount(run.credits),
+      run.error ?? "",
+    ]),
+    columns,
+  );
+
+const render = (status: MirrorStatus, { terminal, clock }: CommandContext): string => {
+  const { columns, outColours: colours } = terminal;
+  const now = clock.now();
+  const ago = (ms: number | null) => (ms === null ? "never" : `${formatDuration(Math.max(0, now - ms))} ago`);
+  const { path, bytes, publishedAt } = status.snapshot;
+  const streams = renderTable(
+    [
+      { name: "stream" },
+      { name: "state" },
+      right("scopes"),
+      { name: "checked" },
+      { name: "furthest behind" },
+      { name: "walked completely" },
+    ],
+    inOrder(status).map(({ stream, state, found }) => [
+      stream,
+      state,
+      formatCount(found?.scopes ?? 0),
+      ago(found?.lastCheckAt ?? null),
+      ago(found?.oldestCheckAt ?? null),
+      ago(found?.oldestWalkAt ?? null),
+    ]),
+    columns,
+    (text, column) => (column === 1 && text.includes("failed") ? colours.red(text) : text),
+  );
+  const tables = renderTable(
+    [{ name: "table" }, right("rows"), { name: "last change" }],
+    status.tables.map(({ table, rows, lastChangeAt }) => [table, formatCount(rows), ago(lastChangeAt)]),
+    columns,
+  );
+  const errors = inOrder(status).flatMap(({ stream, found }) =>
+    found?.error ? [`${colours.red(stream)}: ${found.error}`] : [],
+  );
+  const looks = [
+    status.rejects > 0 ? `${counted(status.rejects, "record")} could not become rows: see sync.rejects` : "",
+    status.schemaDrifts > 0
+      ? `${counted(status.schemaDrifts, "difference")} from the API document: see sync.schema_drift`
+      : "",
+  ].filter((line) => line !== "");
+  return [
+    `${path} (${formatBytes(bytes)}, published ${ago(publishedAt)})`,
+    tables,
+    streams,
+    ...errors,
+    creditLine(status, ago),
+    ...looks,
+    ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
+  ].join("\n");
+};
+
+const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandContext): Promise<number> => {
+  if (!/^\d{1,4}$/.test(runs))
+    throw new DuckmirrorError("USAGE", { detail: `--runs: "${runs}" is not a number of runs` });
+  const config = await context.loadConfig();
+  const status = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
+  if (context.shared.json) await context.printJson(toJson(status));
+  else await context.terminal.out(`${render(status, context)}\n`);
+  return EXIT.done;
+};
+
+export const command = defineCommand({
+  configure: (cli) => cli.option("--runs <n>", "how many of the last runs to show (default: 5)"),
+  examples: {
+    "duckmirror status": "rows, freshness, credits and the last runs",
+    "duckmirror status --json": "the same for a monitor",
+    "duckmirror status --runs 50": "more of the past",
+  },
+  input: inputSchema,
+  run,
+});

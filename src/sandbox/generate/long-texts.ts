@@ -22,11 +22,16 @@ export const transcript = (seed: string, slots: Slots, speakers: readonly string
   return parts.join("\n\n");
 };
 
-/** Article of 200 to 500 words. */
-export const article = (seed: string, slots: Slots, lead: string): string => {
+const report = (seed: string, slots: Slots, lead: string, least: number, most: number): string => {
   const random = createRandom(seed);
-  return [lead, ...paragraphs(REPORTS, random.int(200, 500), slots, random)].join("\n\n");
+  return [lead, ...paragraphs(REPORTS, random.int(least, most), slots, random)].join("\n\n");
 };
+
+/** Article of 200 to 500 words. */
+export const article = (seed: string, slots: Slots, lead: string): string => report(seed, slots, lead, 200, 500);
+
+/** Full content of a signal, 80 to 240 words. */
+export const signalText = (seed: string, slots: Slots, lead: string): string => report(seed, slots, lead, 80, 240);
 
 /** Job description of 150 to 300 words. */
 export const jobDescription = (seed: string, slots: Slots, title: string): string => {

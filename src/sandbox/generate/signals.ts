@@ -2,7 +2,7 @@
 import { EVENTS, type EventType } from "../content/events.ts";
 import { fill, type Slots } from "../content/prose.ts";
 import type { Random } from "../random.ts";
-import { article } from "./long-texts.ts";
+import { signalText } from "./long-texts.ts";
 import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
 
 export interface SignalSubject {
@@ -95,7 +95,7 @@ export const signalRow = (random: Random, subject: SignalSubject, event: Busines
       level: score > 70 ? "high" : score > 45 ? "medium" : "low",
       reason: fill("Touches {technology}, which matters to {customer}.", slots, random),
     }),
-    fullContent: random.chance(0.8) ? () => article(textSeed, slots, event.headline) : undefined,
+    fullContent: random.chance(0.8) ? () => signalText(textSeed, slots, event.headline) : undefined,
     smartSummary: random.maybe(0.6, {
       bullets: [event.description, fill("Next step at {company}: {product} in {city}.", slots, random)],
     }),

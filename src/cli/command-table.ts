@@ -33,4 +33,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Show what the mirror holds, how fresh it is and what it cost",
     load: () => import("./commands/status.ts"),
   },
+  {
+    name: "sandbox",
+    summary: "Run the whole service on this machine, with generated data, to try things out",
+    load: () => import("./commands/sandbox.ts"),
+  },
 ];

@@ -47,7 +47,7 @@ describe("the lines of a terminal", () => {
       [12, aPage({ stream: "signal_counts", rows: 12, pagesTotal: null, rowsTotal: null })],
     );
     expect(linesOf(run)).toEqual([
-      "accounts       5/11 page  5,000/10,500 rows  5 credits  20/min  18s left",
+      "accounts       5/11 pages  5,000/10,500 rows  5 credits  20/min  18s left",
       "signal_counts  1 page  12 rows  1 credit",
       "total          6 requests  5,012 rows  6 credits",
     ]);
@@ -67,7 +67,7 @@ describe("the lines of a terminal", () => {
     const planned = runAfter([0, { kind: "stream-planned", stream: "filings", requests: 40, because: "never synced" }]);
     expect(linesOf(planned)[0]).toBe("filings  40 requests planned");
     expect(linesOf(runAfter([0, aPage()], [1, finished]))[0]).toBe(
-      "accounts  done  1/11 page  1,000/10,500 rows  1 credit  +12 new, 3 changed",
+      "accounts  done  1/11 pages  1,000/10,500 rows  1 credit  +12 new, 3 changed",
     );
   });
 

@@ -1,0 +1,103 @@
+// duckmirror sandbox: the whole service on this machine, generated, to try duckmirror against. Runs until stopped.
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { isPlanName, PLANS } from "../../sandbox/plans.ts";
+import { startSandbox } from "../../sandbox/sandbox.ts";
+import { defineCommand } from "../command.ts";
+
+const PLAN_NAMES = Object.keys(PLANS);
+
+const number = (what: string) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, { error: `${what} must be a number` })
+    .transform(Number)
+    .optional();
+
+const inputSchema = z.object({
+  accounts: number("--accounts"),
+  seed: number("--seed"),
+  plan: z.string().refine(isPlanName).optional(),
+  rate: number("--rate"),
+  credits: number("--credits"),
+  tier: z.enum(["full", "public"]).optional(),
+  port: number("--port"),
+  token: z.string().min(1, { error: "--token must not be empty" }).optional(),
+  latency: z.string().optional(),
+  evolve: number("--evolve"),
+  maxPageSize: number("--max-page-size"),
+  keep: z.string().optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+/** The given options under the sandbox's names; what was not given is left out, so its own defaults hold. */
+const optionsOf = (input: Input, cwd: string) => ({
+  ...(input.accounts === undefined ? {} : { accounts: input.accounts }),
+  ...(input.seed === undefined ? {} : { seed: input.seed }),
+  ...(input.plan === undefined ? {} : { plan: input.plan }),
+  ...(input.rate === undefined ? {} : { requestsPerMinute: input.rate }),
+  ...(input.credits === undefined ? {} : { credits: input.credits }),
+  ...(input.tier === undefined ? {} : { tier: input.tier }),
+  ...(input.port === undefined ? {} : { port: input.port }),
+  ...(input.token === undefined ? {} : { token: input.token }),
+  ...(input.latency === undefined ? {} : { latencyMs: input.latency }),
+  ...(input.evolve === undefined ? {} : { evolve: input.evolve }),
+  ...(input.maxPageSize === undefined ? {} : { maxPerPage: input.maxPageSize }),
+  ...(input.keep === undefined ? {} : { dir: resolve(cwd, input.keep) }),
+});
+
+const busyPort = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+
+const start = async (input: Input, cwd: string) => {
+  try {
+    return await startSandbox(optionsOf(input, cwd));
+  } catch (cause) {
+    if (!busyPort(cause)) throw cause;
+    throw new DuckmirrorError(
+      "USAGE",
+      { detail: `port ${input.port} is taken; leave --port out to use a free one` },
+      { cause },
+    );
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .option("--accounts <n>", "tracked accounts; everything else grows with them (default: 40)")
+      .option("--seed <n>", "the same seed and accounts give the same data (default: 1)")
+      .addOption(cli.createOption("--plan <plan>", "rate limit and credits (default: pro)").choices(PLAN_NAMES))
+      .option("--rate <n>", "requests per minute instead of the plan's")
+      .option("--credits <n>", "credits per month instead of the plan's")
+      .addOption(cli.createOption("--tier <tier>", "access tier (default: full)").choices(["full", "public"]))
+      .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
+      .option("--token <token>", "access token to expect (default: made from the seed)")
+      .option("--latency <ms>", "time before each answer: 800 or 200-900")
+      .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
+      .option("--max-page-size <n>", "larger pages are refused (default: 100)")
+      .option("--keep <dir>", "keep the generated data there and use it again"),
+  examples: {
+    "duckmirror sandbox": "prints two lines to paste into another terminal",
+    "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
+    "duckmirror sandbox --json --port 8080": "for scripts: one line with url and token",
+  },
+  input: inputSchema,
+  run: async (input, { terminal, shared, signal, cwd, printJson }) => {
+    if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
+    const sandbox = await start(input, cwd);
+    try {
+      const { url, token, organizationId } = sandbox;
+      if (shared.json) await printJson({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` });
+      else await terminal.out(`export DUCKMIRROR_BASE_URL=${url}\nexport DUCKMIRROR_TOKEN=${token}\n`);
+      if (!shared.quiet && !shared.json) {
+        terminal.err(`The service runs on ${url} (description: ${url}/openapi.json). Ctrl-C ends it.\n`);
+      }
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      await sandbox.close();
+    }
+    return EXIT.done;
+  },
+});

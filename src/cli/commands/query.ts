@@ -49,6 +49,7 @@ const writeTable = async ({ columns, batches }: QueryCursor, context: CommandCon
     }
     if (more) break;
   }
+  context.signal.throwIfAborted();
   const { dim } = terminal.outColours;
   const heads = columns.map(({ name, type }) => ({ name, align: isNumeric(type) ? "right" : "left" }) as const);
   const text = renderTable(
@@ -80,6 +81,8 @@ const writeRows = async (
       text = "";
     }
   }
+  // An interrupted query ends its rows early: without this, half a result would look like a whole one.
+  context.signal.throwIfAborted();
   await context.terminal.out(text + writer.foot);
 };
 

@@ -1,0 +1,93 @@
+// The program as a process: streams, exit codes, signals, file modes.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+import { openDatabase } from "../../../src/warehouse/database.ts";
+import { aFolder } from "../../support/cli.ts";
+
+const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+const launch = (argv: readonly string[], cwd: string, env: Record<string, string> = {}) => {
+  const { PATH = "" } = process.env;
+  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), main, ...argv], {
+    cwd,
+    env: { PATH, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  children.push(child);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    err += String(chunk);
+  });
+  const ended = once(child, "close").then(([code]) => ({ code: Number(code), out, err }));
+  return { child, ended, firstOutput: once(child.stdout, "data") };
+};
+
+test("--help and --version answer on stdout", async () => {
+  const [help, version] = await Promise.all([
+    launch(["--help"], aFolder()).ended,
+    launch(["--version"], aFolder()).ended,
+  ]);
+  expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Usage: duckmirror") });
+  expect(version).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test("an unknown command ends with exit code 2 and nothing on stdout", async () => {
+  const run = await launch(["snyc"], aFolder()).ended;
+  expect(run).toMatchObject({ code: 2, out: "", err: expect.stringContaining("Did you mean sync?") });
+});
+
+test("files are written for their owner only, whatever umask the program was started with", async () => {
+  const cwd = aFolder();
+  const { code } = await launch(["init", "--yes", "--config", "new/duckmirror.yaml"], cwd).ended;
+  expect([code, statSync(join(cwd, "new")).mode & 0o077]).toEqual([0, 0]);
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s ends a running sandbox cleanly", async (signal) => {
+  const { child, ended, firstOutput } = launch(["sandbox", "--accounts", "2", "--json"], aFolder());
+  await firstOutput;
+  child.kill(signal);
+  expect(await ended).toMatchObject({ code: 0, err: "" });
+});
+
+/** A folder whose warehouse.duckdb is an empty database. */
+const aSnapshotFolder = async () => {
+  const folder = aFolder();
+  await (await openDatabase(join(folder, "warehouse.duckdb"))).close();
+  return folder;
+};
+
+test("a query is read from stdin", async () => {
+  const { child, ended } = launch(["query", "--format", "csv", "-"], "/", {
+    DUCKMIRROR_DATA_DIR: await aSnapshotFolder(),
+  });
+  child.stdin?.end("select 40 + 2 as answer");
+  expect(await ended).toEqual({ code: 0, out: "answer\r\n42\r\n", err: "" });
+});
+
+test("a reader that stops early, like head, is no failure", async () => {
+  const argv = ["query", "--format", "csv", "select i from range(10000000) r(i)"];
+  const { child, ended, firstOutput } = launch(argv, "/", { DUCKMIRROR_DATA_DIR: await aSnapshotFolder() });
+  await firstOutput;
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0, err: "" });
+});
+
+test("SIGINT interrupts a long query with exit code 130", async () => {
+  const argv = ["query", "--format", "csv", "select i from range(10000000000) r(i)"];
+  const { child, ended, firstOutput } = launch(argv, "/", { DUCKMIRROR_DATA_DIR: await aSnapshotFolder() });
+  await firstOutput;
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining("error INTERRUPTED") });
+});

@@ -3,3 +3,5 @@
 -- Parameters: none. Readers: src/warehouse/database.ts.
 SET GLOBAL TimeZone = 'UTC';
 SET GLOBAL index_scan_max_count = 1000000;
+-- Committing writes the WAL; moving it into the file after every 16 MB would compress the same row groups again and again.
+SET GLOBAL checkpoint_threshold = '256MB';

@@ -5,6 +5,9 @@ import type { TableLoad } from "./checkpoint.ts";
 import type { ExtraEntries } from "./json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "./normalize-record.ts";
 
+/** Kinds of drift noted per batch: an enumeration that turned into free text must not fill the warehouse. */
+const MOST_DRIFT = 200;
+
 export interface BatchRow {
   readonly row: NormalRow;
   /** Which load of the checkpoint the row counts for. */
@@ -95,8 +98,8 @@ export const collectBatch = (
       for (const entry of row.drift) {
         const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
         const known = drift.get(id);
-        if (known === undefined) drift.set(id, { ...entry, occurrences: 1 });
-        else known.occurrences += 1;
+        if (known !== undefined) known.occurrences += 1;
+        else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
       }
       if (load.walkId !== null) seen.set(`${load.walkId}\n${row.keyText}`, seenKey(spec, row, load.walkId));
     });

@@ -1,13 +1,22 @@
-// JSON values as canonical text: object keys sorted, integers exact, nothing a JSON reader would refuse.
-// Pure. Canonical, so that equal values are equal text and an API that reorders keys causes no new version.
-import { isJsonObject, type JsonValue } from "../core/json.ts";
+// JSON values as text that every JSON reader accepts, integers exact; and whether two texts say the same.
+// Pure. Member order stays as received: sorting each value would cost more than all else in loading a row.
+import { parse } from "lossless-json";
+import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+
+declare global {
+  interface String {
+    /** In every Node from 20 on; TypeScript's ES2023 does not list it yet. */
+    isWellFormed(): boolean;
+  }
+}
 
 /** Half of a surrogate pair: legal in a JavaScript string and in JSON's grammar, but not in UTF-8. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
+/** May be the escape of one: a second look decides. */
+const MAYBE_SURROGATE = /\\ud[89a-f]/;
 
 /** True when the text can be stored exactly as UTF-8. */
-export const isStorable = (text: string): boolean => !LONE_SURROGATE.test(text);
+export const isStorable = (text: string): boolean => text.isWellFormed();
 
 /** The text with every half surrogate pair replaced by U+FFFD. */
 export const storable = (text: string): string => text.replace(LONE_SURROGATES, "\ufffd");
@@ -25,29 +34,27 @@ interface Frame {
   next: number;
 }
 
-const frameOf = (value: readonly JsonValue[] | { readonly [name: string]: JsonValue }): Frame => {
+const frameOf = (value: readonly JsonValue[] | JsonObject, sorted: boolean): Frame => {
   if (!isJsonObject(value)) return { close: "]", names: null, values: value, next: 0 };
-  const names = Object.keys(value).sort();
+  const names = sorted ? Object.keys(value).sort() : Object.keys(value);
   return { close: "}", names, values: names.map((name) => value[name] ?? null), next: 0 };
 };
 
-/**
- * Canonical text of a value. `escaped` keeps half surrogate pairs as \udXXX escapes (exact, but refused by strict
- * readers); otherwise they become U+FFFD and `exact` is false. Numbers too large for a double become 1e999.
- * Works without recursion: a body nested a million deep costs memory, not the process.
- */
-export const jsonText = (value: JsonValue, escaped = false): JsonText => {
+type Form = "storable" | "escaped" | "canonical";
+
+/** Works without recursion: a body nested a million deep costs memory, not the process. */
+const write = (value: JsonValue, form: Form): JsonText => {
   let exact = true;
   let out = "";
   const quote = (text: string): string => {
-    if (escaped || isStorable(text)) return JSON.stringify(text);
+    if (form === "escaped" || isStorable(text)) return JSON.stringify(text);
     exact = false;
     return JSON.stringify(storable(text));
   };
   const number = (n: number): string => {
     if (Number.isFinite(n)) return String(n);
     // A reader that meets 1e999 fails on the whole document: only the escaped form may say it.
-    if (escaped) return n > 0 ? "1e999" : "-1e999";
+    if (form === "escaped") return n > 0 ? "1e999" : "-1e999";
     exact = false;
     return "null";
   };
@@ -56,7 +63,7 @@ export const jsonText = (value: JsonValue, escaped = false): JsonText => {
     if (typeof item === "string") out += quote(item);
     else if (typeof item === "number") out += number(item);
     else if (typeof item === "object" && item !== null) {
-      const frame = frameOf(item);
+      const frame = frameOf(item, form === "canonical");
       out += frame.names === null ? "[" : "{";
       stack.push(frame);
     } else out += String(item);
@@ -76,8 +83,43 @@ export const jsonText = (value: JsonValue, escaped = false): JsonText => {
   return { text: out, exact };
 };
 
+/** Text of a value without integers beyond 2^53, from the engine's own writer; null where that cannot do it. */
+const fastText = (value: JsonValue): string | null => {
+  try {
+    const text = JSON.stringify(value);
+    return MAYBE_SURROGATE.test(text) ? null : text;
+  } catch {
+    // A bigint, or nested deeper than the engine's stack.
+    return null;
+  }
+};
+
+/** Text of a value, readable by every JSON reader: half surrogate pairs become U+FFFD, and then `exact` is false. */
+export const jsonText = (value: JsonValue): JsonText => {
+  const text = fastText(value);
+  return text === null ? write(value, "storable") : { text, exact: true };
+};
+
+/** A number as a value that equals no other: its digits. */
+const digits = (text: string): JsonValue => ({ "\u0000number": text });
+const isParsed = (value: unknown): value is JsonValue => value !== undefined;
+
+/** True when two JSON texts differ only in the order of members. */
+export const saysTheSame = (a: string, b: string): boolean => {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  try {
+    const [left, right] = [parse(a, null, digits), parse(b, null, digits)];
+    if (!isParsed(left) || !isParsed(right)) return false;
+    return write(left, "canonical").text === write(right, "canonical").text;
+  } catch {
+    // Nested too deep for the parser: taken as a change, which at worst costs one version.
+    return false;
+  }
+};
+
 /** Exact JSON text, with \udXXX escapes where needed: for `sync.rejects` and the exact form kept in `_extra`. */
-export const exactJson = (value: JsonValue): string => jsonText(value, true).text;
+export const exactJson = (value: JsonValue): string => write(value, "escaped").text;
 
 /** One text per member of `_extra`: API name → JSON text of the value. */
 export type ExtraEntries = ReadonlyMap<string, string>;

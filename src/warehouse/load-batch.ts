@@ -20,7 +20,7 @@ import { CHUNK_ROWS, type ColumnChunk } from "./append.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import type { Cell } from "./convert-cell.ts";
 import type { Sql } from "./database.ts";
-import { joinExtra, splitExtra } from "./json-text.ts";
+import { joinExtra, saysTheSame, splitExtra } from "./json-text.ts";
 import { literal, type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
 
@@ -49,9 +49,10 @@ const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
 
 const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
 
+/** One array per column: rows are walked once per column, nothing else is allocated. */
 function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
-  for (let at = 0; at < rows.length; at += CHUNK_ROWS) {
-    const part = rows.slice(at, at + CHUNK_ROWS);
+  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+    const part = rows.slice(from, from + CHUNK_ROWS);
     const cells = spec.fields.map(({ columnType }, index) =>
       part.map(({ row }) => duckCell(columnType, row.cells[index] ?? null)),
     );
@@ -62,7 +63,7 @@ function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<Colu
       part.map(({ row }) => row.kept !== 0n || !row.full),
       part.map(({ loadIndex }) => loadIndex),
       part.map(({ receivedAt }) => receivedMicros(receivedAt)),
-      part.map((_, index) => at + index),
+      part.map((_, index) => from + index),
     ];
   }
 }
@@ -149,6 +150,19 @@ const keepStoredExtra = async (tx: Sql, spec: TableSpec, rows: readonly BatchRow
   await tx.run("UPDATE stage SET _extra = m._extra FROM merged_extra AS m WHERE m._row = stage._row");
 };
 
+const texts = z.array(z.string().nullable());
+const reorderedRow = foundRow.extend({ fresh: texts, stored: texts });
+
+/** A service that returns the members of an object in another order has changed nothing. */
+const dropReordered = async (tx: Sql, sql: MergeSql) => {
+  const rows = await tx.query(sql.reordered, [], reorderedRow);
+  const same = rows.filter(({ fresh, stored }) =>
+    fresh.every((text, index) => text === stored[index] || saysTheSame(text ?? "", stored[index] ?? "")),
+  );
+  if (same.length === 0) return;
+  await tx.run(`DELETE FROM changed WHERE _old IN (${same.map(({ row }) => row).join(", ")})`);
+};
+
 const countRow = z.object({ load: z.number(), rows: z.number() });
 const byLoad = async (tx: Sql): Promise<Map<number, number>> => {
   const counts = await tx.query("SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL", [], countRow);
@@ -181,6 +195,7 @@ export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Prom
   if (old !== null) {
     await keepStoredExtra(tx, spec, rows);
     await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
+    await dropReordered(tx, sql);
     updated = await byLoad(tx);
     if (updated.size > 0) {
       await tx.run(sql.copyOldToHistory);

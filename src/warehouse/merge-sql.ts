@@ -28,6 +28,8 @@ export interface MergeSql {
   readonly noOld: string;
   /** Rows whose content differs from the old one. `keptMask`: fields that at least one row keeps. */
   readonly createChanged: (keptMask: bigint) => string;
+  /** Changed rows that differ in JSON columns only, by no more than the order of characters. */
+  readonly reordered: string;
   readonly copyOldToHistory: string;
   readonly deleteChanged: (old: OldRows) => string;
   readonly insertChanged: string;
@@ -49,6 +51,12 @@ export const mergeSql = (table: TableName): MergeSql => {
   const [onlyKey, ...otherKeys] = spec.key.map(quoted);
   const single = otherKeys.length === 0 && onlyKey !== undefined ? onlyKey : null;
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
+
+  const jsonColumns = [
+    ...spec.fields.filter(({ columnType }) => columnType === "JSON").map(({ column }) => quoted(column)),
+    "_extra",
+  ];
+  const texts = (alias: string) => `[${jsonColumns.map((column) => `CAST(${alias}.${column} AS VARCHAR)`).join(", ")}]`;
 
   return {
     createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
@@ -76,13 +84,17 @@ export const mergeSql = (table: TableName): MergeSql => {
           ? `CASE WHEN s._kept & ${bit(index)} <> 0 THEN o.${column} ELSE s.${column} END AS ${column}`
           : `s.${column}`,
       );
-      const differs = spec.fields.flatMap(({ column }, index) => {
-        if (spec.key.includes(column)) return [];
-        const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
-        return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
-      });
-      return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${[...differs, "s._extra IS DISTINCT FROM o._extra"].join(" OR ")}`;
+      const differs = (json: boolean) =>
+        spec.fields.flatMap(({ column, columnType }, index) => {
+          if (spec.key.includes(column) || (columnType === "JSON") !== json) return [];
+          const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
+          return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
+        });
+      const plain = ["false", ...differs(false)].join(" OR ");
+      const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
+      return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
     },
+    reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
     copyOldToHistory: `INSERT INTO ${history} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
     deleteChanged: (old) =>
       old.by === "keys"

@@ -112,6 +112,8 @@ const moveToHistory = async (
 };
 
 export interface DeleteMissing extends WalkScope {
+  /** Rows that `missing` counted. If it is another number now, nothing is deleted. */
+  readonly expected: number;
   readonly runId: string;
   /** ms since the epoch: `valid_to` of the deleted versions. */
   readonly now: number;
@@ -122,9 +124,11 @@ export interface DeleteMissing extends WalkScope {
 /** Deletes what the walk did not meet, forgets the walk, stores the scope's state: one transaction. */
 export const deleteMissing = (database: Database, request: DeleteMissing): Promise<number> =>
   database.transaction(async (tx) => {
-    const { table, walkId, company, now, scope } = request;
+    const { table, walkId, company, now, scope, expected } = request;
     const scoped = scopedSql(table, company);
     const deleted = await moveToHistory(tx, table, unmet(scoped), [...scoped.scopeParams, walkId, table], now);
+    // A walk that was forgotten meanwhile has met nothing, and everything would be missing.
+    if (deleted !== expected) throw new TypeError(`${table}: ${deleted} rows would go, ${expected} were counted`);
     await forgetWalk(tx, walkId);
     if (scope !== undefined) await writeScopeStates(tx, [scope]);
     return deleted;

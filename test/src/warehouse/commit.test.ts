@@ -99,6 +99,14 @@ test("a field that was not asked for keeps its value, one that was asked for and
   expect(await oneRow(warehouse, kept)).toEqual({ full_content: null, description: null });
 });
 
+test("a JSON number that differs beyond a double's precision is a change", async () => {
+  const warehouse = await aWarehouse();
+  const commit = (n: bigint) => warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1, { relevance: { n } })])]));
+  await commit(2n ** 60n);
+  expect(await commit(2n ** 60n + 1n)).toMatchObject([{ updated: 1 }]);
+  expect(await oneRow(warehouse, "SELECT relevance FROM signals")).toEqual({ relevance: `{"n":${2n ** 60n + 1n}}` });
+});
+
 test("detail and list page of one record in one commit leave both, in either order", async () => {
   const everything = new Set([...defaultAsked("signals"), "fullContent", "sources"]);
   const detail = aLoad("signals", [aSignal(1, { fullContent: "text" })], { asked: everything });
@@ -107,6 +115,9 @@ test("detail and list page of one record in one commit leave both, in either ord
   await warehouse.commit(aCheckpoint([detail, page]));
   const row = "SELECT full_content, headline FROM signals";
   expect(await oneRow(warehouse, row)).toEqual({ full_content: "text", headline: "of the page" });
+  const other = await aWarehouse();
+  await other.commit(aCheckpoint([page, detail]));
+  expect(await oneRow(other, row)).toEqual({ full_content: "text", headline: "Signal 1" });
 });
 
 test("an embedded record fills what it holds and touches nothing else", async () => {

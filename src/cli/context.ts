@@ -34,7 +34,7 @@ export const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext
       }
       const { createLiveArea } = await import("./live-area.ts");
       live = createLiveArea(terminal.errStream);
-      const view = { columns: () => terminal.columns, colours: terminal.errColours };
+      const view = { columns: () => terminal.errColumns, colours: terminal.errColours };
       const progress = createLiveProgress(live, clock, view);
       return {
         sink: progress.sink,

@@ -5,6 +5,7 @@ import pc from "picocolors";
 import { systemClock } from "../core/clock.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { createScrubber } from "../core/secret.ts";
+import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
 import { type Asker, type Terminal, wantsColour } from "./terminal.ts";
 
@@ -37,6 +38,9 @@ const terminal: Terminal = {
   },
   get columns() {
     return process.stdout.isTTY === true ? process.stdout.columns : PIPE_COLUMNS;
+  },
+  get errColumns() {
+    return process.stderr.isTTY === true ? process.stderr.columns : PIPE_COLUMNS;
   },
   outColours: pc.createColors(wantsColour(process.env, process.stdout.isTTY === true)),
   errColours: pc.createColors(wantsColour(process.env, process.stderr.isTTY === true)),
@@ -71,6 +75,13 @@ process.stdout.on("error", (error) =>
 );
 process.stderr.on("error", () => undefined);
 
+const scrubber = createScrubber();
+// Node would print the error itself, with whatever secret is in it.
+process.on("uncaughtException", (error) => {
+  writeProblem(asProblem(error), terminal, scrubber, true);
+  process.exit(EXIT.unexpected);
+});
+
 process.exitCode = await runCli(process.argv.slice(2), {
   terminal,
   ask,
@@ -78,6 +89,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   cwd: process.cwd(),
   clock: systemClock,
   signal: stop.signal,
-  scrubber: createScrubber(),
+  scrubber,
   version: version(),
 });

@@ -18,7 +18,7 @@ const WIDE =
 export const displayWidth = (text: string): number => [...text].length + (text.match(WIDE)?.length ?? 0);
 
 /** Control characters made visible: text from outside must not steer the terminal or break the table. */
-export const printable = (text: string): string =>
+const printable = (text: string): string =>
   text
     .replace(/\r?\n/g, "↵")
     .replaceAll("\t", " ")
@@ -38,7 +38,7 @@ const cut = (text: string, width: number): string => {
 };
 
 /** Widths that fit: the widest columns give way first. Null when the frame alone leaves too little. */
-export const fitWidths = (natural: readonly number[], available: number): readonly number[] | null => {
+const fitWidths = (natural: readonly number[], available: number): readonly number[] | null => {
   const room = available - frameWidth(natural.length);
   const least = natural.map((width) => Math.min(width, NARROWEST));
   if (least.reduce((sum, width) => sum + width, 0) > room) return null;

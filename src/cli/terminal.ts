@@ -14,6 +14,8 @@ export interface Terminal {
   readonly isTty: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
   /** Width of the terminal; where there is none, wide enough not to cut what is piped on. */
   readonly columns: number;
+  /** The same for stderr. */
+  readonly errColumns: number;
   /** Colours for stdout and stderr: they write nothing where colour is off. */
   readonly outColours: Colors;
   readonly errColours: Colors;

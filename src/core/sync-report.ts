@@ -2,21 +2,21 @@
 import { z } from "zod";
 
 /** `full`: every list was to be walked. `incremental`: only what may have changed. */
-export const syncModeSchema = z.enum(["full", "incremental"]);
+const syncModeSchema = z.enum(["full", "incremental"]);
 export type SyncMode = z.output<typeof syncModeSchema>;
 
 /** `stopped`: the allowance or the quota ended it; it goes on where it stands. `skipped`: nothing was due. */
-export const streamStatusSchema = z.enum(["done", "stopped", "failed", "interrupted", "skipped"]);
+const streamStatusSchema = z.enum(["done", "stopped", "failed", "interrupted", "skipped"]);
 export type StreamStatus = z.output<typeof streamStatusSchema>;
 
 /** `partial`: some streams failed, the others are committed. */
-export const runStatusSchema = z.enum(["done", "stopped", "partial", "failed", "interrupted"]);
+const runStatusSchema = z.enum(["done", "stopped", "partial", "failed", "interrupted"]);
 export type RunStatus = z.output<typeof runStatusSchema>;
 
 const count = z.int().nonnegative();
 const instant = z.iso.datetime();
 
-export const streamReportSchema = z.object({
+const streamReportSchema = z.object({
   stream: z.string(),
   /** Strategy that was followed, e.g. `walk`, `watermark`. */
   mode: z.string(),

@@ -1,6 +1,6 @@
 // Reads the field tables of the API document: what each resource has, typed how, required, opt-in. Pure.
 
-export interface DocumentedField {
+interface DocumentedField {
   /** As the document writes it: string, number, boolean, object, string[]; null where it names no type. */
   readonly type: string | null;
   readonly required: boolean;

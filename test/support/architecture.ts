@@ -44,7 +44,6 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 /** Library → layers that may import it. Others (zod, node:*) may be used anywhere. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
-  "lossless-json": ["api", "cli"],
   "@duckdb/node-api": ["warehouse"],
   bullmq: ["queue"],
   ioredis: ["budget", "queue"],

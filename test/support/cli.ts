@@ -54,6 +54,7 @@ export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promis
       readInput: async () => setup.input ?? "",
       isTty: { in: isTty, out: isTty, err: isTty },
       columns: setup.columns ?? 10_000,
+      errColumns: setup.columns ?? 10_000,
       outColours: colours,
       errColours: colours,
       errStream: new Writable({

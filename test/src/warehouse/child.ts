@@ -1,0 +1,37 @@
+// Starts writer-child.ts as a process of its own and listens to its lines.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+export interface Child {
+  /** Next line of its output; null when it ended. */
+  next(): Promise<string | null>;
+  kill(): Promise<void>;
+  /** Ends its input and waits for it. */
+  end(): Promise<void>;
+}
+
+export const startChild = (...args: readonly string[]): Child => {
+  const script = fileURLToPath(new URL("writer-child.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { stdio: ["pipe", "pipe", "ignore"] });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  return {
+    next: async () => {
+      const line = await lines.next();
+      return line.done ? null : line.value;
+    },
+    kill,
+    end: async () => {
+      child.stdin.end();
+      await ended;
+    },
+  };
+};

@@ -2,7 +2,7 @@
 // Source: API.md, "Conventions common to all endpoints" and "Envelope objects".
 
 /** Paging part of `meta`. */
-export interface Paging {
+interface Paging {
   readonly page: number;
   readonly perPage: number;
   readonly totalCount: number;

@@ -4,7 +4,7 @@ import { Refusal } from "./refusal.ts";
 
 export const FEEDBACK_CATEGORIES = ["missing-data", "wrong-data", "api-usability", "feature-request", "other"] as const;
 
-export const feedbackSchema = z.object({
+const feedbackSchema = z.object({
   message: z.string().min(1),
   rating: z.number().min(1).max(5).optional(),
   category: z.enum(FEEDBACK_CATEGORIES).optional(),

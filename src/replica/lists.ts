@@ -45,9 +45,6 @@ const LISTS: Readonly<Partial<Record<RouteName, ListSpec>>> = {
   usageRequests: { table: "usage_requests", order: "id" },
 };
 
-/** Table whose rows a list route returns; undefined for other routes. */
-export const listedTable = (route: RouteName): TableName | undefined => LISTS[route]?.table;
-
 const pageRow = z.object({ total: z.number(), rows: z.string(), links: z.array(z.string().nullable()) });
 const linkedIdsSchema = z.array(z.string().nullable());
 

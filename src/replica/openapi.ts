@@ -66,7 +66,7 @@ const bodyMembers = (route: RouteSpec): { properties: Record<string, Schema>; re
 };
 
 /** Schema of the body of a 200. Without `onlyWithFields`; with it, records hold the named fields only. */
-export const okSchema = (route: RouteSpec): Schema => {
+const okSchema = (route: RouteSpec): Schema => {
   const { properties, required } = bodyMembers(route);
   const includes = route.query.some(({ name }) => name === "include");
   return {

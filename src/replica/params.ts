@@ -12,7 +12,7 @@ const ISO_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})
 const isId = (value: string): boolean => /^\d{1,19}$/.test(value) && BigInt(value) <= 0x7fff_ffff_ffff_ffffn;
 
 /** `a, b,,c` → `["a", "b", "c"]`. */
-export const splitCommas = (value: string): readonly string[] =>
+const splitCommas = (value: string): readonly string[] =>
   value
     .split(",")
     .map((part) => part.trim())

@@ -16,7 +16,7 @@ const recordRow = z.object({ object: z.string(), key: z.string() });
 
 export type RecordText = z.infer<typeof recordRow>;
 
-export const readStatement = <T>(reader: Reader, { sql, values }: Statement, row: z.ZodType<T>): Promise<T[]> =>
+const readStatement = <T>(reader: Reader, { sql, values }: Statement, row: z.ZodType<T>): Promise<T[]> =>
   reader.query(sql, values, row);
 
 export interface RecordsRequest {

@@ -35,7 +35,7 @@ export interface ReplicaOptions {
   readonly cut?: (page: number, perPage: number) => Cut;
 }
 
-export interface ReplicaRequest {
+interface ReplicaRequest {
   readonly match: RouteMatch;
   readonly query: RawQuery;
   /** Parsed JSON body of a POST. */

@@ -2,7 +2,7 @@
 // The router, the parameter checks and the OpenAPI document are all read from here.
 import { PRIORITIES } from "../catalog/resources.ts";
 
-export type ParamType = "text" | "csv" | "number" | "date" | "choice" | "choices";
+type ParamType = "text" | "csv" | "number" | "date" | "choice" | "choices";
 
 export interface ParamSpec {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface ParamSpec {
 }
 
 /** What `data` holds. */
-export type Shape = "list" | "record" | "counts" | "insight" | "usage" | "limits" | "feedback";
+type Shape = "list" | "record" | "counts" | "insight" | "usage" | "limits" | "feedback";
 
 export interface RouteSpec {
   readonly name: RouteName;

@@ -49,7 +49,7 @@ export interface SandboxOptions {
 const DAY_MS = 86_400_000;
 
 /** `800` or `200-900` → [min, max] in ms. Throws USAGE for anything else. */
-export const parseLatency = (latency: number | string): readonly [min: number, max: number] => {
+const parseLatency = (latency: number | string): readonly [min: number, max: number] => {
   const match = /^(\d+)(?:-(\d+))?$/.exec(String(latency));
   const min = Number(match?.[1]);
   const max = Number(match?.[2] ?? match?.[1]);

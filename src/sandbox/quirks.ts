@@ -1,6 +1,5 @@
 // Ways in which real services differ from their documents, to be switched on in tests and demonstrations.
 // Each works on the request before it is answered, or on the answer before it is sent.
-import { isLosslessNumber, parse, stringify } from "lossless-json";
 import type { IncludedShape } from "../replica/envelope.ts";
 import type { Cut } from "../replica/lists.ts";
 import type { RawQuery } from "../replica/params.ts";
@@ -72,10 +71,22 @@ export const quirkyCut =
 type Members = Record<string, unknown>;
 
 const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Strings and numbers of a JSON text; strings are matched so that digits inside them are left alone. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** A number on its way through `JSON.parse`: a string with this mark, so that no digit is rounded away. */
+const MARK = "\u0001";
+
+const parseExactly = (text: string): unknown =>
+  JSON.parse(text.replace(TOKENS, (token) => (token.startsWith('"') ? token : `"\\u0001${token}"`)));
+
+const stringifyExactly = (value: unknown): string =>
+  JSON.stringify(value).replace(/"\\u0001([^"]*)"/g, (_, digits: string) => digits);
 
 const numbersAsStrings = (value: unknown): unknown => {
-  if (isLosslessNumber(value)) return value.toString();
+  if (typeof value === "string") return value.startsWith(MARK) ? value.slice(MARK.length) : value;
   if (Array.isArray(value)) return value.map(numbersAsStrings);
   if (!isMembers(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, numbersAsStrings(member)]));
@@ -89,7 +100,7 @@ export const quirkyBody = (quirks: Quirks, body: string): string => {
   const { numberAsString, omitMeta = [], omitFields = [], extraFields, omitUsage } = quirks;
   const touchesRecords = numberAsString === true || omitFields.length > 0 || extraFields !== undefined;
   if (!touchesRecords && omitMeta.length === 0 && omitUsage !== true) return body;
-  const envelope = parse(body);
+  const envelope = parseExactly(body);
   if (!isMembers(envelope)) return body;
   const record = (value: unknown): unknown => {
     if (!isMembers(value)) return value;
@@ -102,5 +113,5 @@ export const quirkyBody = (quirks: Quirks, body: string): string => {
     ...(data === undefined ? {} : { data: Array.isArray(data) ? data.map(record) : record(data) }),
     ...(isMembers(meta) ? { meta: without(meta, omitMeta) } : {}),
   };
-  return stringify(changed) ?? body;
+  return stringifyExactly(changed);
 };

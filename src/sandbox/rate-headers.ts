@@ -2,11 +2,11 @@
 import { type RateReading, WINDOW_MS } from "./rate-window.ts";
 
 export const RATE_DIALECTS = ["ratelimit", "ratelimit-legacy", "x-ratelimit", "none"] as const;
-export type RateDialect = (typeof RATE_DIALECTS)[number];
+type RateDialect = (typeof RATE_DIALECTS)[number];
 
 /** How a moment is written: seconds from now, seconds or milliseconds since the epoch, HTTP date. */
 export const RESET_FORMS = ["delta", "epoch", "epoch-ms", "date"] as const;
-export type ResetForm = (typeof RESET_FORMS)[number];
+type ResetForm = (typeof RESET_FORMS)[number];
 
 export interface RateHeaderOptions {
   readonly dialect: RateDialect;

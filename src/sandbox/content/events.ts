@@ -1,7 +1,4 @@
 // Headlines and descriptions of signals and news by type. Slots: prose.ts; {aTitle}, {round}, {amount}, ... per event.
-import type { SIGNAL_TYPES } from "../../catalog/resources.ts";
-
-export type SignalType = (typeof SIGNAL_TYPES)[number];
 
 export interface EventTemplate {
   readonly subtype: string;

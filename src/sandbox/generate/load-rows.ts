@@ -14,7 +14,7 @@ const MAX_BATCH_CHARS = 8_000_000;
 const structure = (type: ColumnType): string | readonly string[] => (type === "VARCHAR[]" ? ["VARCHAR"] : type);
 
 /** Inserts rows given as one JSON array (`$1`); `$2` is when they came into being, ISO 8601. */
-export const insertStatement = (table: TableName): string => {
+const insertStatement = (table: TableName): string => {
   const { fields } = tableSpec(table);
   const shape = JSON.stringify([
     Object.fromEntries(fields.map(({ name, columnType }) => [name, structure(columnType)])),

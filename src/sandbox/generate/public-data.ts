@@ -11,7 +11,7 @@ import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
 import { type BusinessEvent, businessEvent } from "./signals.ts";
 
 /** Events lie in the two years before `now`. */
-export const HISTORY_DAYS = 730;
+const HISTORY_DAYS = 730;
 
 export interface PublicData {
   readonly company: Row;
@@ -24,7 +24,7 @@ export interface PublicData {
   readonly events: readonly BusinessEvent[];
 }
 
-export const companyRow = (firm: Firm, random: Random): Row => {
+const companyRow = (firm: Firm, random: Random): Row => {
   const { place, industry, slots } = firm;
   const path = firm.domain.replace(/\..*$/, "");
   return {

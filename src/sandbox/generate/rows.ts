@@ -1,16 +1,10 @@
 // Generated rows before they are loaded: API field → value. Numeric ids travel as text, so that 64 bits stay exact.
-import type { TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 
 /** A value; undefined: the optional field is missing; a function: long text, written only when the row is loaded. */
-export type Cell = JsonValue | undefined | (() => string);
+type Cell = JsonValue | undefined | (() => string);
 
 export type Row = Readonly<Record<string, Cell>>;
-
-export interface TableRows {
-  readonly table: TableName;
-  readonly rows: readonly Row[];
-}
 
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;

@@ -1,11 +1,11 @@
 // Each filter of the list routes, held against the same condition evaluated here over the whole list.
 import { expect, test } from "vitest";
-import { first, get, many, type Record_, sharedSandbox, walk } from "./sandbox-client.ts";
+import { first, get, many, type Row, sharedSandbox, walk } from "./sandbox-client.ts";
 
 const sandbox = sharedSandbox();
 
-const lists = new Map<string, Record_[]>();
-const all = async (path: string): Promise<Record_[]> => {
+const lists = new Map<string, Row[]>();
+const all = async (path: string): Promise<Row[]> => {
   const rows = lists.get(path) ?? (await walk(sandbox(), path));
   lists.set(path, rows);
   return rows;
@@ -19,7 +19,7 @@ const after = (value: unknown, text: string) => typeof value === "string" && Dat
 const before = (value: unknown, text: string) => typeof value === "string" && Date.parse(value) < Date.parse(text);
 
 /** The filtered list holds exactly the rows that the condition picks, at least one and not all. */
-const check = async (path: string, query: Record<string, string>, condition: (row: Record_) => boolean) => {
+const check = async (path: string, query: Record<string, string>, condition: (row: Row) => boolean) => {
   const rows = await all(path);
   const expected = rows.filter(condition).map(({ id }) => String(id));
   const filtered = await walk(sandbox(), `${path}?${new URLSearchParams(query)}`);
@@ -57,7 +57,7 @@ test.each(["domain", "companyId", "ownerId", "type", "priority"])("accounts by %
 test("accounts with a signal of these types after a date: one signal must meet both", async () => {
   const types = ["funding-alert", "podcast"];
   const signals = await all(SIGNALS);
-  const accounts = (condition: (signal: Record_) => boolean) =>
+  const accounts = (condition: (signal: Row) => boolean) =>
     new Set(signals.filter(condition).map((s) => s.accountId));
   const both = accounts((s) => types.includes(String(s.type)) && after(s.date, "2026-03-01"));
   const query = { hasSignalsOfType: types.join(","), hasSignalsAfterDate: "2026-03-01" };
@@ -75,7 +75,7 @@ test("contacts by several accounts", async () => {
 
 test("contacts by textQuery: every word, in name, title, company or location", async () => {
   const name = await sample(CONTACTS, "lastName");
-  const text = (row: Record_) =>
+  const text = (row: Row) =>
     [row.firstName, row.lastName, row.currentTitle, row.currentCompanyName, row.location].join(" ");
   await check(CONTACTS, { textQuery: name }, (row) => has(text(row), name));
   await check(CONTACTS, { textQuery: "chief officer" }, (row) => has(text(row), "chief") && has(text(row), "officer"));

@@ -4,6 +4,7 @@ import type { IncludedShape } from "../../../src/replica/envelope.ts";
 import { first, get, many, one, send, sharedSandbox, walk } from "./sandbox-client.ts";
 
 const sandbox = sharedSandbox({ maxPerPage: 1000 });
+const big = sharedSandbox({ accounts: 2, bigIds: true });
 
 const ids = (value: unknown) => many(value).map(({ id }) => id);
 
@@ -63,6 +64,15 @@ describe("quirks", () => {
     const changed = one((await get(sandbox(), `/v1/accounts/${account.id}`)).data);
     const { companyId: _, ...rest } = account;
     expect(changed).toEqual({ ...rest, brandNew: { since: 2026 } });
+  });
+
+  test("an altered record keeps ids beyond 2^53 and digits inside texts", async () => {
+    const plain = (await send(big(), "/v1/accounts?sortBy=id")).text;
+    big().setQuirks({ extraFields: { brandNew: true } });
+    const altered = (await send(big(), "/v1/accounts?sortBy=id")).text;
+    const records = (text: string) => text.slice(0, text.indexOf(',"meta"'));
+    expect(records(altered).replaceAll(',"brandNew":true', "")).toBe(records(plain));
+    expect(altered).toContain('"brandNew":true');
   });
 
   test("unknown parameters are ignored unless the service is strict", async () => {

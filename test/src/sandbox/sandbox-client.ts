@@ -28,7 +28,7 @@ export const fakeClock = (start = NOW): FakeClock => {
 
 const recordSchema = z.record(z.string(), z.unknown());
 
-export type Record_ = z.infer<typeof recordSchema>;
+export type Row = z.infer<typeof recordSchema>;
 
 const envelopeSchema = z.looseObject({
   status: z.string().optional(),
@@ -71,12 +71,12 @@ export const get = async (sandbox: Sandbox, path: string, status = 200): Promise
   return envelopeSchema.parse(JSON.parse(reply.text));
 };
 
-export const one = (value: unknown): Record_ => recordSchema.parse(value);
-export const many = (value: unknown): Record_[] => z.array(recordSchema).parse(value);
+export const one = (value: unknown): Row => recordSchema.parse(value);
+export const many = (value: unknown): Row[] => z.array(recordSchema).parse(value);
 
 /** Every row of a list, page by page. */
-export const walk = async (sandbox: Sandbox, path: string): Promise<Record_[]> => {
-  const rows: Record_[] = [];
+export const walk = async (sandbox: Sandbox, path: string): Promise<Row[]> => {
+  const rows: Row[] = [];
   for (let page = 1; ; page++) {
     const { data, meta } = await get(sandbox, `${path}${path.includes("?") ? "&" : "?"}perPage=100&page=${page}`);
     rows.push(...many(data));

@@ -57,8 +57,7 @@ test.each(["domain", "companyId", "ownerId", "type", "priority"])("accounts by %
 test("accounts with a signal of these types after a date: one signal must meet both", async () => {
   const types = ["funding-alert", "podcast"];
   const signals = await all(SIGNALS);
-  const accounts = (condition: (signal: Row) => boolean) =>
-    new Set(signals.filter(condition).map((s) => s.accountId));
+  const accounts = (condition: (signal: Row) => boolean) => new Set(signals.filter(condition).map((s) => s.accountId));
   const both = accounts((s) => types.includes(String(s.type)) && after(s.date, "2026-03-01"));
   const query = { hasSignalsOfType: types.join(","), hasSignalsAfterDate: "2026-03-01" };
   await check(ACCOUNTS, query, ({ id }) => both.has(id));

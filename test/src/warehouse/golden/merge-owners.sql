@@ -1,0 +1,69 @@
+CREATE OR REPLACE TEMP TABLE stage ("id" VARCHAR,
+  "data" JSON,
+  _extra JSON,
+  _kept BIGINT,
+  _partial BOOLEAN,
+  _load INTEGER,
+  _received TIMESTAMPTZ,
+  _row INTEGER);
+
+CREATE OR REPLACE TEMP TABLE found AS SELECT rowid AS _old FROM main."owners" WHERE "id" IN (1::BIGINT,
+  2::BIGINT);
+
+CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."owners" AS t JOIN stage AS s ON t."id" = s."id";
+
+CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
+  t.rowid AS _old FROM main."owners" AS t WHERE t."id" IN (1::BIGINT,
+  2::BIGINT);
+
+CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
+  t.rowid AS _old FROM main."owners" AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN 0 AND 9 UNION ALL SELECT t.*,
+  t.rowid AS _old FROM main."owners" AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN 90000 AND 90005;
+
+CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
+  t.rowid AS _old FROM main."owners" AS t LIMIT 0;
+
+CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
+  CASE WHEN s._kept & 2 <> 0 THEN o."data" ELSE s."data" END AS "data",
+  o._first_synced_at,
+  s._received,
+  s._extra,
+  s._load,
+  o._old,
+  NOT (false) AS _only_json FROM stage AS s JOIN old AS o ON s."id" = o."id" WHERE false OR (s._kept & 2 = 0 AND s."data" IS DISTINCT FROM o."data") OR s._extra IS DISTINCT FROM o._extra;
+
+SELECT c._old AS row,
+  [CAST(c."data" AS VARCHAR),
+  CAST(c._extra AS VARCHAR)] AS fresh,
+  [CAST(o."data" AS VARCHAR),
+  CAST(o._extra AS VARCHAR)] AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND length(CAST(c."data" AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o."data" AS VARCHAR)) AND length(CAST(c._extra AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o._extra AS VARCHAR));
+
+INSERT INTO history."owners" SELECT o."id",
+  o."data",
+  o._first_synced_at,
+  o._synced_at,
+  o._run_id,
+  o._extra,
+  o._synced_at,
+  greatest(o._synced_at,
+  c._received),
+  'update' FROM old AS o JOIN changed AS c ON c._old = o._old;
+
+DELETE FROM main."owners" WHERE "id" IN (1::BIGINT,
+  2::BIGINT) AND rowid IN (SELECT _old FROM changed);
+
+DELETE FROM main."owners" WHERE rowid IN (SELECT _old FROM changed);
+
+INSERT INTO main."owners" SELECT "id",
+  "data",
+  _first_synced_at,
+  _received,
+  ?,
+  _extra FROM changed;
+
+INSERT INTO main."owners" SELECT s."id",
+  s."data",
+  s._received,
+  s._received,
+  ?,
+  s._extra FROM stage AS s ANTI JOIN old AS o ON s."id" = o."id";

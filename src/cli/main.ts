@@ -34,7 +34,8 @@ const terminal: Terminal = {
   isTty: {
     in: process.stdin.isTTY === true,
     out: process.stdout.isTTY === true,
-    err: process.stderr.isTTY === true,
+    // A terminal of no size (some containers) shows no live line: log lines are better there.
+    err: process.stderr.isTTY === true && process.stderr.rows > 0,
   },
   get columns() {
     return process.stdout.isTTY === true ? process.stdout.columns : PIPE_COLUMNS;

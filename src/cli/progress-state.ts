@@ -1,5 +1,6 @@
 // Where a run stands, from its events. Pure.
 import type { ProgressEvent } from "../core/progress-events.ts";
+import { formatCount } from "../core/units.ts";
 
 type Of<K extends ProgressEvent["kind"]> = Extract<ProgressEvent, { kind: K }>;
 
@@ -89,17 +90,19 @@ export const timeLeftMs = (stream: StreamProgress): number | null => {
   const rate = requestsPerMinute(stream);
   const total = stream.page?.pagesTotal ?? stream.planned;
   if (rate === null || rate <= 0 || total === null || stream.page === null) return null;
-  return (Math.max(0, total - stream.page.pagesDone) * 60_000) / rate;
+  // More pages than foreseen, or none left: the stream is not over before it says so.
+  if (total <= stream.page.pagesDone) return null;
+  return ((total - stream.page.pagesDone) * 60_000) / rate;
 };
 
 /** How a finished stream ended, in numbers: `+12 ~3 -1`, or what went wrong. */
 export const outcomeText = ({ inserted, updated, deleted, rejected, error }: Of<"stream-finished">): string => {
   if (error !== undefined) return error;
   const parts = [
-    inserted > 0 ? `+${inserted} new` : "",
-    updated > 0 ? `${updated} changed` : "",
-    deleted > 0 ? `${deleted} deleted` : "",
-    rejected > 0 ? `${rejected} rejected` : "",
+    inserted > 0 ? `+${formatCount(inserted)} new` : "",
+    updated > 0 ? `${formatCount(updated)} changed` : "",
+    deleted > 0 ? `${formatCount(deleted)} deleted` : "",
+    rejected > 0 ? `${formatCount(rejected)} rejected` : "",
   ].filter((part) => part !== "");
   return parts.length === 0 ? "nothing changed" : parts.join(", ");
 };

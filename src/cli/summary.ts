@@ -1,7 +1,7 @@
 // The table at the end of a sync, from its report.
-import type { StreamStatus, SyncReport } from "../core/sync-report.ts";
+import type { StreamReport, StreamStatus, SyncReport } from "../core/sync-report.ts";
 import { counted, formatCount, formatDuration } from "../core/units.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 const NUMBERS = [
@@ -14,6 +14,16 @@ const NUMBERS = [
   "unchanged",
   "rejected",
 ] as const satisfies readonly (keyof SyncReport["streams"][number])[];
+/** Shown even where they are all zero; other columns of zeros only make the table wide. */
+const ALWAYS: readonly string[] = ["requests", "credits", "inserted"];
+
+/** Columns that a narrow terminal does without, in this order: a cut stream name would be worse. */
+const GIVEN_UP = ["mode", "pages", "unchanged", "rejected", "credits"];
+
+interface SummaryColumn extends TableColumn {
+  readonly of: (stream: StreamReport) => string;
+  readonly total: string;
+}
 
 const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
   done: "The mirror is complete.",
@@ -40,22 +50,32 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
     interrupted: colours.yellow,
     failed: colours.red,
   };
-  const names = ["stream", "mode", "status"];
-  const heads = [...names.map((name) => ({ name })), ...NUMBERS.map((name) => ({ name, align: "right" }) as const)];
   const sum = (name: (typeof NUMBERS)[number]) => report.streams.reduce((total, stream) => total + stream[name], 0);
-  const rows = [
-    ...report.streams.map((stream) => [
-      stream.stream,
-      stream.mode,
-      stream.status,
-      ...NUMBERS.map((name) => formatCount(stream[name])),
-    ]),
-    ["total", "", "", ...NUMBERS.map((name) => formatCount(sum(name)))],
+  const all: readonly SummaryColumn[] = [
+    { name: "stream", of: ({ stream }) => stream, total: "total" },
+    { name: "mode", of: ({ mode }) => mode, total: "" },
+    { name: "status", of: ({ status }) => status, total: "" },
+    ...NUMBERS.filter((name) => ALWAYS.includes(name) || sum(name) > 0).map(
+      (name): SummaryColumn => ({
+        name,
+        align: "right",
+        of: (stream) => formatCount(stream[name]),
+        total: formatCount(sum(name)),
+      }),
+    ),
   ];
-  const table = renderTable(heads, rows, columns, (text, column, row) => {
+  const cellsOf = (heads: readonly SummaryColumn[]) => [
+    ...report.streams.map((stream) => heads.map(({ of }) => of(stream))),
+    heads.map(({ total }) => total),
+  ];
+  const heads = GIVEN_UP.reduce(
+    (kept, name) => (tableWidth(kept, cellsOf(kept)) > columns ? kept.filter((head) => head.name !== name) : kept),
+    all,
+  );
+  const table = renderTable(heads, cellsOf(heads), columns, (text, column, row) => {
     const stream = report.streams[row];
     if (stream === undefined) return colours.bold(text);
-    return column === 2 ? paintStatus[stream.status](text) : text;
+    return heads[column]?.name === "status" ? paintStatus[stream.status](text) : text;
   });
   const took = formatDuration(Date.parse(report.finished_at) - Date.parse(report.started_at));
   const errors = report.streams.flatMap(({ stream, error }) => (error ? [`${colours.red(stream)}: ${error}`] : []));

@@ -48,6 +48,15 @@ const fitWidths = (natural: readonly number[], available: number): readonly numb
   return natural.map((width) => Math.min(width, cap));
 };
 
+const naturalWidths = (columns: readonly TableColumn[], rows: readonly (readonly string[])[]): readonly number[] =>
+  columns.map(({ name }, index) =>
+    rows.reduce((width, row) => Math.max(width, displayWidth(row[index] ?? "")), displayWidth(name)),
+  );
+
+/** Width of the table when nothing is cut. */
+export const tableWidth = (columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number =>
+  naturalWidths(columns, rows).reduce((sum, width) => sum + width, frameWidth(columns.length));
+
 const asBlocks = (columns: readonly TableColumn[], rows: readonly (readonly string[])[], available: number): string => {
   const label = Math.max(...columns.map(({ name }) => displayWidth(name)));
   const line = (name: string, cell: string) =>
@@ -68,15 +77,13 @@ export const renderTable = (
   paint: (text: string, column: number, row: number) => string = (text) => text,
 ): string => {
   const cells = rows.map((row) => row.map(printable));
-  const heads = columns.map(({ name }) => printable(name));
-  const natural = heads.map((head, index) =>
-    cells.reduce((width, row) => Math.max(width, displayWidth(row[index] ?? "")), displayWidth(head)),
-  );
+  const heads = columns.map((column) => ({ ...column, name: printable(column.name) }));
+  const natural = naturalWidths(heads, cells);
   const widths = fitWidths(natural, available);
-  if (widths === null) return asBlocks(columns, cells, available);
+  if (widths === null) return asBlocks(heads, cells, available);
   const table = new Table({
-    head: heads.map((head, index) => cut(head, widths[index] ?? 0)),
-    colAligns: columns.map(({ align }) => align ?? "left"),
+    head: heads.map(({ name }, index) => cut(name, widths[index] ?? 0)),
+    colAligns: heads.map(({ align }) => align ?? "left"),
     style: { head: [], border: [], compact: true },
   });
   table.push(...cells.map((row, at) => row.map((cell, index) => paint(cut(cell, widths[index] ?? 0), index, at))));

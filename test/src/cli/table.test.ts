@@ -101,11 +101,21 @@ describe("renderSummary", () => {
 
   test("shows streams, totals, what failed, time and credits", () => {
     const text = renderSummary(syncReportSchema.parse(report), { columns: 200, outColours: pc.createColors(false) });
+    expect(text).toMatch(/│ stream {3}│ mode │ status │ requests │ credits │ pages │ inserted │\n/);
     expect(text).toMatch(/│ accounts │ walk │ done {3}│ +12 │ +11 │ +11 │ +10,500 │/);
     expect(text).toMatch(/│ total {4}│ {6}│ {8}│ +24 │ +22 │ +13 │ +11,000 │/);
     expect(text).toContain("signals: HTTP 500");
     expect(text).toContain("15 requests in 1m 10s · 13 credits spent, 4,987 left of 5,000, reset 2026-04-01 00:00 UTC");
     expect(text).toContain("warehouse: data/warehouse.duckdb");
+  });
+
+  test("gives columns up on a narrow terminal before it cuts the name of a stream", () => {
+    const long = { ...aStream, stream: "account_insights", mode: "on-change", unchanged: 7, updated: 3 };
+    const text = renderSummary({ ...report, streams: [long] }, { columns: 80, outColours: pc.createColors(false) });
+    const [, head = ""] = text.split("\n");
+    expect(text).toContain("│ account_insights │ done ");
+    expect(head).not.toContain("mode");
+    expect(Math.max(...text.split("\n").slice(0, 6).map(displayWidth))).toBeLessThanOrEqual(80);
   });
 
   test("claims nothing about credits the service never reported", () => {

@@ -76,6 +76,7 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
   const deleted = await run.deps.warehouse.deleteMissing({
     table: task.stream.table,
     walkId: task.walkId,
+    expected: scope.missing,
     ...companyOf(task),
     runId: run.runId,
     now,
@@ -89,7 +90,8 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
 export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
   const scopes: MissingRows[] = [];
   for (const task of tasks) scopes.push(await missingOf(run, task));
-  const refusal = guardDeletes(stream, scopes, run.options);
+  const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
+  const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
   if (refusal !== null) return refuse(run, tasks, refusal);
   for (const scope of scopes) {
     const verdict = await probe(run, scope);

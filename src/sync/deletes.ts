@@ -25,23 +25,19 @@ export interface DeleteGuard {
 }
 
 /**
- * Whether the missing rows of one stream may be deleted; an error when not. `scopes` are all scopes of the stream whose
- * walks ended together: one list for the organization's streams, the refreshed companies for the others.
+ * Whether missing rows of a stream may be deleted; an error when not. `rows`: rows of all lists of the stream that were
+ * compared in this run, so that one company closing its last job opening is no alarm while the others are unchanged.
  */
 export const guardDeletes = (
   stream: StreamSpec,
-  scopes: readonly Pick<MissingRows, "rows" | "missing">[],
+  found: { readonly rows: number; readonly missing: number },
   guard: DeleteGuard,
 ): DuckmirrorError | null => {
-  const rows = scopes.reduce((sum, scope) => sum + scope.rows, 0);
-  const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
+  const { rows, missing } = found;
   if (missing === 0 || guard.allowMassDelete) return null;
-  if (missing === rows) {
-    return stream.tier === "full"
-      ? new DuckmirrorError("TIER_LOWERED", { stream: stream.name, rows })
-      : new DuckmirrorError("MASS_DELETE_REFUSED", { stream: stream.name, missing, rows });
-  }
-  return missing / rows > guard.maxShare
+  if (missing >= rows && stream.tier === "full")
+    return new DuckmirrorError("TIER_LOWERED", { stream: stream.name, rows });
+  return missing >= rows || missing / rows > guard.maxShare
     ? new DuckmirrorError("MASS_DELETE_REFUSED", { stream: stream.name, missing, rows })
     : null;
 };

@@ -61,6 +61,9 @@ export interface Fetched {
 /** Failures that say something about the service as a whole, not about one route. */
 const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
 
+/** How often a denied attempt looks whether credits came back. */
+const SETTLING_MS = 100;
+
 const quotaOf = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
 const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
@@ -82,6 +85,15 @@ export interface Fetcher {
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { client, throttle, ledger, archive, clock } = deps;
   let flying = 0;
+
+  /** A credit for another attempt. While requests in flight may still give theirs back, it waits for them. */
+  const reserveAgain = async () => {
+    for (;;) {
+      const reservation = ledger.tryReserve();
+      if (reservation.ok || !reservation.settling || deps.signal.aborted) return reservation;
+      await clock.sleep(SETTLING_MS, deps.signal).catch(() => undefined);
+    }
+  };
 
   const sendOnce = async (order: FetchOrder, requestId: string, reservation: string) => {
     await archive.intent({
@@ -131,7 +143,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     let reservation = first;
     for (let attempt = 1; ; attempt++) {
       if (attempt > 1) {
-        const again = ledger.tryReserve();
+        const again = await reserveAgain();
         if (!again.ok) return { requests, result: { kind: "stop", error: ledger.denial(again.code) } };
         reservation = again.id;
         try {

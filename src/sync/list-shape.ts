@@ -18,7 +18,7 @@ export const listShapeSchema = z.object({
 export type ListShape = z.infer<typeof listShapeSchema>;
 
 /** Page sizes tried from the largest down. The last one is below the documented default of 20. */
-const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10];
+const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
 
 export const initialShape = (perPage: number): ListShape => ({
   perPage,

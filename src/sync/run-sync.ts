@@ -113,6 +113,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     active: new Map(),
     taken: new Set(),
     losing: [],
+    compared: new Map(),
     stop: null,
     tierLowered: false,
     fullAccess: false,

@@ -55,6 +55,9 @@ export interface ScopeTask {
   ready: readonly ReadRequest[];
   /** Single requests: asked for and not yet answered for good. */
   asked: boolean;
+  /** A decision about the next step is being made; another one is wanted after it. */
+  deciding: boolean;
+  undecided: boolean;
   status: "active" | "deleting" | "finished" | "failed";
 }
 
@@ -70,18 +73,25 @@ const storedCursor = z.object({
 const overlapMs = (stream: StreamSpec) =>
   stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
 
+/**
+ * Pages share rows in reconciling walks and wherever the walk may delete: an insert and a delete that balance each other
+ * leave the count alone, and only a shared row shows that nothing slipped between two pages.
+ */
+const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
+
 const startProgress = (
   candidate: Candidate,
   stream: StreamSpec,
   shape: ListShape,
   before: ScopeState | undefined,
+  overlap: boolean,
 ): Progress | null => {
   const size = shape.perPage;
   const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
   switch (candidate.mode) {
     case "walk": {
       const grows = stream.walkOrder?.grows === true && shape.sort;
-      return startWalk({ size, overlap: candidate.overlap, proof: grows ? "descending" : "identity" });
+      return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
     }
     case "watermark":
       return startWatermark({ size, since });
@@ -126,7 +136,7 @@ export const createTask = (input: {
     before,
     walkId: resumed !== null && before?.walkId ? before.walkId : `${runId}/${candidate.stream}/${candidate.scope}`,
     startedAt: resumed?.startedAt ?? now,
-    progress: resumed?.progress ?? startProgress(candidate, stream, shape, before),
+    progress: resumed?.progress ?? startProgress(candidate, stream, shape, before, overlaps(candidate, rows)),
     newest: resumed?.newest ?? null,
     firstNewest: resumed?.firstNewest ?? null,
     firstMirror: resumed?.firstMirror ?? rows === 0,
@@ -139,6 +149,8 @@ export const createTask = (input: {
     inFlight: [],
     ready: [],
     asked: false,
+    deciding: false,
+    undecided: false,
     status: "active",
   };
 };
@@ -148,7 +160,11 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   const grows = task.stream.walkOrder?.grows === true && shape.sort;
   task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
   task.startedAt = now;
-  task.progress = startWalk({ size: shape.perPage, overlap: false, proof: grows ? "descending" : "identity" });
+  task.progress = startWalk({
+    size: shape.perPage,
+    overlap: overlaps(task.candidate, task.rows),
+    proof: grows ? "descending" : "identity",
+  });
   task.pages = 0;
   task.onlyPage = new Set();
   task.rejected = 0;
@@ -164,7 +180,7 @@ export const reshape = (task: ScopeTask, shape: ListShape): void => {
   const untouched =
     coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
   task.progress = untouched
-    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before)
+    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, task.rows))
     : withPageSize(task.progress, shape.perPage);
 };
 

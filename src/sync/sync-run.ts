@@ -62,6 +62,8 @@ export interface SyncRun {
   readonly taken: Set<string>;
   /** Company lists that lost rows: decided together when their stream is through. */
   readonly losing: ScopeTask[];
+  /** Rows of the lists that were read completely in this run, per stream: what a share of deletes is measured by. */
+  readonly compared: Map<StreamName, number>;
   /** Why the run ends early. */
   stop: DuckmirrorError | null;
   /** Full Access lists came back empty although the mirror holds rows. */

@@ -16,6 +16,9 @@ const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
 
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
   const deletes = step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && task.rows > seen;
+  if (step.addsUp) {
+    run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
+  }
   if (deletes) {
     task.status = "deleting";
     if (task.stream.scope === "organization") await settleDeletes(run, task.stream, [task]);
@@ -35,8 +38,25 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
   closeTask(run, task);
 };
 
-/** Decides the task's next reads, or ends it. To be called whenever something of the task was committed. */
+/**
+ * Decides the task's next reads, or ends it. To be called whenever something of the task was committed. Several pages
+ * are often committed together: one decision at a time, or a walk would be ended twice.
+ */
 export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  task.undecided = true;
+  if (task.deciding) return;
+  task.deciding = true;
+  try {
+    while (task.undecided) {
+      task.undecided = false;
+      await decide(run, task);
+    }
+  } finally {
+    task.deciding = false;
+  }
+};
+
+const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
   // What was decided but not sent is decided anew: the list may have turned out to move.
   const unsent = task.ready;
@@ -64,7 +84,7 @@ export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
         await rememberShape(run.deps.warehouse, task.candidate.stream, shape, run.deps.clock.now());
       }
       turnIntoWalk(task, shapeOf(run, task.candidate.stream), run.runId, run.deps.clock.now());
-      return advance(run, task);
+      return decide(run, task);
     }
     case "done":
       return finish(run, task, seen, step);

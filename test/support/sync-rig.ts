@@ -26,6 +26,17 @@ export const hurriedClock = (): Clock => {
   };
 };
 
+/** Numbers in [0, 1), the same ones for the same seed. */
+export const seededRandom = (seed: number): (() => number) => {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+};
+
 export interface SyncRig {
   readonly dataDir: string;
   readonly events: ProgressEvent[];
@@ -43,6 +54,7 @@ export const startSyncRig = async (
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
   const events: ProgressEvent[] = [];
+  const random = seededRandom(1);
   return {
     dataDir,
     events,
@@ -66,7 +78,7 @@ export const startSyncRig = async (
         { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
         {
           clock,
-          random: () => 0.5,
+          random,
           emit: (event) => void events.push(event),
           signal: new AbortController().signal,
           hardSignal: new AbortController().signal,

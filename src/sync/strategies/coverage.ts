@@ -9,6 +9,9 @@ const TAIL_IDS = 8;
 /** How often a broken link is bridged, further back each time, before the walk goes on unproven. */
 const MAX_BRIDGES = 6;
 
+/** How often a walk is bridged in all: a list that never holds still must not be chased for ever. */
+const MAX_REPAIRS = 200;
+
 export interface Coverage {
   /** Largest page the service grants. */
   readonly size: number;
@@ -30,6 +33,8 @@ export interface Coverage {
   /** A broken link: the row to step back to. */
   readonly bridgeAt: number | null;
   readonly bridges: number;
+  /** Bridges of the whole walk. */
+  readonly repairs: number;
   /** False once a link had to be accepted without proof. */
   readonly proven: boolean;
   readonly complete: boolean;
@@ -48,6 +53,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   waiting: [],
   bridgeAt: null,
   bridges: 0,
+  repairs: 0,
   proven: true,
   complete: false,
 });
@@ -68,7 +74,9 @@ export const isDescending = (ids: readonly string[]): boolean =>
   });
 
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
-  if (coverage.end === 0) return startOf(read) === 0;
+  // A page from the head needs no link: nothing stands before it. At worst the walk starts over from there.
+  if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
+  if (coverage.end === 0) return false;
   const last = coverage.tail.at(-1);
   const first = read.ids[0];
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
@@ -83,11 +91,18 @@ const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   );
 };
 
-/** The coverage after a page was joined. */
-const extend = (coverage: Coverage, read: PageRead): Coverage => {
-  const end = startOf(read) + read.rows;
+/** Whether a joined page reaches beyond the coverage, or lies within it because the list has moved. */
+const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   const last = coverage.tail.at(-1);
-  const adds = read.ids.length > 0 && read.ids.at(-1) !== last;
+  const end = read.ids.at(-1);
+  if (end === undefined || end === last) return false;
+  return last === undefined || proof === "identity" || isBefore(last, end);
+};
+
+/** The coverage after a page was joined. A bridge tells where the coverage ends in the list as it is now. */
+const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
+  const end = startOf(read) + read.rows;
+  const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const total = read.total;
   const reachedEnd = total === null ? read.rows < read.perPage : end >= total;
   // Fewer rows than asked for although more exist: the service clamps silently. Believe the rows, not the figure.
@@ -96,7 +111,8 @@ const extend = (coverage: Coverage, read: PageRead): Coverage => {
   return {
     ...coverage,
     size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
-    end: adds ? end : coverage.end,
+    // A page within the coverage still tells how far it reaches: rows that came in above it have pushed it down.
+    end: adds || read.ids.at(-1) === coverage.tail.at(-1) ? end : Math.max(coverage.end, end),
     tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
     head: coverage.end === 0 ? read.ids.slice(0, TAIL_IDS) : coverage.head,
     joinedTotal: total,
@@ -117,6 +133,29 @@ const bridgeRow = (coverage: Coverage, read: PageRead): number => {
 
 const byStart = (a: PageSpan, b: PageSpan): number => startOf(a) - startOf(b) || endOf(a) - endOf(b);
 
+/** A page that could not be joined: step back and bridge, or, once that has failed too often, go on unproven. */
+const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[], proof: Proof): Coverage => {
+  if (coverage.bridges >= MAX_BRIDGES || coverage.repairs >= MAX_REPAIRS) {
+    const end = Math.max(coverage.end, startOf(read));
+    return extend({ ...coverage, waiting: [], proven: false, end }, { ...read, role: "cover" }, "identity");
+  }
+  return {
+    ...coverage,
+    // A bridge that missed has served; a covering page stays, to be joined once a bridge reaches it.
+    waiting: read.role === "bridge" ? rest : coverage.waiting,
+    bridgeAt: bridgeRow(coverage, read),
+    bridges: coverage.bridges + 1,
+    repairs: coverage.repairs + 1,
+  };
+};
+
+/** The waiting page to try next: a bridge before all others. Where pages overlap, one that only touches has to wait. */
+const nextToJoin = (coverage: Coverage): PageRead | undefined => {
+  const { end, overlap, waiting } = coverage;
+  const reaches = waiting.filter((read) => startOf(read) < end || (startOf(read) === end && (!overlap || end === 0)));
+  return reaches.find((read) => read.role === "bridge") ?? reaches[0];
+};
+
 /** Takes in a page: joins it and whatever waited for it. Pages may come in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
@@ -127,35 +166,23 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
     overlap: before.overlap || moved,
     waiting: [...before.waiting, read].sort(byStart),
   };
+  let bridged = false;
   for (;;) {
     if (coverage.complete) return { ...coverage, waiting: [], bridgeAt: null };
-    const next = coverage.waiting.find((candidate) => startOf(candidate) <= coverage.end);
+    const next = nextToJoin(coverage);
     if (next === undefined) return coverage;
     const rest = coverage.waiting.filter((candidate) => candidate !== next);
     if (joins(coverage, next, proof)) {
-      coverage = extend({ ...coverage, waiting: rest }, next);
-      continue;
-    }
-    if (coverage.bridges >= MAX_BRIDGES) {
-      coverage = extend(
-        { ...coverage, waiting: rest, proven: false, end: Math.max(coverage.end, startOf(next)) },
-        next,
-      );
-      continue;
-    }
-    // A bridge that missed has served; a covering page stays, to be joined once a bridge reaches it.
-    const missed = next.role === "bridge" && next === read;
-    if (next.role === "bridge" && !missed) {
+      bridged = bridged || next.role === "bridge";
+      coverage = extend({ ...coverage, waiting: rest }, next, proof);
+    } else if (bridged || (next.role === "bridge" && next !== read)) {
+      // Read before the list moved: its rows are loaded, but its place says nothing any more.
       coverage = { ...coverage, waiting: rest };
-      continue;
+    } else if (coverage.bridgeAt !== null && next.role !== "bridge") {
+      return coverage;
+    } else {
+      return breakLink(coverage, next, rest, proof);
     }
-    if (coverage.bridgeAt !== null && !missed) return coverage;
-    return {
-      ...coverage,
-      waiting: missed ? rest : coverage.waiting,
-      bridgeAt: bridgeRow(coverage, next),
-      bridges: coverage.bridges + 1,
-    };
   }
 };
 
@@ -184,7 +211,9 @@ export const nextReads = (
   let row = coverage.end;
   while (reads.length < room) {
     const position = row;
-    const passed = taken.find((span) => span.start <= position && span.end > position);
+    const passed = taken.find(
+      (span) => (span.start < position || (!coverage.overlap && span.start === position)) && span.end > position,
+    );
     if (passed !== undefined) {
       row = passed.end;
       continue;
@@ -192,9 +221,16 @@ export const nextReads = (
     if (coverage.total !== null && row >= coverage.total) break;
     if (coverage.total === null && reads.length + inFlight.length > 0) break;
     const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
-    const span = spanAt(shared ? row - 1 : row, coverage.size);
+    const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
+    // Pages of one or two rows cannot share a row and still get on.
+    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);
     reads.push({ ...span, role: "cover" });
     row = endOf(span);
+  }
+  // The list has become as short as what is covered, without a page that proves it: look at its end once more.
+  if (reads.length === 0 && inFlight.length === 0) {
+    const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
+    return [{ ...spanAt(last, coverage.size), role: "bridge" }];
   }
   return reads;
 };

@@ -116,6 +116,7 @@ const coverage = z.object({
   waiting: z.array(pageRead),
   bridgeAt: z.number().nullable(),
   bridges: z.number(),
+  repairs: z.number(),
   proven: z.boolean(),
   complete: z.boolean(),
 });

@@ -1,0 +1,165 @@
+import { afterEach, expect, test } from "vitest";
+import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const later = "2026-11-20T00:00:00.000Z";
+
+const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
+  rig = await startSyncRig(service);
+  const { error } = await rig.sync();
+  expect(error).toBeNull();
+  return rig;
+};
+const reportOf = async (mirror: SyncRig, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+  const { report, error } = await mirror.sync(request);
+  const stream = (name: string) => report.streams.find((candidate) => candidate.stream === name);
+  return { report, error, stream };
+};
+
+test("a changed account is updated, its old version goes to history, and its insight is fetched anew", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  Object.assign(service.data.accounts[2] ?? {}, { name: "Renamed", updatedAt: later });
+  service.data.insights["3"] = { summary: { keyInsights: ["new"] } };
+  const { stream, error } = await reportOf(mirror);
+  expect(error).toBeNull();
+  expect(stream("accounts")).toMatchObject({ updated: 1, unchanged: 4, credits: 1 });
+  expect(stream("account_insights")).toMatchObject({ updated: 1, credits: 1 });
+  expect(await mirror.rows("select name from accounts where id = 3")).toEqual([{ name: "Renamed" }]);
+  expect(await mirror.rows("select id, name, change from history.accounts")).toEqual([
+    { id: 3, name: "Account 3", change: "update" },
+  ]);
+});
+
+test("a deleted contact is probed by id, removed and kept in history; when it returns it is live again", async () => {
+  const service = createFakeService(anOrganization(5), { maxPerPage: 8 });
+  const mirror = await mirrorOf(service);
+  const [gone] = service.data.contacts.splice(7, 1);
+  const { stream, error } = await reportOf(mirror);
+  expect(error).toBeNull();
+  expect(stream("contacts")).toMatchObject({ deleted: 1 });
+  expect(service.log.filter((entry) => entry.path === `/v1/contacts/${gone?.id}`).map((entry) => entry.status)).toEqual(
+    [404],
+  );
+  expect(await mirror.rows("select id, change from history.contacts")).toEqual([{ id: gone?.id, change: "delete" }]);
+  service.data.contacts.push(gone ?? aContact("x"));
+  await mirror.sync();
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
+  const before = service.spent();
+  await mirror.sync();
+  expect(service.spent() - before).toBe(3);
+});
+
+test("a row that the list lost but the service still knows by id is not deleted", async () => {
+  const service = createFakeService(anOrganization(5), { maxPerPage: 8 });
+  const mirror = await mirrorOf(service);
+  const hidden = service.data.contacts[3];
+  service.options = {
+    maxPerPage: 8,
+    before: ({ path }) => {
+      if (path !== `/v1/contacts/${hidden?.id}`) return undefined;
+      return { status: 200, body: { data: hidden, meta: {} } };
+    },
+  };
+  service.data.contacts.splice(3, 1);
+  const { error, stream } = await reportOf(mirror);
+  expect(error?.code).toBe("STREAMS_FAILED");
+  expect(stream("contacts")).toMatchObject({ status: "failed", deleted: 0 });
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
+});
+
+test("lists that turn empty because the tier was lowered delete nothing and exit with 5", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  const { accounts, contacts, signals, insights } = service.data;
+  Object.assign(service.data, { accounts: [], contacts: [], signals: [], insights: {} });
+  for (const full of [false, true]) {
+    const { error, report } = await reportOf(mirror, { full });
+    expect(error?.exitCode).toBe(5);
+    expect(report.streams.filter((stream) => stream.status === "failed").map((stream) => stream.stream)).toEqual([
+      "accounts",
+      "contacts",
+      "signals",
+    ]);
+    expect(report.streams.find((stream) => stream.stream === "accounts")?.error).toContain("TIER_LOWERED");
+  }
+  expect(
+    await mirror.rows(
+      "select (select count(*) from accounts) a, (select count(*) from signals) s, (select count(*) from account_insights where status = 'found') i",
+    ),
+  ).toEqual([{ a: 5, s: 30, i: 5 }]);
+  Object.assign(service.data, { accounts, contacts, signals, insights });
+  expect((await reportOf(mirror)).error).toBeNull();
+});
+
+test("a list that loses more than its share deletes nothing unless that is allowed", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  service.data.signals.splice(0, 20);
+  const refused = await reportOf(mirror);
+  expect(refused.error?.exitCode).toBe(5);
+  expect(refused.stream("signals")?.error).toContain("MASS_DELETE_REFUSED");
+  expect(await mirror.rows("select count(*) as n from signals")).toEqual([{ n: 30 }]);
+  const allowed = await reportOf(mirror, { allowMassDelete: true });
+  expect(allowed.error).toBeNull();
+  expect(allowed.stream("signals")).toMatchObject({ deleted: 20 });
+});
+
+test("new hiring signals refresh that company's job openings, and no other list", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  service.data.signals.push(
+    aSignal(9001, { accountId: 4, type: "hiring-alert", createdAt: later, updatedAt: later, date: later }),
+  );
+  service.data.lists.c_4?.["job-openings"]?.push(aJob("j4new"));
+  const { stream, error } = await reportOf(mirror);
+  expect(error).toBeNull();
+  expect(stream("job_openings")).toMatchObject({ credits: 1, inserted: 1 });
+  expect(stream("news_articles")).toMatchObject({ credits: 0, status: "skipped" });
+  const again = await reportOf(mirror);
+  expect(again.stream("job_openings")).toMatchObject({ credits: 0 });
+});
+
+test("a full sync finds closed job openings of one company", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  service.data.lists.c_2?.["job-openings"]?.splice(0, 3);
+  const { stream, error } = await reportOf(mirror, { full: true });
+  expect(error).toBeNull();
+  expect(stream("job_openings")).toMatchObject({ deleted: 3 });
+  expect(await mirror.rows("select count(*) as n from job_openings")).toEqual([{ n: 12 }]);
+  expect(await mirror.rows("select count(*) as n from history.job_openings where change = 'delete'")).toEqual([
+    { n: 3 },
+  ]);
+});
+
+test("rows that come and go while pages are read are neither lost nor doubled once the source rests", async () => {
+  const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
+  let next = 5000;
+  service.options = {
+    maxPerPage: 10,
+    before: ({ number }) => {
+      const { signals, contacts, accounts } = service.data;
+      if (number > 60) return undefined;
+      signals.push(aSignal(next++, { updatedAt: later }));
+      if (number % 2 === 0) signals.splice((number * 7) % signals.length, 1);
+      if (number % 3 === 0) contacts.splice((number * 5) % contacts.length, 1);
+      if (number % 5 === 0) contacts.push(aContact(`z${next++}`));
+      if (number % 9 === 0) accounts.push(anAccount(next++, { companyId: "c_1", updatedAt: later }));
+      return undefined;
+    },
+  };
+  const mirror = await mirrorOf(service);
+  for (let round = 0; round < 3; round++) expect((await mirror.sync()).error).toBeNull();
+  for (const table of ["signals", "contacts", "accounts"] as const) {
+    const rows = await mirror.rows(`select cast(id as varchar) as id from ${table} order by 1`);
+    expect(rows.map((row) => row.id)).toEqual(service.data[table].map((row) => String(row.id)).sort());
+  }
+});

@@ -1,0 +1,86 @@
+import { afterEach, expect, test } from "vitest";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+test("a run never spends more than --max-credits, ends with exit code 4, and the next one goes on from there", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  rig = await startSyncRig(service, { DUCKMIRROR_MAX_CREDITS: "9" });
+  let runs = 0;
+  for (let error: { exitCode: number } | null = { exitCode: 4 }; error !== null; runs++) {
+    const before = service.spent();
+    const result = await rig.sync();
+    error = result.error;
+    expect(service.spent() - before).toBeLessThanOrEqual(9);
+    expect(result.report.credits.spent).toBe(service.spent() - before);
+    if (error !== null) expect(error.exitCode).toBe(4);
+    expect(runs).toBeLessThan(20);
+  }
+  const urls = service.log
+    .filter((entry) => entry.status === 200)
+    .map((entry) => `${entry.path}?${new URLSearchParams(entry.query)}`);
+  const repeated = urls.filter((url, index) => urls.indexOf(url) !== index);
+  // Only the organization's own lists are looked at in every run.
+  expect(new Set(repeated.map((url) => url.split("?")[0])).size).toBeLessThanOrEqual(3);
+  expect(
+    await rig.rows("select (select count(*) from job_openings) j, (select count(*) from account_insights) i"),
+  ).toEqual([{ j: 30, i: 10 }]);
+});
+
+test("on a free plan the most valuable pages come first and the next period goes on", async () => {
+  const service = createFakeService(anOrganization(300), { maxPerPage: 100, credits: 100 });
+  rig = await startSyncRig(service);
+  const { error, report } = await rig.sync();
+  expect(error?.code).toBe("QUOTA_SPENT");
+  expect(error?.exitCode).toBe(4);
+  expect(report.status).toBe("stopped");
+  expect(service.spent()).toBe(100);
+  const [counts] = await rig.rows(
+    "select (select count(*) from accounts) a, (select count(*) from contacts) c, (select count(*) from signals) s, (select count(distinct company_id) from news_articles) n",
+  );
+  expect(counts).toMatchObject({ a: 300, c: 1200, s: 1800 });
+  // What is left goes to the companies of the accounts with the highest priority and score.
+  const best = await rig.rows(
+    "select distinct a.priority from accounts a join news_articles n on a.company_id = n.company_id",
+  );
+  expect(best).toEqual([{ priority: 1 }]);
+});
+
+test("a service that refuses for lack of credits stops the run as budget, not as failure", async () => {
+  const service = createFakeService(anOrganization(3));
+  service.options = {
+    before: ({ number }) => (number > 6 ? { status: 402, body: { error: "payment required" } } : undefined),
+  };
+  rig = await startSyncRig(service);
+  const { error, report } = await rig.sync();
+  expect(error?.exitCode).toBe(4);
+  expect(report.streams.some((stream) => stream.status === "failed")).toBe(false);
+});
+
+test("refused credentials stop the run at once", async () => {
+  const service = createFakeService(anOrganization(3));
+  service.options = { before: ({ number }) => (number > 3 ? { status: 401, body: "" } : undefined) };
+  rig = await startSyncRig(service);
+  const { error } = await rig.sync();
+  expect(error?.code).toBe("CREDENTIALS_REFUSED");
+  expect(service.log.length).toBeLessThan(12);
+});
+
+test("a route that fails for good fails its stream, and the others are committed", async () => {
+  const service = createFakeService(anOrganization(3));
+  service.options = {
+    before: ({ path }) => (path === "/v1/contacts" ? { status: 500, body: "<html>oops</html>" } : undefined),
+  };
+  rig = await startSyncRig(service);
+  const { error, report } = await rig.sync();
+  expect(error?.code).toBe("STREAMS_FAILED");
+  expect(report.status).toBe("partial");
+  expect(report.streams.find((stream) => stream.stream === "contacts")).toMatchObject({ status: "failed" });
+  expect(await rig.rows("select count(*) as n from signals")).toEqual([{ n: 18 }]);
+});

@@ -3,21 +3,13 @@ import type { OkOutcome } from "../api/outcome.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { TableLoad } from "../warehouse/checkpoint.ts";
-import { stateKey } from "./due.ts";
+import { stateKey } from "./due/candidate.ts";
 import type { FetchResult } from "./fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "./list-shape.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "./loads.ts";
 import { rememberShape } from "./mirror-view.ts";
-import {
-  countLoad,
-  finishedState,
-  landed,
-  pageReadOf,
-  reshape,
-  type ScopeTask,
-  takePage,
-  walkingState,
-} from "./scope-task.ts";
+import { finishedState, walkingState } from "./scope-state.ts";
+import { countLoad, landed, pageReadOf, reshape, type ScopeTask, takePage } from "./scope-task.ts";
 import type { ReadRequest } from "./strategies/contract.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 import { closeTask, failTask } from "./task-ends.ts";

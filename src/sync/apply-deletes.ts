@@ -5,7 +5,8 @@ import { DuckmirrorError } from "../core/errors.ts";
 import { detailCall } from "./calls.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
 import { loadsOf } from "./loads.ts";
-import { finishedState, type ScopeTask } from "./scope-task.ts";
+import { finishedState } from "./scope-state.ts";
+import type { ScopeTask } from "./scope-task.ts";
 import type { SyncRun } from "./sync-run.ts";
 import { adjustRows, closeTask, failTask, putOff } from "./task-ends.ts";
 

@@ -4,7 +4,7 @@ import { streamSpec } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./answers.ts";
 import { settleDeletes } from "./apply-deletes.ts";
-import { type Candidate, stateKey } from "./due.ts";
+import { type Candidate, stateKey } from "./due/candidate.ts";
 import { type Plan, planSync } from "./plan-view.ts";
 import { createTask, landed, type ScopeTask } from "./scope-task.ts";
 import type { ReadRequest } from "./strategies/contract.ts";

@@ -1,7 +1,7 @@
 // Forecast: what a plan will cost, per stream and in all. Pure. Recorded with the run, so that its error can be told.
 import type { StreamName } from "../catalog/streams.ts";
 import type { JsonValue } from "../core/json.ts";
-import type { Candidate } from "./due.ts";
+import type { Candidate } from "./due/candidate.ts";
 
 export interface StreamForecast {
   readonly stream: StreamName;

@@ -6,7 +6,7 @@ import type { Database } from "../warehouse/database.ts";
 import { instant } from "../warehouse/duck-values.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
-import { type MirrorView, stateKey } from "./due.ts";
+import { type MirrorView, stateKey } from "./due/candidate.ts";
 import { type ListShape, listShapeSchema } from "./list-shape.ts";
 
 /** Signals whose content is fetched in one run at most, so that planning stays quick on large mirrors. */

@@ -3,7 +3,8 @@
 import { type StreamName, streamSpec, wantedContent } from "../catalog/streams.ts";
 import type { ScopeState } from "../warehouse/checkpoint.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
-import { type Candidate, type DueOptions, dueCandidates } from "./due.ts";
+import type { Candidate, DueOptions } from "./due/candidate.ts";
+import { dueCandidates } from "./due/due.ts";
 import type { ListShape } from "./list-shape.ts";
 import { readMirrorView } from "./mirror-view.ts";
 

@@ -9,18 +9,11 @@ import type { RequestRecord, ScopeState } from "../warehouse/checkpoint.ts";
 import { readArchive, readIntents } from "../warehouse/read-archive.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
-import { type Candidate, stateKey } from "./due.ts";
+import { type Candidate, stateKey } from "./due/candidate.ts";
 import { initialShape } from "./list-shape.ts";
 import { DETAIL_SCOPE, loadsOf, timeOf } from "./loads.ts";
-import {
-  countLoad,
-  createTask,
-  finishedState,
-  pageReadOf,
-  type ScopeTask,
-  takePage,
-  walkingState,
-} from "./scope-task.ts";
+import { finishedState, walkingState } from "./scope-state.ts";
+import { countLoad, createTask, pageReadOf, type ScopeTask, takePage } from "./scope-task.ts";
 import { archivedDetail } from "./wanted-call.ts";
 
 export interface Recovery {

@@ -1,26 +1,18 @@
 // Scope task: one scope of one stream within a run, its strategy's progress and what the mirror knows about it.
 // Changed only by the loop in run-sync; what it decides comes from the pure strategies.
-import { z } from "zod";
 import { type StreamSpec, streamSpec } from "../catalog/streams.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { LoadCounts, ScopeState } from "../warehouse/checkpoint.ts";
 import type { ListOrder } from "./calls.ts";
-import type { Candidate } from "./due.ts";
+import type { Candidate } from "./due/candidate.ts";
 import type { ListShape } from "./list-shape.ts";
 import { idOf, timeOf } from "./loads.ts";
+import { parseCursor } from "./stored-cursor.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./strategies/contract.ts";
 import { startFilter } from "./strategies/filter.ts";
 import { startKnown } from "./strategies/known.ts";
 import { startLog } from "./strategies/log.ts";
-import {
-  acceptRead,
-  coverageOf,
-  nextStep,
-  type Progress,
-  resumeProgress,
-  serialiseProgress,
-  withPageSize,
-} from "./strategies/progress.ts";
+import { acceptRead, coverageOf, nextStep, type Progress, withPageSize } from "./strategies/progress.ts";
 import { startWalk } from "./strategies/walk.ts";
 import { startWatermark } from "./strategies/watermark.ts";
 
@@ -61,15 +53,6 @@ export interface ScopeTask {
   status: "active" | "deleting" | "finished" | "failed";
 }
 
-const storedCursor = z.object({
-  progress: z.string(),
-  startedAt: z.number(),
-  newest: z.number().nullable(),
-  firstNewest: z.number().nullable(),
-  firstMirror: z.boolean(),
-  rejected: z.number(),
-});
-
 const overlapMs = (stream: StreamSpec) =>
   stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
 
@@ -103,18 +86,6 @@ const startProgress = (
       return startLog({ size });
     default:
       return null;
-  }
-};
-
-const parseCursor = (text: string | null | undefined) => {
-  if (text === null || text === undefined) return null;
-  try {
-    const parsed = storedCursor.safeParse(JSON.parse(text));
-    if (!parsed.success) return null;
-    const progress = resumeProgress(parsed.data.progress);
-    return progress === null ? null : { ...parsed.data, progress };
-  } catch {
-    return null;
   }
 };
 
@@ -263,63 +234,4 @@ export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
   task.progress = next.progress;
   if (next.step.kind === "read") task.inFlight = [...task.inFlight, ...next.step.reads];
   return next.step;
-};
-
-/** Latest `totalCount` of the whole list, where the strategy reads the whole list. */
-export const totalOf = (task: ScopeTask): number | null => {
-  if (task.progress === null || task.progress.kind === "filter") return task.before?.totalCount ?? null;
-  return task.progress.kind === "log" ? task.progress.total : (coverageOf(task.progress)?.total ?? null);
-};
-
-/** The task's row of `sync.stream_state` while it is under way. */
-export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
-  stream: task.candidate.stream,
-  scope: task.candidate.scope,
-  status: "walking",
-  walkId: task.walkId,
-  cursor:
-    task.progress === null
-      ? null
-      : JSON.stringify({
-          progress: serialiseProgress(task.progress),
-          startedAt: task.startedAt,
-          newest: task.newest,
-          firstNewest: task.firstNewest,
-          firstMirror: task.firstMirror,
-          rejected: task.rejected,
-        } satisfies z.infer<typeof storedCursor>),
-  watermark: task.before?.watermark ?? null,
-  totalCount: task.before?.totalCount ?? null,
-  rowsAtWalk: task.before?.rowsAtWalk ?? null,
-  checkedAt: task.before?.checkedAt ?? null,
-  walkedAt: task.before?.walkedAt ?? null,
-  error: null,
-  runId,
-});
-
-/** The task's row of `sync.stream_state` once it is done. `whole`: every page was read without an unproven gap. */
-export const finishedState = (
-  task: ScopeTask,
-  outcome: { readonly whole: boolean; readonly addsUp: boolean; readonly now: number; readonly runId: string },
-): ScopeState => {
-  const total = totalOf(task);
-  const coverage = task.progress === null ? null : coverageOf(task.progress);
-  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
-  // At rest a count that differs is the service's own; while the list moves it means nothing.
-  const settled = outcome.addsUp || (outcome.whole && coverage?.moved === false);
-  // Changes made while the walk ran are newer than its start: the watermark must not pass them.
-  const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
-  const reached = task.newest === null ? null : Math.min(task.newest, bound);
-  return {
-    ...walkingState(task, outcome.runId),
-    status: "idle",
-    walkId: null,
-    cursor: null,
-    watermark:
-      reached === null ? (task.before?.watermark ?? null) : Math.max(reached, task.before?.watermark ?? reached),
-    totalCount: total,
-    rowsAtWalk: settled ? task.rows : walked ? null : (task.before?.rowsAtWalk ?? null),
-    checkedAt: outcome.now,
-    walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
-  };
 };

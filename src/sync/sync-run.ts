@@ -12,7 +12,7 @@ import type { Warehouse } from "../warehouse/warehouse.ts";
 import type { CallOptions } from "./calls.ts";
 import type { Committer } from "./committer.ts";
 import type { DeleteGuard } from "./deletes.ts";
-import { stateKey } from "./due.ts";
+import { stateKey } from "./due/candidate.ts";
 import type { Fetcher } from "./fetcher.ts";
 import { initialShape, type ListShape } from "./list-shape.ts";
 import type { PlanOptions } from "./plan-view.ts";

@@ -1,8 +1,9 @@
 // Task ends: how a scope's task leaves the run, finished, failed or put off, and what it leaves in the scope's state.
 import type { DuckmirrorError } from "../core/errors.ts";
 import type { ScopeState } from "../warehouse/checkpoint.ts";
-import { stateKey } from "./due.ts";
-import { type ScopeTask, walkingState } from "./scope-task.ts";
+import { stateKey } from "./due/candidate.ts";
+import { walkingState } from "./scope-state.ts";
+import type { ScopeTask } from "./scope-task.ts";
 import { type SyncRun, taskKey } from "./sync-run.ts";
 
 /** Stores a scope's state on its own. */

@@ -2,7 +2,8 @@
 import { DuckmirrorError } from "../core/errors.ts";
 import { settleDeletes } from "./apply-deletes.ts";
 import { countChangedContacts, rememberShape } from "./mirror-view.ts";
-import { finishedState, type ScopeTask, stepOf, totalOf, turnIntoWalk } from "./scope-task.ts";
+import { finishedState, totalOf } from "./scope-state.ts";
+import { type ScopeTask, stepOf, turnIntoWalk } from "./scope-task.ts";
 import type { Step } from "./strategies/contract.ts";
 import { coverageOf } from "./strategies/progress.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";

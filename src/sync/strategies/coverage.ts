@@ -134,7 +134,7 @@ const bridgeRow = (coverage: Coverage, read: PageRead): number => {
 const byStart = (a: PageSpan, b: PageSpan): number => startOf(a) - startOf(b) || endOf(a) - endOf(b);
 
 /** A page that could not be joined: step back and bridge, or, once that has failed too often, go on unproven. */
-const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[], proof: Proof): Coverage => {
+const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]): Coverage => {
   if (coverage.bridges >= MAX_BRIDGES || coverage.repairs >= MAX_REPAIRS) {
     const end = Math.max(coverage.end, startOf(read));
     return extend({ ...coverage, waiting: [], proven: false, end }, { ...read, role: "cover" }, "identity");
@@ -181,7 +181,7 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
     } else if (coverage.bridgeAt !== null && next.role !== "bridge") {
       return coverage;
     } else {
-      return breakLink(coverage, next, rest, proof);
+      return breakLink(coverage, next, rest);
     }
   }
 };

@@ -1,5 +1,5 @@
 // JSON values as text that every JSON reader accepts, integers exact; and whether two texts say the same.
-// Pure. Member order stays as received: sorting each value would cost more than all else in loading a row.
+// Pure. Member order stays as received: sorting every value is too dear (decision 0001).
 import { parse } from "lossless-json";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 

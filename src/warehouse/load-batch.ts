@@ -114,7 +114,7 @@ const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly B
   const numeric = spec.fields.find(({ column }) => column === spec.key[0])?.columnType === "BIGINT";
   const worth = rows.length * (numeric ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
   await tx.run(sql.find((size?.estimate ?? 0) > worth ? literals : null));
-  const found = (await tx.query("SELECT _old AS row FROM found ORDER BY 1", [], foundRow)).map(({ row }) => row);
+  const found = (await tx.query(sqlText("warehouse/found-rows.sql"), [], foundRow)).map(({ row }) => row);
   const [first, last] = [found[0], found.at(-1)];
   if (first === undefined || last === undefined) return null;
   const ranges = rangesOf(found);
@@ -127,27 +127,21 @@ const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly B
 const storedRow = z.object({ row: z.number(), extra: z.string() });
 
 /** Rows that were only partly asked for keep those entries of the stored `_extra` they say nothing about. */
-const keepStoredExtra = async (tx: Sql, spec: TableSpec, rows: readonly BatchRow[]) => {
-  const join = spec.key.map((column) => `s."${column}" = o."${column}"`).join(" AND ");
-  const stored = await tx.query(
-    `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${join}
-     WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
-    [],
-    storedRow,
-  );
+const keepStoredExtra = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
+  const stored = await tx.query(sql.storedExtra, [], storedRow);
   const merged = stored.flatMap(({ row, extra }) => {
     const later = rows[row]?.row;
     return later === undefined ? [] : [{ row, extra: joinExtra(mergeExtra(spec, splitExtra(extra), later)) }];
   });
   if (merged.length === 0) return;
-  await tx.run("CREATE OR REPLACE TEMP TABLE merged_extra (_row INTEGER, _extra JSON)");
+  await tx.run(sqlText("warehouse/merged-extra-table.sql"));
   const chunks: ColumnChunk[] = [];
   for (let at = 0; at < merged.length; at += CHUNK_ROWS) {
     const part = merged.slice(at, at + CHUNK_ROWS);
     chunks.push([part.map(({ row }) => row), part.map(({ extra }) => extra)]);
   }
   await tx.append("merged_extra", [INTEGER, VARCHAR], chunks);
-  await tx.run("UPDATE stage SET _extra = m._extra FROM merged_extra AS m WHERE m._row = stage._row");
+  await tx.run(sqlText("warehouse/use-merged-extra.sql"));
 };
 
 const texts = z.array(z.string().nullable());
@@ -164,22 +158,15 @@ const dropReordered = async (tx: Sql, sql: MergeSql) => {
 };
 
 const countRow = z.object({ load: z.number(), rows: z.number() });
-const byLoad = async (tx: Sql): Promise<Map<number, number>> => {
-  const counts = await tx.query("SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL", [], countRow);
+const countByLoad = async (tx: Sql, statement: string): Promise<ReadonlyMap<number, number>> => {
+  const counts = await tx.query(statement, [], countRow);
   return new Map(counts.map(({ load, rows }) => [load, rows]));
 };
 
-const countInserted = async (tx: Sql, spec: TableSpec, rows: readonly BatchRow[], anyOld: boolean) => {
-  const all = new Map<number, number>();
-  for (const { loadIndex } of rows) all.set(loadIndex, (all.get(loadIndex) ?? 0) + 1);
-  if (!anyOld) return all;
-  const join = spec.key.map((column) => `s."${column}" = o."${column}"`).join(" AND ");
-  const fresh = await tx.query(
-    `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${join} GROUP BY ALL`,
-    [],
-    countRow,
-  );
-  return new Map(fresh.map(({ load, rows: count }) => [load, count]));
+const rowsByLoad = (rows: readonly BatchRow[]): ReadonlyMap<number, number> => {
+  const counts = new Map<number, number>();
+  for (const { loadIndex } of rows) counts.set(loadIndex, (counts.get(loadIndex) ?? 0) + 1);
+  return counts;
 };
 
 /** Merges the batch into its table inside `tx`. The same key stands at most once in the batch. */
@@ -193,17 +180,17 @@ export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Prom
   let updated: ReadonlyMap<number, number> = new Map();
   await tx.run(old === null ? sql.noOld : sql.createOld(old));
   if (old !== null) {
-    await keepStoredExtra(tx, spec, rows);
+    await keepStoredExtra(tx, spec, sql, rows);
     await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
     await dropReordered(tx, sql);
-    updated = await byLoad(tx);
+    updated = await countByLoad(tx, sql.updatedByLoad);
     if (updated.size > 0) {
       await tx.run(sql.copyOldToHistory);
       await tx.run(sql.deleteChanged(old));
       await tx.run(sql.insertChanged, [runId]);
     }
   }
-  const inserted = await countInserted(tx, spec, rows, old !== null);
+  const inserted = old === null ? rowsByLoad(rows) : await countByLoad(tx, sql.insertedByLoad);
   if (inserted.size > 0) await tx.run(sql.insertNew, [runId]);
   return { inserted, updated };
 };

@@ -28,6 +28,11 @@ export interface MergeSql {
   readonly noOld: string;
   /** Rows whose content differs from the old one. `keptMask`: fields that at least one row keeps. */
   readonly createChanged: (keptMask: bigint) => string;
+  /** Stored `_extra` of rows that the batch only partly asked for: `row` is the place in the batch. */
+  readonly storedExtra: string;
+  /** Rows per load that the table does not have yet, and rows per load that changed. */
+  readonly insertedByLoad: string;
+  readonly updatedByLoad: string;
   /** Changed rows that differ in JSON columns only, by no more than the order of characters. */
   readonly reordered: string;
   readonly copyOldToHistory: string;
@@ -94,6 +99,9 @@ export const mergeSql = (table: TableName): MergeSql => {
       const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
       return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
     },
+    storedExtra: `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
+    insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
+    updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
     reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
     copyOldToHistory: `INSERT INTO ${history} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
     deleteChanged: (old) =>

@@ -49,6 +49,15 @@ CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
   o._old,
   NOT (false OR s."stock_symbol" IS DISTINCT FROM o."stock_symbol" OR s."year" IS DISTINCT FROM o."year" OR s."quarter" IS DISTINCT FROM o."quarter" OR s."happened_at" IS DISTINCT FROM o."happened_at" OR s."audio_url" IS DISTINCT FROM o."audio_url" OR s."report_url" IS DISTINCT FROM o."report_url" OR (s._kept & 256 = 0 AND s."presentation_url" IS DISTINCT FROM o."presentation_url") OR (s._kept & 512 = 0 AND s."full_transcript" IS DISTINCT FROM o."full_transcript")) AS _only_json FROM stage AS s JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id" WHERE false OR s."stock_symbol" IS DISTINCT FROM o."stock_symbol" OR s."year" IS DISTINCT FROM o."year" OR s."quarter" IS DISTINCT FROM o."quarter" OR s."happened_at" IS DISTINCT FROM o."happened_at" OR s."audio_url" IS DISTINCT FROM o."audio_url" OR s."report_url" IS DISTINCT FROM o."report_url" OR (s._kept & 256 = 0 AND s."presentation_url" IS DISTINCT FROM o."presentation_url") OR (s._kept & 512 = 0 AND s."full_transcript" IS DISTINCT FROM o."full_transcript") OR s."generated_analysis" IS DISTINCT FROM o."generated_analysis" OR s._extra IS DISTINCT FROM o._extra;
 
+SELECT s._row AS row,
+  o._extra AS extra FROM stage AS s JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id" WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra;
+
+SELECT s._load AS load,
+  count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id" GROUP BY ALL;
+
+SELECT _load AS load,
+  count(*) AS rows FROM changed GROUP BY ALL;
+
 SELECT c._old AS row,
   [CAST(c."generated_analysis" AS VARCHAR),
   CAST(c._extra AS VARCHAR)] AS fresh,

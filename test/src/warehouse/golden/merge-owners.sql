@@ -32,6 +32,15 @@ CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
   o._old,
   NOT (false) AS _only_json FROM stage AS s JOIN old AS o ON s."id" = o."id" WHERE false OR (s._kept & 2 = 0 AND s."data" IS DISTINCT FROM o."data") OR s._extra IS DISTINCT FROM o._extra;
 
+SELECT s._row AS row,
+  o._extra AS extra FROM stage AS s JOIN old AS o ON s."id" = o."id" WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra;
+
+SELECT s._load AS load,
+  count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON s."id" = o."id" GROUP BY ALL;
+
+SELECT _load AS load,
+  count(*) AS rows FROM changed GROUP BY ALL;
+
 SELECT c._old AS row,
   [CAST(c."data" AS VARCHAR),
   CAST(c._extra AS VARCHAR)] AS fresh,

@@ -13,9 +13,19 @@ export interface Child {
   end(): Promise<void>;
 }
 
-export const startChild = (...args: readonly string[]): Child => {
+export const startChild = (...args: readonly string[]): Child => start(process.execPath, childArgs(args));
+
+/** The same, in a process whose files may not grow beyond `blocks` of 512 bytes: a full disk, as far as it can tell. */
+export const startLimitedChild = (blocks: number, ...args: readonly string[]): Child =>
+  start("/bin/sh", ["-c", `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, ...childArgs(args)]);
+
+const childArgs = (args: readonly string[]) => {
   const script = fileURLToPath(new URL("writer-child.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { stdio: ["pipe", "pipe", "ignore"] });
+  return ["--import", "tsx", script, ...args];
+};
+
+const start = (command: string, args: readonly string[]): Child => {
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] });
   const ended = once(child, "exit");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const kill = async () => {

@@ -6,7 +6,7 @@ import { isCode } from "../../../src/core/errors.ts";
 import { runQuery } from "../../../src/warehouse/query.ts";
 import { openWarehouse } from "../../../src/warehouse/warehouse.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, oneRow, rowsOf } from "./builders.ts";
-import { startChild } from "./child.ts";
+import { startChild, startLimitedChild } from "./child.ts";
 import { tempDir } from "./temp-dir.ts";
 
 const open = (dataDir: string) => openWarehouse({ dataDir, clock: systemClock });
@@ -121,4 +121,22 @@ test("a data directory that cannot be made is named", async () => {
   const file = join(tempDir(), "file");
   writeFileSync(file, "");
   await expect(open(join(file, "data"))).rejects.toSatisfy((error) => isCode(error, "DATA_DIR_UNWRITABLE"));
+});
+
+test("a full disk is named, loses nothing that was acknowledged, and the warehouse goes on when there is room", async () => {
+  const dataDir = tempDir();
+  const child = startLimitedChild(20_000, "fill", dataDir);
+  expect(await child.next()).toBe("open");
+  expect(await child.next()).toBe("DISK_FULL");
+  const [acknowledged, rows] = String(await child.next())
+    .split(" ")
+    .map(Number);
+  await child.end();
+  expect(acknowledged).toBeGreaterThan(0);
+  expect(rows).toBe(acknowledged);
+  const warehouse = await aWarehouse(dataDir);
+  expect(await warehouse.countRows("signals")).toBe(acknowledged);
+  expect(await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(-1)], { requestId: "after" })]))).toMatchObject([
+    { inserted: 1 },
+  ]);
 });

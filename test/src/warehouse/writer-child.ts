@@ -1,6 +1,9 @@
 // A process of its own that writes: `commit` acknowledges one commit per line until it is killed, `hold` keeps the
-// warehouse open until its input ends, `publish` publishes over and over.
+// warehouse open until its input ends, `publish` publishes over and over, `fill` writes long rows until one fails and
+// then says with what, and how many are there.
+import { randomBytes } from "node:crypto";
 import { systemClock } from "../../../src/core/clock.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { openWarehouse } from "../../../src/warehouse/warehouse.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal, aState } from "./checkpoints.ts";
 
@@ -11,6 +14,20 @@ const warehouse = await openWarehouse({ dataDir, clock: systemClock });
 await say("open");
 if (mode === "hold") {
   for await (const _ of process.stdin);
+  await warehouse.close();
+}
+if (mode === "fill") {
+  let acknowledged = 0;
+  try {
+    for (;;) {
+      const description = randomBytes(500_000).toString("hex");
+      await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(acknowledged, { description })])]));
+      acknowledged += 1;
+    }
+  } catch (error) {
+    await say(error instanceof DuckmirrorError ? error.code : String(error));
+  }
+  await say(`${acknowledged} ${await warehouse.countRows("signals")}`);
   await warehouse.close();
 }
 for (let n = Number(first); mode === "commit" || mode === "publish"; n++) {

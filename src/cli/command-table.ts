@@ -9,6 +9,11 @@ interface CommandEntry {
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: "demo",
+    summary: "See it work: a generated service, a complete mirror of it, and a tour",
+    load: () => import("./commands/demo.ts"),
+  },
+  {
     name: "init",
     summary: "Write a commented duckmirror.yaml",
     load: () => import("./commands/init.ts"),

@@ -90,6 +90,7 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
         maxCredits: config.maxCredits,
         reserve: config.reserveCredits,
         pace: config.pace,
+        runEveryMs: config.syncEveryMs,
         ...(lastQuota === null ? {} : { lastQuota }),
       });
       const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });

@@ -24,6 +24,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/check.ts"),
   },
   {
+    name: "plan",
+    summary: "What the next sync would request and why, in credits and time; sends nothing",
+    load: () => import("./commands/plan.ts"),
+  },
+  {
     name: "sync",
     summary: "Mirror what is due, within the rate limit and the credits",
     load: () => import("./commands/sync.ts"),

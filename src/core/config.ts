@@ -138,6 +138,7 @@ export const resolveConfig = (parts: {
     /** Stream → ms; streams that are not named keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
+    syncEveryMs: setting.sync_every,
     logLevel: setting.log_level,
     logFormat: setting.log_format,
     redisUrl: setting.redis_url === undefined ? null : new Secret(setting.redis_url),

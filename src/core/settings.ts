@@ -243,6 +243,9 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     reconcile_every: duration
       .prefault("7d")
       .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+    sync_every: duration.prefault("1d").meta({
+      description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
+    }),
     log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
       .prefault("info")
       .meta({ description: "Least important messages that are logged." }),

@@ -2,7 +2,7 @@
 import type { OkOutcome } from "../api/outcome.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import type { TableLoad } from "../warehouse/checkpoint.ts";
+import type { LoadCounts, TableLoad } from "../warehouse/checkpoint.ts";
 import { stateKey } from "./due/candidate.ts";
 import type { FetchResult } from "./fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "./list-shape.ts";
@@ -50,6 +50,16 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     envelope: result.outcome.envelope,
   });
 
+/** Companies that came embedded count as theirs; owners have no stream of their own. */
+const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
+  for (const [index, load] of loads.entries()) {
+    const count = counts[index];
+    if (count === undefined || load.table !== "companies") continue;
+    run.stats.of("companies").modes.add("embedded");
+    run.stats.countLoad("companies", count);
+  }
+};
+
 /** An account that is not found although it is mirrored says nothing while the tier may have been lowered. */
 const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
   task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
@@ -75,8 +85,9 @@ export const takeListAnswer = async (
   await settleShape(run, task, request, outcome);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
   if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
+  const loads = rowLoads(task, wanted, result);
   await run.committer.commit({
-    loads: rowLoads(task, wanted, result),
+    loads,
     requests,
     states: () => {
       takePage(task, read);
@@ -88,7 +99,7 @@ export const takeListAnswer = async (
         run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
         run.stats.countLoad(task.candidate.stream, main);
       }
-      for (const counts of embedded) run.stats.countLoad("companies", counts);
+      countEmbedded(run, loads.slice(1), embedded);
     },
     bytes: outcome.bytes,
   });
@@ -118,7 +129,7 @@ export const takeSingleAnswer = async (
     states: () => [state],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
   });
-  for (const load of counts) run.stats.countLoad(task.candidate.stream, load);
+  if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
   closeTask(run, task);
 };
 

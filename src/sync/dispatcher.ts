@@ -31,7 +31,7 @@ interface Pick {
 export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
-  let states = initial.states;
+  let { states } = initial.view;
   let flying = 0;
   let fault: unknown = null;
   let wake: () => void = () => undefined;
@@ -63,7 +63,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const replan = async (): Promise<boolean> => {
     run.replan = false;
     const plan = await planSync(deps.warehouse, options, run.shapes, deps.clock.now());
-    states = plan.states;
+    states = plan.view.states;
     return enqueue(plan.candidates);
   };
 

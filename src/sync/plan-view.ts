@@ -1,9 +1,8 @@
 // Plan view: the mirror's state and the configuration, turned into due candidates. Shared by `plan` and `sync`, so that
 // what is announced is what is done.
 import { type StreamName, streamSpec, wantedContent } from "../catalog/streams.ts";
-import type { ScopeState } from "../warehouse/checkpoint.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
-import type { Candidate, DueOptions } from "./due/candidate.ts";
+import type { Candidate, DueOptions, MirrorView } from "./due/candidate.ts";
 import { dueCandidates } from "./due/due.ts";
 import type { ListShape } from "./list-shape.ts";
 import { readMirrorView } from "./mirror-view.ts";
@@ -14,8 +13,8 @@ export type PlanOptions = Omit<DueOptions, "shapes">;
 export interface Plan {
   /** Everything that is due now, most valuable first. */
   readonly candidates: readonly Candidate[];
-  /** Where every scope stands, by `stateKey`. */
-  readonly states: ReadonlyMap<string, ScopeState>;
+  /** What they were decided on. */
+  readonly view: MirrorView;
 }
 
 /** Reads the mirror's state and decides what is due. Sends nothing. */
@@ -28,5 +27,5 @@ export const planSync = async (
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const view = await readMirrorView(warehouse, now, wantsContent);
-  return { candidates: dueCandidates(view, { ...options, shapes }), states: view.states };
+  return { candidates: dueCandidates(view, { ...options, shapes }), view };
 };

@@ -1,0 +1,106 @@
+// duckmirror plan: what the next sync would request and why, in requests, credits and time. Sends nothing.
+import { z } from "zod";
+import { type PlanReport, planJob } from "../../../jobs/plan.ts";
+import { EXIT } from "../../core/errors.ts";
+import { formatCount, formatDuration } from "../../core/units.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { renderTable } from "../table.ts";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  full: z.boolean().default(false),
+  maxCredits: z.string().optional(),
+});
+
+const MOST_REASONS = 2;
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** The contract of `plan --json`. */
+const toJson = ({ forecast, outlook, credits, allowance }: PlanReport) => ({
+  requests: forecast.requests,
+  credits: forecast.requests,
+  at_least: forecast.atLeast,
+  allowance,
+  minutes: outlook.minutes,
+  rate_per_minute: outlook.ratePerMinute,
+  remaining: credits.remaining,
+  limit: credits.limit,
+  resets_at: iso(credits.resetsAt),
+  credits_per_day: outlook.creditsPerDay,
+  left_at_reset: outlook.leftAtReset,
+  streams: forecast.streams.map((stream) => ({
+    stream: stream.stream,
+    scopes: stream.scopes,
+    requests: stream.requests,
+    credits: stream.requests,
+    at_least: stream.atLeast,
+    because: stream.because,
+  })),
+});
+
+const reasonsText = (because: PlanReport["forecast"]["streams"][number]["because"]): string => {
+  const named = because
+    .slice(0, MOST_REASONS)
+    .map(({ reason, scopes }) => (because.length === 1 ? reason : `${formatCount(scopes)} ${reason}`));
+  return because.length > MOST_REASONS ? `${named.join(", ")}, …` : named.join(", ");
+};
+
+const creditsText = ({ credits, allowance, forecast, outlook }: PlanReport): readonly string[] => {
+  const lines: string[] = [];
+  if (credits.remaining !== null) {
+    const reset = credits.resetsAt === null ? "" : ` until ${iso(credits.resetsAt)?.slice(0, 10)}`;
+    lines.push(`${formatCount(credits.remaining)} credits left${reset}`);
+  }
+  if (allowance !== null && forecast.requests > allowance) {
+    lines.push(`only the most valuable ${formatCount(allowance)} requests fit; the next sync goes on from there`);
+  }
+  lines.push(`an unchanged source costs about ${outlook.creditsPerDay} credits a day`);
+  if (outlook.leftAtReset !== null) lines.push(`about ${formatCount(outlook.leftAtReset)} will be left at the reset`);
+  return lines;
+};
+
+const render = (report: PlanReport, { terminal }: CommandContext): string => {
+  const { forecast, outlook } = report;
+  if (forecast.streams.length === 0) return "Nothing is due.\n";
+  const count = (requests: number, atLeast: boolean) => `${atLeast ? "≥ " : ""}${formatCount(requests)}`;
+  const table = renderTable(
+    [{ name: "stream" }, { name: "lists", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
+    forecast.streams.map((stream) => [
+      stream.stream,
+      formatCount(stream.scopes),
+      count(stream.requests, stream.atLeast),
+      reasonsText(stream.because),
+    ]),
+    terminal.columns,
+  );
+  const time =
+    outlook.minutes === null
+      ? ""
+      : `, ${formatDuration(outlook.minutes * 60_000)} at ${formatCount(outlook.ratePerMinute ?? 0)} per minute`;
+  const total = `${count(forecast.requests, forecast.atLeast)} requests, as many credits${time}`;
+  const more = forecast.atLeast ? "\nWhat depends on lists not read yet (companies, insights) comes on top." : "";
+  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n`;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[streams...]", "streams to plan for (default: those of the configuration, or all)")
+      .option("--full", "plan a sync that walks every list completely")
+      .option("--max-credits <n>", "plan for this allowance"),
+  examples: {
+    "duckmirror plan": "what the next sync would cost, and why",
+    "duckmirror plan --full --json": "a complete comparison, for scripts",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const config = await context.loadConfig({ max_credits: input.maxCredits });
+    const streams = input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== "");
+    const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false };
+    const report = await planJob(config, request, context.clock);
+    if (context.shared.json) await context.printJson(toJson(report));
+    else await context.terminal.out(render(report, context));
+    return EXIT.done;
+  },
+});

@@ -1,12 +1,24 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+const acceptance = "test/acceptance/**/*.test.ts";
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
     // Two cores are the reference machine: more workers only make timing-sensitive children slower.
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: { name: "unit", include: ["test/**/*.test.ts"], exclude: [...configDefaults.exclude, acceptance] },
+      },
+      // These run the built program; it is built once, before the first of them.
+      {
+        extends: true,
+        test: { name: "acceptance", include: [acceptance], globalSetup: ["test/acceptance/build-once.ts"] },
+      },
+    ],
   },
 });

@@ -1,0 +1,65 @@
+// Runs the built program as a child process, with nothing in its environment but what the test gives it.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { afterEach, inject } from "vitest";
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+export interface BuiltRun {
+  readonly child: Child;
+  readonly out: () => string;
+  readonly err: () => string;
+  /** Resolves when the process is gone and its output is complete. `code` is null after a signal. */
+  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+const running = new Set<Child>();
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** Starts `duckmirror <argv>`. */
+export const startBuilt = (argv: readonly string[], env: Readonly<Record<string, string>>, cwd = "/"): BuiltRun => {
+  const child = spawn(process.execPath, [inject("builtCli"), ...argv], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    err += String(chunk);
+  });
+  const ended = once(child, "close").then(([code]) => {
+    running.delete(child);
+    return { code: typeof code === "number" ? code : null, out, err };
+  });
+  return {
+    child,
+    out: () => out,
+    err: () => err,
+    ended,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+};
+
+/** Runs `duckmirror <argv>` to its end. */
+export const runBuilt = (argv: readonly string[], env: Readonly<Record<string, string>>, cwd = "/") =>
+  startBuilt(argv, env, cwd).ended;
+
+/** What a user sets to sync from a service into a folder. */
+export const syncEnv = (service: { readonly url: string; readonly token: string }, dataDir: string) => ({
+  DUCKMIRROR_BASE_URL: service.url,
+  DUCKMIRROR_TOKEN: service.token,
+  DUCKMIRROR_DATA_DIR: dataDir,
+});

@@ -1,0 +1,120 @@
+// Compares the published snapshot with what a service says, row for row and field for field, in both directions.
+// Knows of the mirror only what a reader of the file sees: tables, column names and types.
+import { isLosslessNumber, parse, parseNumberAndBigInt } from "lossless-json";
+import { runQuery } from "../../src/warehouse/query.ts";
+import type { ApiRecord, ApiTable, ApiTables } from "./service-reader.ts";
+
+const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** ISO 8601 date or time as microseconds since the epoch; a date is midnight UTC. */
+const micros = (text: string): bigint => {
+  const match = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d))?$/.exec(text);
+  if (match === null) throw new Error(`${text} is not a time`);
+  const [, day, time = "00:00:00", fraction = "", zone = "Z"] = match;
+  return BigInt(Date.parse(`${day}T${time}${zone}`)) * 1000n + BigInt(fraction.padEnd(6, "0"));
+};
+
+/** One text per value: equal texts, equal values. Objects without regard to the order of members, numbers exactly. */
+const canonical = (value: unknown): string => {
+  if (isLosslessNumber(value)) return canonical(parseNumberAndBigInt(value.value));
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(BigInt(value));
+  if (typeof value === "bigint" || typeof value === "number") return String(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "undefined";
+};
+
+const jsonOf = (text: unknown): unknown => parse(String(text), undefined, parseNumberAndBigInt);
+
+/** What a cell must hold for the service's value, as comparable text. */
+const expectedText = (type: string, value: unknown): string => {
+  if (value === undefined || value === null) return "absent";
+  if (type === "TIMESTAMP WITH TIME ZONE") return String(micros(String(value)));
+  if (type === "DOUBLE") return canonical(Number(value));
+  return canonical(value);
+};
+
+/** What a cell holds, as comparable text. */
+const actualText = (type: string, cell: unknown): string => {
+  if (cell === null) return "absent";
+  if (type === "TIMESTAMP WITH TIME ZONE") return String(micros(String(cell)));
+  if (type === "JSON") return canonical(jsonOf(cell));
+  return canonical(cell);
+};
+
+/** Columns of the mirror's own; `_extra` holds fields without a column. */
+const OWN = ["_first_synced_at", "_synced_at", "_run_id", "_extra"];
+/** Filled by the mirror, not by the service. */
+const FILLED: Readonly<Record<string, readonly string[]>> = { company_inputs: ["resolved_at"] };
+
+export const KEYS: Readonly<Record<string, readonly string[]>> = {
+  accounts: ["id"],
+  owners: ["id"],
+  contacts: ["id"],
+  signals: ["id"],
+  companies: ["id"],
+  company_inputs: ["input"],
+  news_articles: ["company_id", "id"],
+  job_openings: ["company_id", "id"],
+  earnings_calls: ["company_id", "id"],
+  filings: ["company_id", "id"],
+  account_insights: ["account_id"],
+};
+
+const cut = (text: string) => (text.length > 120 ? `${text.slice(0, 120)}…` : text);
+
+/** Every way in which a table differs from the service, one line each. */
+const tableDifferences = async (snapshot: string, table: string, expected: ApiTable): Promise<string[]> => {
+  const { columns, rows } = await runQuery({ snapshot, sql: `SELECT * FROM main."${table}"` });
+  const key = KEYS[table] ?? [];
+  const differences: string[] = [];
+  const seen = new Set<string>();
+  for (const row of rows) {
+    const cells = new Map(columns.map(({ name }, index) => [name, row[index]]));
+    const id = key.map((name) => String(cells.get(name))).join("/");
+    const record = expected.get(id);
+    if (seen.has(id)) differences.push(`${table} ${id}: twice`);
+    seen.add(id);
+    if (record === undefined) {
+      differences.push(`${table} ${id}: not in the service`);
+      continue;
+    }
+    const fields = new Map(Object.entries(record).map(([name, value]) => [columnName(name), { name, value }]));
+    for (const { name, type } of columns) {
+      if (OWN.includes(name) || FILLED[table]?.includes(name)) continue;
+      const wanted = expectedText(type, fields.get(name)?.value);
+      const held = actualText(type, cells.get(name));
+      if (wanted !== held) differences.push(`${table} ${id} ${name}: service ${cut(wanted)}, mirror ${cut(held)}`);
+      fields.delete(name);
+    }
+    const extra = [...fields.values()].map(({ name, value }) => [name, value] as const);
+    const heldExtra = cells.get("_extra");
+    const wanted = extra.length === 0 ? "absent" : canonical(Object.fromEntries(extra));
+    if (wanted !== actualText("JSON", heldExtra)) {
+      differences.push(`${table} ${id} _extra: service ${cut(wanted)}, mirror ${cut(String(heldExtra))}`);
+    }
+  }
+  for (const id of expected.keys()) if (!seen.has(id)) differences.push(`${table} ${id}: not in the mirror`);
+  return differences;
+};
+
+/** Every way in which the snapshot differs from the service; empty when they are equal. */
+export const differences = async (snapshot: string, service: ApiTables): Promise<readonly string[]> => {
+  const all: string[] = [];
+  for (const [table, expected] of Object.entries(service)) {
+    all.push(...(await tableDifferences(snapshot, table, expected)));
+  }
+  return all.length > 30 ? [...all.slice(0, 30), `and ${all.length - 30} more`] : all;
+};
+
+/** The part of the service's tables whose records satisfy a condition. */
+export const only = (service: ApiTables, keep: (table: string, key: string, record: ApiRecord) => boolean): ApiTables =>
+  Object.fromEntries(
+    Object.entries(service).map(([table, rows]) => [
+      table,
+      new Map([...rows].filter(([key, record]) => keep(table, key, record))),
+    ]),
+  );

@@ -1,0 +1,98 @@
+// The mirror holds exactly what the service serves: compared through the API, row for row and field for field.
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { syncReportSchema } from "../../src/core/sync-report.ts";
+import type { SandboxOptions } from "../../src/sandbox/options.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { runQuery } from "../../src/warehouse/query.ts";
+import { runBuilt, syncEnv } from "./built-cli.ts";
+import { differences } from "./compare.ts";
+import { readJson, readService } from "./service-reader.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+const ALL_CONTENT = "articleBody,jobDescription,fullTranscript,generatedAnalysis,fullContent,insights";
+
+/** Runs `sync` to a good end. */
+const sync = async (sandbox: Sandbox, dataDir: string, env: Record<string, string> = {}, ...argv: string[]) => {
+  const run = await runBuilt(["sync", "--json", ...argv], { ...syncEnv(sandbox, dataDir), ...env });
+  expect(run.code, run.err).toBe(0);
+  return syncReportSchema.parse(JSON.parse(run.out));
+};
+
+const COUNTED = ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "earnings_calls"];
+
+describe.each<{ name: string; options: SandboxOptions; content: boolean }>([
+  { name: "a first mirror", options: { seed: 11 }, content: false },
+  { name: "a first mirror with every opt-in field", options: { seed: 12 }, content: true },
+  { name: "a first mirror of ids beyond 2^53", options: { seed: 13, bigIds: true }, content: true },
+])("$name", ({ options, content }) => {
+  let sandbox: Sandbox;
+  const dataDir = tempFolder();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  /** A company nobody tracks, by its domain, and an input that nobody knows. */
+  let followed: readonly string[];
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1, ...options });
+    const [untracked] = await sandbox.database.query(
+      `SELECT domain FROM main.companies WHERE domain IS NOT NULL
+         AND id NOT IN (SELECT company_id FROM main.accounts WHERE company_id IS NOT NULL) ORDER BY id LIMIT 1`,
+      [],
+      z.object({ domain: z.string() }),
+    );
+    followed = [untracked?.domain ?? "", "nobody-knows.example"];
+    await sync(sandbox, dataDir, {
+      DUCKMIRROR_COMPANIES: followed.join(","),
+      ...(content ? { DUCKMIRROR_CONTENT: ALL_CONTENT } : {}),
+    });
+  });
+  afterAll(() => sandbox.close());
+
+  test("equals every list and every detail of the service", async () => {
+    const service = await readService(sandbox, { content, followed });
+    for (const table of COUNTED) expect(service[table]?.size, table).toBeGreaterThan(0);
+    expect(await differences(snapshot, service)).toEqual([]);
+  });
+
+  test("has the signal counts the service has", async () => {
+    const answer = await readJson(sandbox, "/v1/signals/counts");
+    const { rows } = await runQuery({ snapshot, sql: "SELECT type, count FROM signal_counts" });
+    expect(Object.fromEntries(rows.map(([type, count]) => [type, BigInt(Number(count))]))).toEqual(answer?.data);
+  });
+
+  test("has the request history up to where it was read, and the contracted limits", async () => {
+    const { rows } = await runQuery({
+      snapshot,
+      sql: "SELECT id, endpoint, successful, error, api_key_id FROM usage_requests ORDER BY id",
+    });
+    const ids = rows.map(([id]) => Number(id));
+    const last = Math.max(...ids);
+    const history = new Map<number, readonly unknown[]>();
+    for (let page = 1, more = true; more; page++) {
+      const answer = await readJson(sandbox, `/v1/usage/requests?perPage=50&page=${page}`);
+      const items = z.array(z.looseObject({ id: z.coerce.number() })).parse(answer?.data);
+      for (const item of items) {
+        const { endpoint, successful, error = null, apiKeyId } = item;
+        if (item.id <= last) history.set(item.id, [item.id, endpoint, successful, error, apiKeyId]);
+      }
+      more = items.length > 0;
+    }
+    expect(rows).toEqual([...history.values()].sort((a, b) => Number(a[0]) - Number(b[0])));
+    const limits = await readJson(sandbox, "/v1/usage/limits");
+    const mirrored = await runQuery({ snapshot, sql: "SELECT CAST(data AS VARCHAR) FROM usage_limits" });
+    expect(mirrored.rows.map(([text]) => JSON.parse(String(text)))).toEqual([
+      JSON.parse(
+        JSON.stringify(limits?.data, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value)),
+      ),
+    ]);
+  });
+
+  test("keeps nothing aside: no rejects, no unknown fields", async () => {
+    const { rows } = await runQuery({
+      snapshot,
+      sql: "SELECT (SELECT count(*) FROM sync.rejects), (SELECT count(*) FROM sync.schema_drift)",
+    });
+    expect(rows).toEqual([[0, 0]]);
+  });
+});

@@ -1,5 +1,5 @@
 // JSON values as text that every JSON reader accepts, integers exact; and whether two texts say the same.
-// Pure. Member order stays as received: sorting every value is too dear (decision 0001).
+// Pure. Member order stays as received, which lets the engine's own writer do the work (decision 0001).
 import { parse } from "lossless-json";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 

@@ -91,9 +91,11 @@ export const takeListAnswer = async (
     requests,
     states: () => {
       takePage(task, read);
+      task.uncommitted += 1;
       return [walkingState(task, run.runId)];
     },
     counted: ([main, ...embedded]) => {
+      task.uncommitted -= 1;
       if (main !== undefined) {
         countLoad(task, main);
         run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);

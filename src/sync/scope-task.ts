@@ -45,6 +45,8 @@ export interface ScopeTask {
   inFlight: readonly ReadRequest[];
   /** Those of them that are not sent yet, most urgent first. */
   ready: readonly ReadRequest[];
+  /** Pages taken in whose rows are not committed yet: until they are, the figures say nothing about the whole list. */
+  uncommitted: number;
   /** Single requests: asked for and not yet answered for good. */
   asked: boolean;
   /** A decision about the next step is being made; another one is wanted after it. */
@@ -83,7 +85,7 @@ const startProgress = (
     case "known":
       return startKnown({ size });
     case "log":
-      return startLog({ size });
+      return startLog({ size, first: (before?.checkedAt ?? null) === null });
     default:
       return null;
   }
@@ -119,6 +121,7 @@ export const createTask = (input: {
     onlyPage: new Set(),
     inFlight: [],
     ready: [],
+    uncommitted: 0,
     asked: false,
     deciding: false,
     undecided: false,

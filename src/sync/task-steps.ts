@@ -64,6 +64,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   task.inFlight = task.inFlight.filter((read) => !unsent.includes(read));
   task.ready = [];
   const complete = coverageOf(task.progress)?.complete === true;
+  if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
   if (complete && task.inFlight.length > 0) return;
   const seen = complete ? await seenBy(run, task) : 0;
   if (complete && task.progress.kind === "filter") {

@@ -1,0 +1,43 @@
+// The fake service as an API client, without sockets: for simulations that run thousands of syncs.
+import type { Client } from "../../src/api/client.ts";
+import { readEnvelope } from "../../src/api/envelope.ts";
+import type { ApiOutcome } from "../../src/api/outcome.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { FakeService } from "./fake-service.ts";
+
+export interface FakeClientOptions {
+  /** Called before an answer is handed over: `lost` takes it away after the service has charged for it. */
+  readonly fate?: () => "arrives" | "lost";
+  /** Delivers answers in another order than asked: resolves when this one may come. */
+  readonly delay?: () => Promise<void>;
+}
+
+export const createFakeClient = (service: FakeService, clock: Clock, options: FakeClientOptions = {}): Client => ({
+  send: async (call): Promise<ApiOutcome> => {
+    const sentAt = clock.now();
+    await options.delay?.();
+    const answer = service.answer(call.path, call.query);
+    const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+    const base = { call, sentAt, durationMs: 0 };
+    if (options.fate?.() === "lost") {
+      return { ...base, kind: "broken", reached: "unknown", status: null, reason: "reset", detail: "connection reset" };
+    }
+    const bytes = Buffer.byteLength(text);
+    if (answer.status !== 200) {
+      return {
+        ...base,
+        kind: "refused",
+        status: answer.status,
+        bytes,
+        rate: null,
+        excerpt: text.slice(0, 2048),
+        usage: null,
+      };
+    }
+    const wire = { bytes: Buffer.from(text), encoding: "identity" } as const;
+    const reading = readEnvelope(text, call.endpoint);
+    if (!reading.ok) return { ...base, kind: "invalid", status: 200, bytes, rate: null, detail: reading.detail, wire };
+    return { ...base, ...reading.value, kind: "ok", status: 200, bytes, rate: null, wire };
+  },
+  close: async () => undefined,
+});

@@ -1,0 +1,193 @@
+// A warehouse in memory, for simulations that run thousands of syncs: the same interface, plain maps inside.
+// It answers the planner's queries by recognising their text, and can be "killed": everything fails until it is revived.
+import type { StreamName } from "../../src/catalog/streams.ts";
+import { type TableName, tableSpec } from "../../src/catalog/tables.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Checkpoint, LoadCounts, ScopeState, TableLoad } from "../../src/warehouse/checkpoint.ts";
+import type { Database } from "../../src/warehouse/database.ts";
+import { sqlText } from "../../src/warehouse/sql-files.ts";
+import type { Warehouse } from "../../src/warehouse/warehouse.ts";
+
+interface StoredRow {
+  readonly record: JsonObject;
+  readonly syncedAt: number;
+}
+
+export interface MemoryWarehouse extends Warehouse {
+  ids(table: TableName): readonly string[];
+  kill(): void;
+  revive(): void;
+}
+
+export interface MemoryOptions {
+  readonly archiveDir: string;
+  /** Called with every id that is about to be deleted. */
+  readonly onDelete: (table: TableName, id: string) => void;
+}
+
+const canonical = (value: unknown) =>
+  JSON.stringify(value, (_, item) => (typeof item === "bigint" ? String(item) : item));
+const stateId = (state: Pick<ScopeState, "stream" | "scope">) => `${state.stream}\n${state.scope}`;
+
+export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse => {
+  const tables = new Map<TableName, Map<string, StoredRow>>();
+  const states = new Map<string, ScopeState>();
+  const requests = new Map<string, string>();
+  const capabilities = new Map<string, string>();
+  const runs = new Map<string, string>();
+  const seen = new Map<string, Set<string>>();
+  let dead = false;
+
+  const alive = () => {
+    if (dead) throw new Error("killed");
+  };
+  const table = (name: TableName) => {
+    const rows = tables.get(name) ?? new Map<string, StoredRow>();
+    tables.set(name, rows);
+    return rows;
+  };
+
+  const load = (one: TableLoad): LoadCounts => {
+    const { fields, key } = tableSpec(one.table);
+    const keyFields = key.map((column) => fields.find((field) => field.column === column)?.name ?? column);
+    const counts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0 };
+    const rows = table(one.table);
+    for (const record of one.records) {
+      const filled = isJsonObject(record) ? { ...one.fromPath, ...record } : null;
+      const id = filled === null ? null : keyFields.map((name) => String(filled[name])).join("\n");
+      if (filled === null || id === null || id.includes("undefined")) {
+        counts.rejected += 1;
+        continue;
+      }
+      if (one.walkId !== null) seen.set(one.walkId, (seen.get(one.walkId) ?? new Set()).add(id));
+      const before = rows.get(id);
+      const kept = Object.fromEntries(Object.entries(before?.record ?? {}).filter(([name]) => !one.asked.has(name)));
+      const merged = { ...kept, ...filled };
+      if (before === undefined) counts.inserted += 1;
+      else if (canonical(before.record) === canonical(merged)) counts.unchanged += 1;
+      else counts.updated += 1;
+      if (before === undefined || canonical(before.record) !== canonical(merged))
+        rows.set(id, { record: merged, syncedAt: one.receivedAt });
+    }
+    return counts;
+  };
+
+  const inScope = (name: TableName, company: string | undefined) =>
+    [...table(name).keys()].filter((id) => company === undefined || id.startsWith(`${company}\n`));
+  const missingIds = (name: TableName, walkId: string, company?: string) =>
+    inScope(name, company).filter((id) => !(seen.get(walkId)?.has(id) ?? false));
+
+  const answers: Record<string, (params: readonly unknown[]) => readonly Record<string, unknown>[]> = {
+    [sqlText("plan/contacts-changed-after.sql")]: ([after]) => {
+      const changed = [...table("contacts").values()].filter(({ record }) => {
+        const at = Date.parse(String(record.lastChangeDetectedOn));
+        return typeof after === "object" && after !== null && "micros" in after && at * 1000 > Number(after.micros);
+      });
+      return [{ rows: changed.length }];
+    },
+    [sqlText("plan/accounts.sql")]: () =>
+      [...table("accounts")].map(([id, { record, syncedAt }]) => ({
+        id,
+        company_id: record.companyId ?? null,
+        priority: record.priority ?? null,
+        score: record.mainScore ?? null,
+        changed_at: syncedAt,
+      })),
+    [sqlText("plan/companies.sql")]: () => [...table("companies").keys()].map((id) => ({ id })),
+    [sqlText("plan/inputs.sql")]: () => [],
+    [sqlText("plan/hints.sql")]: () => [],
+    [sqlText("plan/crashed-runs.sql")]: () =>
+      [...runs].filter(([, status]) => status === "running").map(([run_id]) => ({ run_id })),
+    [sqlText("plan/rows-by-scope.sql")]: () =>
+      (["accounts", "contacts", "signals"] as const).map((stream) => ({ stream, scope: "", rows: table(stream).size })),
+  };
+
+  const database: Database = {
+    file: "memory",
+    query: async (sql, params, row) => {
+      alive();
+      const answer = answers[sql];
+      if (answer === undefined) throw new TypeError(`the memory warehouse does not know: ${sql.slice(0, 80)}`);
+      return answer(params).map((found) => row.parse(found));
+    },
+    run: async () => {
+      alive();
+      return 0;
+    },
+    append: async () => undefined,
+    transaction: () => Promise.reject(new TypeError("no transactions here")),
+    offline: (work) => work(),
+    flushWal: async () => undefined,
+    close: async () => undefined,
+  };
+
+  return {
+    database,
+    snapshot: "memory",
+    archiveDir: options.archiveDir,
+    startRun: async ({ runId }) => {
+      alive();
+      runs.set(runId, "running");
+    },
+    finishRun: async (runId, { status }) => {
+      alive();
+      runs.set(runId, status);
+    },
+    commit: async (checkpoint: Checkpoint) => {
+      alive();
+      const known = new Set(requests.keys());
+      const counts = checkpoint.loads.map((one) =>
+        known.has(one.requestId) ? { inserted: 0, updated: 0, unchanged: 0, rejected: 0 } : load(one),
+      );
+      for (const request of checkpoint.requests) requests.set(request.requestId, request.runId);
+      for (const state of checkpoint.scopes) states.set(stateId(state), state);
+      return counts;
+    },
+    scopeStates: async (stream?: StreamName) => {
+      alive();
+      return [...states.values()].filter((state) => stream === undefined || state.stream === stream);
+    },
+    requestsOf: async (runId) => new Set([...requests].filter(([, run]) => run === runId).map(([id]) => id)),
+    capabilities: async () => capabilities,
+    setCapability: async (name, value) => {
+      alive();
+      capabilities.set(name, value);
+    },
+    missing: async ({ table: name, walkId, company, sampleSize = 20 }) => {
+      alive();
+      const ids = missingIds(name, walkId, company);
+      return { rows: inScope(name, company).length, missing: ids.length, sample: ids.slice(0, sampleSize) };
+    },
+    deleteMissing: async ({ table: name, walkId, company, expected, scope }) => {
+      alive();
+      const ids = missingIds(name, walkId, company);
+      if (ids.length !== expected) throw new TypeError(`${ids.length} rows would go, ${expected} were counted`);
+      for (const id of ids) {
+        options.onDelete(name, id);
+        table(name).delete(id);
+      }
+      seen.delete(walkId);
+      if (scope !== undefined) states.set(stateId(scope), scope);
+      return ids.length;
+    },
+    deleteKeys: async () => 0,
+    seenCount: async (walkId) => {
+      alive();
+      return seen.get(walkId)?.size ?? 0;
+    },
+    forgetWalk: async (walkId) => void seen.delete(walkId),
+    countRows: async (name, company) => inScope(name, company).length,
+    publish: async () => {
+      alive();
+      return { path: "memory", bytes: 0, durationMs: 0 };
+    },
+    close: async () => undefined,
+    ids: (name) => [...table(name).keys()],
+    kill: () => {
+      dead = true;
+    },
+    revive: () => {
+      dead = false;
+    },
+  };
+};

@@ -12,21 +12,32 @@ export interface LogState {
   /** Next page to read. */
   readonly page: number;
   readonly ended: boolean;
+  /** No log of this list was ever complete: known entries say nothing about those behind them. */
+  readonly first: boolean;
+  /** Ids of the latest page, and how many of them stood on the one before: reading itself adds entries and shifts pages. */
+  readonly latest: readonly string[];
+  readonly repeated: number;
 }
 
-export const startLog = (options: { size: number }): LogState => ({
+export const startLog = (options: { size: number; first: boolean }): LogState => ({
   kind: "log",
   size: options.size,
+  first: options.first,
   total: null,
   newestOn: null,
   page: 1,
   ended: false,
+  latest: [],
+  repeated: 0,
 });
 
-export const acceptLog = (state: LogState, read: PageRead): LogState => {
+export const acceptLog = (before: LogState, read: PageRead): LogState => {
+  const latest = new Set(before.latest);
+  const state = { ...before, latest: read.ids, repeated: read.ids.filter((id) => latest.has(id)).length };
   const total = read.total ?? state.total;
-  const size =
-    read.rows > 0 && read.rows < read.perPage && (total ?? 0) > read.page * read.rows ? read.rows : state.size;
+  // Only the first page shows a silent clamp: a later short one is simply the last.
+  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && (total ?? 0) > read.rows;
+  const size = clamped ? read.rows : state.size;
   const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
   if (state.newestOn === null) {
     const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
@@ -42,8 +53,9 @@ export const acceptLog = (state: LogState, read: PageRead): LogState => {
 export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
   if (inFlight.length > 0) return { kind: "wait" };
   const reachedKnown =
+    !state.first &&
     facts.last !== null &&
-    facts.last.unchanged + facts.last.updated > 0 &&
+    facts.last.unchanged + facts.last.updated > state.repeated &&
     (state.newestOn === "first" || state.page < Math.ceil((state.total ?? 0) / state.size));
   if (state.ended || (state.newestOn !== null && reachedKnown)) {
     return { kind: "done", addsUp: false, whole: state.ended, because: "read to the first known entry" };

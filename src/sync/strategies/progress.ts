@@ -124,6 +124,7 @@ const walk = z.object({
   kind: z.literal("walk"),
   coverage,
   proof: z.enum(["descending", "identity"]),
+  ordered: z.boolean(),
   pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
@@ -133,6 +134,7 @@ const stored = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("watermark"),
     coverage,
+    pages: z.number(),
     since: z.number(),
     newest: z.number().nullable(),
     sorted: z.boolean(),
@@ -148,6 +150,9 @@ const stored = z.discriminatedUnion("kind", [
     newestOn: z.enum(["first", "last"]).nullable(),
     page: z.number(),
     ended: z.boolean(),
+    first: z.boolean(),
+    latest: z.array(z.string()),
+    repeated: z.number(),
   }),
 ]);
 

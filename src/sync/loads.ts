@@ -117,7 +117,9 @@ const countLoads = (answer: Answer): readonly TableLoad[] => {
 
 const insightLoads = (answer: Answer): readonly TableLoad[] => {
   const sections = isJsonObject(answer.data) ? answer.data : {};
-  const record = { ...sections, accountId: answer.scope, status: answer.envelope.status ?? null };
+  // The scope is an account's id as text; as text it would count as a field whose type has changed.
+  const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
+  const record = { ...sections, accountId, status: answer.envelope.status ?? null };
   const { fields } = tableSpec("account_insights");
   return [load(answer, "account_insights", [record], { asked: new Set(fields.map((field) => field.name)) })];
 };

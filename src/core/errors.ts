@@ -115,6 +115,11 @@ export const ERRORS = {
     "{stream}: a row missing from the list still exists by id. Nothing was deleted.",
     "The list was inconsistent while it was read. The next sync reads it again.",
   ),
+  VERIFY_DIFFERS: row(
+    EXIT.streamsFailed,
+    "The mirror differs from the service in {count} places{repaired}.",
+    "If the service has changed since, `duckmirror sync` takes that over. `duckmirror verify --repair` loads what was found.",
+  ),
   WALK_INCONCLUSIVE: row(
     EXIT.streamsFailed,
     "{stream}: the list does not add up ({seen} distinct rows, totalCount {total}). Rows were written, none deleted.",
@@ -159,6 +164,16 @@ export const ERRORS = {
     EXIT.unexpected,
     "The working database {file} cannot be opened: {detail}",
     "`duckmirror replay` rebuilds it from the archive, without a single request.",
+  ),
+  WAREHOUSE_BEHIND: row(
+    EXIT.unexpected,
+    "The working database {file} is older than its archive: it holds {applied} changes, the archive {announced}.",
+    "`duckmirror replay` rebuilds it from the archive, without a single request. To start over instead, move the data directory away.",
+  ),
+  ARCHIVE_INCOMPLETE: row(
+    EXIT.unexpected,
+    "The archive does not hold everything that was mirrored: {detail}.",
+    "Nothing was changed. `duckmirror replay --partial` rebuilds what the archive holds, and the next sync walks every list again.",
   ),
   SNAPSHOT_MISSING: row(
     EXIT.usage,

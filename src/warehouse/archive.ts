@@ -60,7 +60,8 @@ export const RESPONSES = ".ndjson.gz";
 export const INTENTS = ".intents.ndjson";
 
 const lineEnd = gzipAsync("\n");
-const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+/** Folder of a moment, ms since the epoch: `2026-03`. */
+export const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 const SAFE_RUN_ID = /^[\w.-]{1,120}$/;
 
 /** True when the bytes end as one gzip member of `bytes` decoded bytes does: its length stands last. */
@@ -79,9 +80,9 @@ const asGzip = async ({ bytes, encoding }: Wire, decodedBytes: number): Promise<
 };
 
 /** Opens a file that is not there yet: what an earlier process left under the name may end in the middle of a record. */
-const openNew = async (folder: string, runId: string, suffix: string): Promise<FileHandle> => {
+export const openNew = async (folder: string, stem: string, suffix: string): Promise<FileHandle> => {
   for (let part = 1; ; part++) {
-    const name = part === 1 ? `${runId}${suffix}` : `${runId}.${part}${suffix}`;
+    const name = part === 1 ? `${stem}${suffix}` : `${stem}.${part}${suffix}`;
     try {
       return await open(join(folder, name), "ax", 0o600);
     } catch (error) {

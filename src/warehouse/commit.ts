@@ -15,7 +15,7 @@ import { TABLE_NAMES } from "../catalog/tables.ts";
 import { CHUNK_ROWS } from "./append.ts";
 import type { Checkpoint, LoadCounts, RequestRecord, ScopeState } from "./checkpoint.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
-import type { Database, Sql } from "./database.ts";
+import type { Sql } from "./database.ts";
 import { instant } from "./duck-values.ts";
 import { loadBatch } from "./load-batch.ts";
 import { literal } from "./merge-sql.ts";
@@ -149,7 +149,11 @@ const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint) =>
 
 const NOTHING: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0 };
 
-const write = async (tx: Sql, checkpoint: Checkpoint): Promise<readonly LoadCounts[]> => {
+/**
+ * Writes a checkpoint inside a transaction. Loads of requests that are committed already change nothing and count nothing.
+ * Answers with the counts of each load, in order.
+ */
+export const writeCheckpoint = async (tx: Sql, checkpoint: Checkpoint): Promise<readonly LoadCounts[]> => {
   const { loads, runId } = checkpoint;
   const ids = [...new Set([...loads, ...checkpoint.requests].map(({ requestId }) => requestId))];
   const committed = await committedRequests(tx, ids);
@@ -186,26 +190,4 @@ const write = async (tx: Sql, checkpoint: Checkpoint): Promise<readonly LoadCoun
     ]);
   }
   return counts;
-};
-
-/**
- * Writes a checkpoint, all or nothing. Loads of requests that are committed already change nothing and count nothing.
- * When DuckDB reports a failure of the COMMIT itself, the ledger is read again: what is durable counts as done.
- */
-export const commitCheckpoint = async (database: Database, checkpoint: Checkpoint): Promise<readonly LoadCounts[]> => {
-  let written: readonly LoadCounts[] | null = null;
-  try {
-    return await database.transaction(async (tx) => {
-      written = null;
-      const counts = await write(tx, checkpoint);
-      written = counts;
-      return counts;
-    });
-  } catch (error) {
-    const ids = checkpoint.requests.map(({ requestId }) => requestId);
-    if (written === null || ids.length === 0) throw error;
-    const durable = await committedRequests(database, ids).catch(() => new Set<string>());
-    if (ids.every((id) => durable.has(id))) return written;
-    throw error;
-  }
 };

@@ -55,6 +55,9 @@ export const mergeSql = (table: TableName): MergeSql => {
   const history = `history.${quoted(table)}`;
   const [onlyKey, ...otherKeys] = spec.key.map(quoted);
   const single = otherKeys.length === 0 && onlyKey !== undefined ? onlyKey : null;
+  // Named, because a column that a later migration adds stands last.
+  const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
+  const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change)`;
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
 
   const jsonColumns = [
@@ -103,12 +106,12 @@ export const mergeSql = (table: TableName): MergeSql => {
     insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
     updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
     reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
-    copyOldToHistory: `INSERT INTO ${history} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
+    copyOldToHistory: `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
     deleteChanged: (old) =>
       old.by === "keys"
         ? `DELETE FROM ${main} WHERE ${single} IN (${old.literals.join(", ")}) AND rowid IN (SELECT _old FROM changed)`
         : `DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM changed)`,
-    insertChanged: `INSERT INTO ${main} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
-    insertNew: `INSERT INTO ${main} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
+    insertChanged: `INSERT INTO ${main} ${into} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
+    insertNew: `INSERT INTO ${main} ${into} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
   };
 };

@@ -2,9 +2,7 @@
 // Statements are generated, because the table is a parameter; every value is bound.
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
-import type { ScopeState } from "./checkpoint.ts";
-import { writeScopeStates } from "./commit.ts";
-import type { Database, Sql } from "./database.ts";
+import type { Sql } from "./database.ts";
 import { instant, type SqlValue } from "./duck-values.ts";
 import { quoted } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
@@ -51,6 +49,13 @@ const scopedSql = (table: TableName, company: string | undefined): ScopedSql => 
 
 const unmet = ({ inScope, met }: ScopedSql) =>
   `${inScope} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
+
+const goneRow = z.object({ company: z.string().nullable(), ids: z.array(z.string()) });
+/** Rows of a table by id; `company` where the table is kept per company. */
+export interface Gone {
+  readonly company: string | null;
+  readonly ids: readonly string[];
+}
 
 const countsRow = z.object({ rows: z.number() });
 const idRow = z.object({ id: z.string() });
@@ -104,50 +109,35 @@ const moveToHistory = async (
     params,
   );
   await tx.run(
-    `INSERT INTO history.${quoted(table)} SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete'
+    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change) SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete'
      FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`,
     [instant(now)],
   );
   return tx.run(`DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`);
 };
 
-export interface DeleteMissing extends WalkScope {
-  /** Rows that `missing` counted. If it is another number now, nothing is deleted. */
-  readonly expected: number;
-  readonly runId: string;
-  /** ms since the epoch: `valid_to` of the deleted versions. */
-  readonly now: number;
-  /** Stored in the same transaction. */
-  readonly scope?: ScopeState;
-}
+/** Ids of the rows that the walk did not meet, by company where the table is kept per company. */
+export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<readonly Gone[]> => {
+  const scoped = scopedSql(table, company);
+  const companyId = tableSpec(table).key[0] === "company_id" ? "t.company_id" : "NULL";
+  return sql.query(
+    `SELECT ${companyId} AS company, list(${scoped.id} ORDER BY ${scoped.id}) AS ids
+     FROM main.${quoted(table)} AS t WHERE ${unmet(scoped)} GROUP BY ALL ORDER BY ALL`,
+    [...scoped.scopeParams, walkId, table],
+    goneRow,
+  );
+};
 
-/** Deletes what the walk did not meet, forgets the walk, stores the scope's state: one transaction. */
-export const deleteMissing = (database: Database, request: DeleteMissing): Promise<number> =>
-  database.transaction(async (tx) => {
-    const { table, walkId, company, now, scope, expected } = request;
-    const scoped = scopedSql(table, company);
-    const deleted = await moveToHistory(tx, table, unmet(scoped), [...scoped.scopeParams, walkId, table], now);
-    // A walk that was forgotten meanwhile has met nothing, and everything would be missing.
-    if (deleted !== expected) throw new TypeError(`${table}: ${deleted} rows would go, ${expected} were counted`);
-    await forgetWalk(tx, walkId);
-    if (scope !== undefined) await writeScopeStates(tx, [scope]);
-    return deleted;
-  });
+/** How many rows `gone` names. */
+export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
-export interface DeleteKeys {
-  readonly table: TableName;
-  /** Ids as text: the last column of the table's key. */
-  readonly ids: readonly string[];
-  readonly company?: string;
-  readonly runId: string;
-  readonly now: number;
-}
-
-/** Deletes rows by id (the service said 404): old versions to history, one transaction. */
-export const deleteKeys = (database: Database, request: DeleteKeys): Promise<number> =>
-  database.transaction((tx) => {
-    const { table, ids, company, now } = request;
-    const { inScope, scopeParams, id } = scopedSql(table, company);
+/** Moves rows to history as deleted. Answers with their number; ids that are not there count nothing. */
+export const deleteGone = async (tx: Sql, table: TableName, gone: readonly Gone[], now: number): Promise<number> => {
+  let deleted = 0;
+  for (const { company, ids } of gone) {
+    const { inScope, scopeParams, id } = scopedSql(table, company ?? undefined);
     const condition = `${inScope} AND ${id} IN (SELECT unnest(?))`;
-    return moveToHistory(tx, table, condition, [...scopeParams, [...ids]], now);
-  });
+    deleted += await moveToHistory(tx, table, condition, [...scopeParams, [...ids]], now);
+  }
+  return deleted;
+};

@@ -1,0 +1,47 @@
+-- Purpose: where requests and credits go: by this mirror's own ledger, and by what the service reports.
+-- Grain: one row per source and endpoint. The service names endpoints in its own way, so the two are not joined.
+-- Readers: operators.
+CREATE OR REPLACE VIEW marts.usage_by_endpoint AS
+WITH last_breakdown AS (
+  SELECT key, requests, successful, failed, captured_at
+  FROM main.usage_breakdown
+  WHERE group_by = 'endpoint'
+    AND captured_at = (SELECT max(captured_at) FROM main.usage_breakdown WHERE group_by = 'endpoint')
+)
+SELECT
+  'mirror' AS source,
+  endpoint,
+  count(*) AS requests,
+  count(*) FILTER (status = 200) AS successful,
+  count(*) FILTER (status IS DISTINCT FROM 200) AS failed,
+  count(*) FILTER (charge = 'spent') AS credits,
+  count(*) FILTER (charge = 'ambiguous') AS ambiguous,
+  CAST(sum("rows") AS BIGINT) AS "rows",
+  CAST(sum(bytes) AS BIGINT) AS bytes,
+  round(sum("rows") / nullif(count(*) FILTER (charge = 'spent'), 0), 1) AS rows_per_credit,
+  round(avg(duration_ms), 1) AS mean_ms,
+  round(quantile_cont(duration_ms, 0.95), 1) AS p95_ms,
+  min(started_at) AS first_at,
+  max(started_at) AS last_at
+FROM sync.requests
+GROUP BY endpoint
+UNION ALL
+SELECT
+  'service', key, requests, successful, failed, successful, NULL, NULL, NULL, NULL, NULL, NULL, NULL, captured_at
+FROM last_breakdown;
+
+COMMENT ON VIEW marts.usage_by_endpoint IS 'Requests and credits by endpoint, by this mirror''s ledger and by the service. One row per source and endpoint.';
+COMMENT ON COLUMN marts.usage_by_endpoint.source IS 'mirror: requests of this mirror since it began. service: the last breakdown the service reported, for its window.';
+COMMENT ON COLUMN marts.usage_by_endpoint.endpoint IS 'Endpoint, as the source names it.';
+COMMENT ON COLUMN marts.usage_by_endpoint.requests IS 'Requests.';
+COMMENT ON COLUMN marts.usage_by_endpoint.successful IS 'Requests answered with 200.';
+COMMENT ON COLUMN marts.usage_by_endpoint.failed IS 'All others.';
+COMMENT ON COLUMN marts.usage_by_endpoint.credits IS 'Credits spent: one per 200.';
+COMMENT ON COLUMN marts.usage_by_endpoint.ambiguous IS 'Requests that ended without an answer and may have cost a credit; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint."rows" IS 'Records received; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.bytes IS 'Bytes received; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.rows_per_credit IS 'Records per credit; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.mean_ms IS 'Mean duration in milliseconds; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.p95_ms IS 'Duration that 95% of the requests stay below, in milliseconds; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.first_at IS 'First request; NULL for the service.';
+COMMENT ON COLUMN marts.usage_by_endpoint.last_at IS 'Last request; for the service, when it reported the figures.';

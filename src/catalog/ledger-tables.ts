@@ -1,0 +1,105 @@
+// Tables of schema sync as users read them: what each row and column is, for comments and the data dictionary.
+// A test holds the columns equal to the migrations.
+
+export interface LedgerTable {
+  readonly name: string;
+  /** One row per what. */
+  readonly grain: string;
+  /** Column → meaning. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const RUN = "Run: sync.runs.run_id.";
+
+export const LEDGER_TABLES: readonly LedgerTable[] = [
+  {
+    name: "runs",
+    grain: "One row per run of duckmirror.",
+    columns: {
+      run_id: "Run id.",
+      mode: "What kind of run it was.",
+      status: "running, or how it ended.",
+      started_at: "When it started.",
+      finished_at: "When it ended; NULL while it runs and after a crash.",
+      forecast: "What planning announced, as JSON.",
+      summary: "What it did: the object that `sync --json` prints.",
+      error: "Why it failed; NULL when it did not.",
+    },
+  },
+  {
+    name: "stream_state",
+    grain: "One row per stream and scope: where its mirror stands.",
+    columns: {
+      stream: "Stream, as `duckmirror sync` names it.",
+      scope: "Company, account or input; empty for the organization.",
+      status: "idle, walking or failed.",
+      walk_id: "Walk under way; NULL when none is.",
+      cursor: "Where that walk goes on, as JSON.",
+      watermark: "Highest committed value of the stream's ordering field.",
+      total_count: "Rows the service says the list holds.",
+      rows_at_walk: "Rows mirrored when the last complete walk ended.",
+      checked_at: "When it was last compared with the service; NULL: never.",
+      walked_at: "When it was last read completely; NULL: never.",
+      error: "Why the last check failed; NULL when it did not.",
+      run_id: RUN,
+    },
+  },
+  {
+    name: "requests",
+    grain: "One row per HTTP call.",
+    columns: {
+      request_id: "Request id, also in the archive.",
+      run_id: RUN,
+      stream: "Stream it was made for.",
+      scope: "Scope it was made for.",
+      endpoint: "Operation.",
+      url: "Path and query.",
+      status: "HTTP status; NULL when no answer came.",
+      charge: "spent, free, or ambiguous: no answer came, it may have cost a credit.",
+      credits: "1 spent, 0 free, NULL while unknown.",
+      started_at: "When it was sent.",
+      duration_ms: "Duration in milliseconds.",
+      bytes: "Size of the answer.",
+      rows: "Records in the answer.",
+      attempt: "1 for the first try.",
+      error: "What went wrong; NULL when nothing did.",
+    },
+  },
+  {
+    name: "rejects",
+    grain: "One row per received record that could not become a row.",
+    columns: {
+      rejected_at: "When it was received.",
+      run_id: RUN,
+      request_id: "Request that brought it: sync.requests.request_id.",
+      stream: "Stream.",
+      table_name: "Table it was meant for.",
+      position: "Place in the answer, from 0.",
+      reason: "Why it could not become a row.",
+      record: "The record, its exact JSON text.",
+    },
+  },
+  {
+    name: "schema_drift",
+    grain: "One row per way in which received records differ from the API document.",
+    columns: {
+      table_name: "Table.",
+      field: "Field as the service names it.",
+      kind: "unknown_field, other_type or new_value.",
+      detail: "JSON type or value that was seen.",
+      occurrences: "How often.",
+      first_seen_at: "When first.",
+      last_seen_at: "When last.",
+      run_id: "Run that saw it last: sync.runs.run_id.",
+    },
+  },
+  {
+    name: "capabilities",
+    grain: "One row per thing learned about the service.",
+    columns: {
+      name: "What was learned, e.g. the largest page of a route.",
+      value: "The finding, as JSON.",
+      updated_at: "When it was learned.",
+    },
+  },
+];

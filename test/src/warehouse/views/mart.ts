@@ -1,0 +1,34 @@
+// A database with migrations and views in memory, filled by a test's own SQL, and what its views then answer.
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import { type Database, openDatabase } from "../../../../src/warehouse/database.ts";
+import { migrate } from "../../../../src/warehouse/migrate.ts";
+import { applyViews } from "../../../../src/warehouse/views.ts";
+
+const anyRow = z.record(z.string(), z.unknown());
+
+export interface Mart {
+  readonly database: Database;
+  /** Rows of a query as arrays of values; instants as ISO text to the minute. */
+  rows(sql: string): Promise<readonly (readonly unknown[])[]>;
+}
+
+const isoMinute = (value: unknown, column: string): unknown =>
+  typeof value === "number" && /(_at|_on|_from|_to|^date|_date|since)$/.test(column) && value > 1e10
+    ? new Date(value).toISOString().slice(0, 16)
+    : value;
+
+export const aMart = async (sql: string): Promise<Mart> => {
+  const database = await openDatabase(":memory:", { threads: 1 });
+  onTestFinished(() => database.close());
+  await migrate(database, 0);
+  await applyViews(database, 0);
+  await database.run(sql);
+  return {
+    database,
+    rows: async (query) => {
+      const rows = await database.query(query, [], anyRow);
+      return rows.map((row) => Object.entries(row).map(([column, value]) => isoMinute(value, column)));
+    },
+  };
+};

@@ -6,6 +6,7 @@ import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { openError } from "./duck-errors.ts";
 import { migrate } from "./migrate.ts";
+import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 
 export interface WarehouseOptions {
@@ -63,6 +64,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
   });
   try {
     await migrate(database, options.clock.now());
+    await applyViews(database, options.clock.now());
     await chmod(file, 0o600);
     return database;
   } catch (error) {

@@ -12,6 +12,8 @@ export interface WalkState {
   readonly kind: "walk";
   readonly coverage: Coverage;
   readonly proof: Proof;
+  /** Every page so far was in the order of its ids: rows keep their places among each other. */
+  readonly ordered: boolean;
   readonly pass: number;
   readonly headReads: number;
   /** The head was read again and a known id turned up in it. */
@@ -22,10 +24,15 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
   kind: "walk",
   coverage: emptyCoverage(options.size, options.overlap),
   proof: options.proof,
+  ordered: true,
   pass: 1,
   headReads: 0,
   headJoined: false,
 });
+
+/** True when the ids descend, as numbers or as text. */
+const descends = (ids: readonly string[]): boolean =>
+  isDescending(ids) || ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? ""));
 
 /** Takes in a page. A page out of order ends the reliance on the order of ids. */
 export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
@@ -38,13 +45,22 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
       coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
     };
   }
-  return { ...state, proof, coverage: addRead(state.coverage, read, proof) };
+  return {
+    ...state,
+    proof,
+    ordered: state.ordered && descends(read.ids),
+    coverage: addRead(state.coverage, read, proof),
+  };
 };
 
-/** True when every row the service counts has been seen, and nothing else. */
-const addsUp = (coverage: Coverage, facts: MirrorFacts): boolean =>
+/**
+ * True when every row the service counts has been seen, and nothing else. Where rows may change places, a row can jump
+ * over the reader while another one goes, and the figures agree all the same: such a list must have stood still.
+ */
+const addsUp = ({ coverage, ordered }: WalkState, facts: MirrorFacts): boolean =>
   coverage.complete &&
   coverage.proven &&
+  (ordered || !coverage.moved) &&
   (coverage.total === null ? coverage.end < coverage.size : facts.seen + facts.rejected === coverage.total);
 
 export const nextWalk = (
@@ -69,7 +85,7 @@ export const nextWalk = (
   ) {
     return { kind: "read", reads: [{ page: state.headReads + 1, perPage: coverage.size, role: "head" }] };
   }
-  const ok = addsUp(coverage, facts);
+  const ok = addsUp(state, facts);
   return {
     kind: "done",
     addsUp: ok,

@@ -6,6 +6,8 @@ import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts"
 export interface WatermarkState {
   readonly kind: "watermark";
   readonly coverage: Coverage;
+  /** Pages read. A row that changes between two of them jumps to the head unseen: only one page is a whole. */
+  readonly pages: number;
   /** Changes after this moment are wanted, ms since the epoch: watermark minus overlap. */
   readonly since: number;
   /** Newest value seen: the next watermark. */
@@ -19,6 +21,7 @@ export interface WatermarkState {
 export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
   kind: "watermark",
   coverage: emptyCoverage(options.size, true),
+  pages: 0,
   since: options.since,
   newest: null,
   sorted: true,
@@ -41,6 +44,7 @@ export const acceptWatermark = (state: WatermarkState, read: PageRead): Watermar
   return {
     ...state,
     coverage: addRead(state.coverage, read, "identity"),
+    pages: state.pages + 1,
     newest: Number.isFinite(newest) ? newest : null,
     oldest,
     sorted: state.sorted && descends(read.values),
@@ -60,7 +64,12 @@ export const nextWatermark = (
     return { kind: "walk", because: `the service does not sort by ${field}`, remember: "order-ignored" };
   }
   if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read", remember: null };
-  if (coverage.complete && coverage.total !== null && facts.seen + facts.rejected === coverage.total) {
+  if (
+    coverage.complete &&
+    state.pages === 1 &&
+    coverage.total !== null &&
+    facts.seen + facts.rejected === coverage.total
+  ) {
     return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
   }
   if (!coverage.complete && !state.reachedKnown) {

@@ -44,6 +44,8 @@ export interface StreamSpec {
   readonly worth: number;
   /** Path of the detail route, where one exists. */
   readonly detailPath?: string;
+  /** What the cheap refresh cannot see, so that a row is only as fresh as the last complete walk. One sentence. */
+  readonly blindSpot: string;
 }
 
 type Entry = Omit<StreamSpec, "name" | "embeds" | "hints"> & Partial<Pick<StreamSpec, "embeds" | "hints">>;
@@ -65,6 +67,7 @@ const entries = {
     maxAgeMs: 7 * DAY_MS,
     worth: 1000,
     detailPath: "/v1/accounts/{id}",
+    blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   contacts: {
     source: "GET /v1/contacts",
@@ -79,6 +82,7 @@ const entries = {
     maxAgeMs: 7 * DAY_MS,
     worth: 900,
     detailPath: "/v1/contacts/{id}",
+    blindSpot: "Fields without a change date, such as email or phone, are only as fresh as the last complete walk.",
   },
   signals: {
     source: "GET /v1/signals",
@@ -92,6 +96,7 @@ const entries = {
     maxAgeMs: 7 * DAY_MS,
     worth: 800,
     detailPath: "/v1/signals/{id}",
+    blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   signal_counts: {
     source: "GET /v1/signals/counts",
@@ -102,6 +107,7 @@ const entries = {
     strategy: "capture",
     maxAgeMs: DAY_MS,
     worth: 300,
+    blindSpot: "A reading is as old as it says.",
   },
   companies: {
     source: "GET /v1/companies/{companyId}",
@@ -113,6 +119,7 @@ const entries = {
     embeds: [{ include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" }],
     maxAgeMs: 30 * DAY_MS,
     worth: 200,
+    blindSpot: "Profiles of tracked companies are as fresh as their accounts; others are fetched again by age.",
   },
   news_articles: {
     source: "GET /v1/companies/{companyId}/news-articles",
@@ -124,6 +131,8 @@ const entries = {
     hints: ["relevant-news", "press-release", "m-and-a-alert", "funding-alert"],
     maxAgeMs: 7 * DAY_MS,
     worth: 100,
+    blindSpot:
+      "A company's list is read when signals hint at it or by age; edits to known articles are seen by complete walks.",
   },
   job_openings: {
     source: "GET /v1/companies/{companyId}/job-openings",
@@ -135,6 +144,8 @@ const entries = {
     hints: ["hiring-alert", "hiring-alert-closed"],
     maxAgeMs: 7 * DAY_MS,
     worth: 90,
+    blindSpot:
+      "A company's list is read when signals hint at it or by age; edits to known openings are seen by complete walks.",
   },
   earnings_calls: {
     source: "GET /v1/companies/{companyId}/earnings-calls",
@@ -146,6 +157,8 @@ const entries = {
     hints: ["earnings-call"],
     maxAgeMs: 30 * DAY_MS,
     worth: 80,
+    blindSpot:
+      "A company's list is read when signals hint at it or by age; edits to known calls are seen by complete walks.",
   },
   filings: {
     source: "GET /v1/companies/{companyId}/filings",
@@ -157,6 +170,8 @@ const entries = {
     hints: ["filing-alert"],
     maxAgeMs: 30 * DAY_MS,
     worth: 70,
+    blindSpot:
+      "A company's list is read when signals hint at it or by age; edits to known filings are seen by complete walks.",
   },
   account_insights: {
     source: "GET /v1/account-insights",
@@ -167,6 +182,7 @@ const entries = {
     strategy: "on-change",
     maxAgeMs: 30 * DAY_MS,
     worth: 60,
+    blindSpot: "Fetched again when the account changes or by age.",
   },
   usage: {
     source: "GET /v1/usage",
@@ -177,6 +193,7 @@ const entries = {
     strategy: "log",
     maxAgeMs: DAY_MS,
     worth: 10,
+    blindSpot: "Read by age; figures of other responses are recorded at no cost.",
   },
 } as const satisfies Record<string, Entry>;
 

@@ -193,6 +193,11 @@ export const takeAbsence = async (
   await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
   if (task.stream.scope === "company") return finishAbsent(run, task);
   const detail = "HTTP 404: the service does not know this route";
+  // The request history is no part of the mirrored business: a service without it is no failure.
+  if (task.candidate.stream === "usage") {
+    run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
+    return closeTask(run, task);
+  }
   return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint: wanted.call.path, detail }), {
     resumable: true,
   });

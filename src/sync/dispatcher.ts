@@ -6,6 +6,7 @@ import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from ".
 import { settleDeletes } from "./apply-deletes.ts";
 import { type Candidate, stateKey } from "./due/candidate.ts";
 import { type Plan, planSync } from "./plan-view.ts";
+import { totalOf } from "./scope-state.ts";
 import { createTask, landed, type ScopeTask } from "./scope-task.ts";
 import type { ReadRequest } from "./strategies/contract.ts";
 import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
@@ -164,6 +165,14 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     emitPage(task);
   };
 
+  /** Pages of a stream in all: by the list's length where there is one list, else by the lists that are due. */
+  const pagesTotal = (task: ScopeTask, stats: ReturnType<typeof run.stats.of>): number | null => {
+    if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
+    const total = totalOf(task);
+    const walking = task.progress?.kind === "walk" && total !== null;
+    return walking ? Math.max(stats.pages, Math.ceil(total / shapeOf(run, task.stream.name).perPage)) : null;
+  };
+
   const emitPage = (task: ScopeTask) => {
     const { stream } = task.candidate;
     const stats = run.stats.of(stream);
@@ -174,8 +183,8 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
       credits: stats.credits,
       rows: stats.rows,
       pagesDone: stats.pages,
-      pagesTotal: Math.max(stats.planned, stats.pages),
-      rowsTotal: null,
+      pagesTotal: pagesTotal(task, stats),
+      rowsTotal: task.stream.scope === "organization" ? totalOf(task) : null,
     });
   };
 

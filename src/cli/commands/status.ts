@@ -1,6 +1,6 @@
 // duckmirror status: what the mirror holds, how fresh it is, what it cost. Reads the snapshot only.
 import { z } from "zod";
-import { STREAM_NAMES } from "../../catalog/streams.ts";
+import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatBytes, formatCount, formatDuration } from "../../core/units.ts";
@@ -27,6 +27,9 @@ const toJson = (status: MirrorStatus) => ({
     last_check_at: iso(found?.lastCheckAt ?? null),
     oldest_check_at: iso(found?.oldestCheckAt ?? null),
     oldest_walk_at: iso(found?.oldestWalkAt ?? null),
+    /** No row of the stream shows a state older than this; what the cheap refresh cannot see is why. */
+    worst_case_at: iso(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
+    worst_case_because: streamSpec(stream).blindSpot,
     total_count: found?.totalCount ?? null,
     error: found?.error ?? null,
   })),

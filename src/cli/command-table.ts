@@ -39,9 +39,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/query.ts"),
   },
   {
+    name: "export",
+    summary: "Write the mirror as Parquet, CSV or NDJSON: only what changed",
+    load: () => import("./commands/export.ts"),
+  },
+  {
+    name: "schema",
+    summary: "Say what every table and column means",
+    load: () => import("./commands/schema.ts"),
+  },
+  {
     name: "status",
     summary: "Show what the mirror holds, how fresh it is and what it cost",
     load: () => import("./commands/status.ts"),
+  },
+  {
+    name: "replay",
+    summary: "Rebuild the working database from the archive, without a request",
+    load: () => import("./commands/replay.ts"),
   },
   {
     name: "sandbox",

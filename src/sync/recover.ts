@@ -1,20 +1,19 @@
 // Recovery: what a run that was killed left behind. Answers that were archived but not committed are taken up without a
 // request; requests without an answer are noted as ambiguous. Nothing that was paid for is fetched again.
 import { z } from "zod";
-import { ENDPOINTS, type EndpointName } from "../api/endpoints.ts";
-import { type Envelope, readEnvelope } from "../api/envelope.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
 import { isStreamName, type StreamName } from "../catalog/streams.ts";
 import type { ArchiveHeader, IntentRecord } from "../warehouse/archive.ts";
 import type { RequestRecord, ScopeState } from "../warehouse/checkpoint.ts";
 import { readArchive, readIntents } from "../warehouse/read-archive.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
+import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 import { type Candidate, stateKey } from "./due/candidate.ts";
 import { initialShape } from "./list-shape.ts";
-import { DETAIL_SCOPE, loadsOf, timeOf } from "./loads.ts";
+import { DETAIL_SCOPE, timeOf } from "./loads.ts";
 import { finishedState, walkingState } from "./scope-state.ts";
 import { countLoad, createTask, pageReadOf, type ScopeTask, takePage } from "./scope-task.ts";
-import { archivedDetail } from "./wanted-call.ts";
 
 export interface Recovery {
   /** Runs that had not ended. */
@@ -24,57 +23,6 @@ export interface Recovery {
   /** Requests whose answer never arrived: they may have cost a credit. */
   readonly ambiguous: number;
 }
-
-const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);
-
-const queryOf = (url: string): Record<string, string> => {
-  const start = url.indexOf("?");
-  return start === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
-};
-
-/** A response out of the archive: header, parsed envelope and which read it answers. */
-export interface ArchivedAnswer {
-  readonly header: ArchiveHeader;
-  readonly stream: StreamName;
-  readonly endpoint: EndpointName;
-  readonly query: Readonly<Record<string, string>>;
-  readonly envelope: Envelope;
-  readonly read: z.infer<typeof archivedDetail>["read"];
-  /** Whether the walk it belongs to shares rows between pages; null when it is no walk. */
-  readonly overlap: boolean | null;
-}
-
-/** Parses an archived response; null for one that is no envelope (it was archived all the same, it was paid for). */
-export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnswer | null => {
-  if (!isStreamName(header.stream) || !isEndpoint(header.endpoint)) return null;
-  const reading = readEnvelope(body.toString("utf8"), header.endpoint);
-  if (!reading.ok) return null;
-  const detail = archivedDetail.safeParse(header.detail);
-  return {
-    header,
-    stream: header.stream,
-    endpoint: header.endpoint,
-    query: queryOf(header.url),
-    envelope: reading.value,
-    read: detail.success ? detail.data.read : null,
-    overlap: detail.success ? detail.data.overlap : null,
-  };
-};
-
-/** Row loads of an archived answer, exactly as they were or would have been live. */
-export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
-  loadsOf({
-    stream: answer.stream,
-    scope: answer.header.scope,
-    endpoint: answer.endpoint,
-    query: answer.query,
-    requestId: answer.header.requestId,
-    walkId,
-    receivedAt: answer.header.receivedAt,
-    data: answer.envelope.data,
-    included: answer.envelope.included,
-    envelope: answer.envelope.envelope,
-  });
 
 /** Ledger row of an archived answer. */
 export const archivedRequest = (

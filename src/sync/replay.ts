@@ -1,7 +1,7 @@
 // Replay: the working database from the archive alone, without a request. The journal says what was loaded, deleted and
 // stored, in which order; the archived responses hold the rows, read by the present catalog: a column that was added
 // since is filled as if it had always been there.
-import { isStreamName, type StreamName } from "../catalog/streams.ts";
+import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressSink } from "../core/progress-events.ts";
 import type { TableLoad } from "../warehouse/checkpoint.ts";
@@ -21,6 +21,8 @@ export interface Replayed {
   readonly missing: readonly string[];
 }
 
+/** Responses read past while one is looked for: far more than ever were in flight. Beyond them it is not there. */
+const MOST_AHEAD = 1024;
 /** Changes between two progress events. */
 const TOLD_EVERY = 200;
 
@@ -37,7 +39,7 @@ const createAnswers = (archiveDir: string, runId: string) => {
       ahead.delete(requestId);
       return known;
     }
-    for (;;) {
+    while (ahead.size < MOST_AHEAD) {
       const next = await responses.next();
       if (next.done) return null;
       const { header, body } = next.value;
@@ -45,6 +47,7 @@ const createAnswers = (archiveDir: string, runId: string) => {
       if (header.requestId === requestId) return answer;
       if (!passed.delete(header.requestId)) ahead.set(header.requestId, answer);
     }
+    return null;
   };
   /** Nothing of it is loaded: it need not be held. */
   const pass = (requestId: string) => {
@@ -118,7 +121,7 @@ export const replay = async (
       }
       loads.push(...found);
       const [main] = found;
-      if (wanted.from === "journal" || main === undefined || !isStreamName(main.stream)) continue;
+      if (wanted.from === "journal" || main === undefined) continue;
       const counted = counts.get(main.stream) ?? { responses: 0, rows: 0 };
       counts.set(main.stream, { responses: counted.responses + 1, rows: counted.rows + main.records.length });
       responses += 1;
@@ -148,6 +151,7 @@ export const replay = async (
   } finally {
     for (const runId of [...open.keys()]) await closeRun(runId);
   }
+  if (told === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
   tell();
   if (missing.length > 0) await target.run("warehouse/forget-progress.sql");
   return { runs: runs.size, responses, rows, missing };

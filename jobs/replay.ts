@@ -1,0 +1,51 @@
+// Job replay: rebuilds the working database from the archive and publishes it. Sends nothing, needs no token.
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config.ts";
+import type { ProgressSink } from "../src/core/progress-events.ts";
+import { replay } from "../src/sync/replay.ts";
+import { rebuildWarehouse } from "../src/warehouse/rebuild.ts";
+
+export interface ReplayContext {
+  readonly clock: Clock;
+  readonly emit: ProgressSink;
+}
+
+/** What `replay --json` prints. */
+export interface ReplayReport {
+  readonly runs: number;
+  readonly responses: number;
+  /** Records that were loaded. */
+  readonly rows: number;
+  /** Rows per table of the rebuilt mirror. */
+  readonly tables: Readonly<Record<string, number>>;
+  readonly duration_ms: number;
+  /** What the archive lacked; empty unless --partial. */
+  readonly missing: readonly string[];
+  /** Where the old working database was kept; null when there was none. */
+  readonly kept: string | null;
+  /** Path of the published snapshot. */
+  readonly warehouse: string;
+}
+
+/** Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE and faults; then nothing has changed. */
+export const replayJob = async (
+  config: Config,
+  request: { readonly partial: boolean },
+  { clock, emit }: ReplayContext,
+): Promise<ReplayReport> => {
+  const startedAt = clock.now();
+  const { result, tables, kept, published } = await rebuildWarehouse({ dataDir: config.dataDir, clock }, (target) =>
+    replay(target, { partial: request.partial, emit }),
+  );
+  emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
+  return {
+    runs: result.runs,
+    responses: result.responses,
+    rows: result.rows,
+    tables,
+    duration_ms: clock.now() - startedAt,
+    missing: result.missing,
+    kept,
+    warehouse: published.path,
+  };
+};

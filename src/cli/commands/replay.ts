@@ -1,0 +1,48 @@
+// duckmirror replay: rebuilds the working database from the archive, without a request and without the old file.
+import { z } from "zod";
+import { type ReplayReport, replayJob } from "../../../jobs/replay.ts";
+import { EXIT } from "../../core/errors.ts";
+import { counted, formatDuration } from "../../core/units.ts";
+import { defineCommand } from "../command.ts";
+
+const inputSchema = z.object({ partial: z.boolean().default(false) });
+
+const renderReport = (report: ReplayReport): string => {
+  const mirrored = Object.values(report.tables).reduce((sum, rows) => sum + rows, 0);
+  const lines = [
+    `${counted(report.runs, "run")} and ${counted(report.responses, "response")} replayed in ${formatDuration(report.duration_ms)}: ${counted(mirrored, "row")} mirrored`,
+    report.kept === null ? null : `the old working database was kept as ${report.kept}; delete it when you like`,
+    ...report.missing.map((what) => `missing: ${what}`),
+    report.missing.length === 0 ? null : "the next sync walks every list again",
+    `published ${report.warehouse}`,
+  ];
+  return `${lines.filter((line) => line !== null).join("\n")}\n`;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli.option(
+      "--partial",
+      "rebuild what the archive holds even if something is missing; the next sync reads it again",
+    ),
+  examples: {
+    "duckmirror replay": "rebuild the working database, e.g. when it is damaged; costs no credit",
+    "duckmirror replay --json": "the same, the result as JSON",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, terminal } = context;
+    const config = await context.loadConfig();
+    const progress = await context.progress(config);
+    try {
+      const report = await replayJob(config, { partial: input.partial }, { clock, emit: progress.sink });
+      progress.end();
+      if (shared.json) await context.printJson(report);
+      else await terminal.out(renderReport(report));
+      return EXIT.done;
+    } catch (error) {
+      progress.end();
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,33 @@
+// A process of its own that syncs once, so that a test can kill it.  Arguments: base address, data directory.
+import { setImmediate } from "node:timers/promises";
+import { syncJob } from "../../jobs/sync.ts";
+import { vocabulary } from "../../src/cli/load-settings.ts";
+import { resolveConfig } from "../../src/core/config.ts";
+import { Secret } from "../../src/core/secret.ts";
+
+const [url = "", dataDir = ""] = process.argv.slice(2);
+const config = resolveConfig({
+  flags: {},
+  env: {
+    DUCKMIRROR_BASE_URL: url,
+    DUCKMIRROR_TOKEN: "test-token",
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_RATE_LIMIT: "100000",
+  },
+  file: null,
+  cwd: dataDir,
+  vocabulary: vocabulary(),
+});
+await syncJob(
+  config,
+  { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
+  {
+    clock: { now: () => Date.now(), sleep: () => setImmediate() },
+    random: () => 0.5,
+    emit: () => undefined,
+    signal: new AbortController().signal,
+    hardSignal: new AbortController().signal,
+    version: "0.0.0",
+    token: new Secret("test-token"),
+  },
+);

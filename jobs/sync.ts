@@ -63,6 +63,8 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     allowMassDelete: request.allowMassDelete,
     concurrency: config.concurrency,
     maxDurationMs: request.maxDurationMs,
+    archiveRetentionDays: config.archiveRetentionDays,
+    historyRetentionDays: config.historyRetentionDays,
   };
 };
 

@@ -135,6 +135,8 @@ export const resolveConfig = (parts: {
     allowPlainHttp: setting.allow_plain_http,
     /** null: keep for ever. */
     archiveRetentionDays: setting.archive_retention_days,
+    /** null: keep for ever. */
+    historyRetentionDays: setting.history_retention_days,
     /** Stream → ms; streams that are not named keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,

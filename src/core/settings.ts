@@ -95,6 +95,12 @@ const yesNo = one("yes or no", (text) => {
   return /^(0|false|no|off)$/i.test(text) ? { on: false } : null;
 }).transform((answer) => answer.on);
 
+const retentionDays = one("a whole number of days, or keep", (value) => {
+  if (/^(keep|null|none)$/i.test(value)) return { days: null };
+  const days = whole(value, 1, 36_500);
+  return days === null ? null : { days };
+}).transform((found): number | null => found.days);
+
 const duration = one("a duration like 90s, 12h or 7d", (text) => parseDuration(text));
 const text = one("a text", (value) => (value === "" ? null : value));
 const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
@@ -222,14 +228,13 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     allow_plain_http: yesNo
       .prefault(false)
       .meta({ description: "Send the token over http:// to a host that is not this machine." }),
-    archive_retention_days: one("a whole number of days, or keep", (value) => {
-      if (/^(keep|null|none)$/i.test(value)) return { days: null };
-      const days = whole(value, 1, 36_500);
-      return days === null ? null : { days };
-    })
-      .transform((found): number | null => found.days)
+    archive_retention_days: retentionDays.prefault("keep").meta({
+      description:
+        "Days a response stays in the archive; keep: for ever. `replay` rebuilds only what the archive holds.",
+    }),
+    history_retention_days: retentionDays
       .prefault("keep")
-      .meta({ description: "Days a response stays in the archive; keep: for ever. `replay` needs the archive." }),
+      .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
     max_age: pairs((name, value) => {
       const known = stream(name);
       if (known instanceof Refusal) return known;

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { RunStatus, SyncReport } from "../core/sync-report.ts";
 import { openArchive } from "../warehouse/archive.ts";
 import type { QuotaReading } from "../warehouse/checkpoint.ts";
+import { pruneArchive, pruneHistory } from "../warehouse/retention.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import { createCommitter } from "./committer.ts";
 import { dispatch } from "./dispatcher.ts";
@@ -151,6 +152,9 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: takeQuota(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   await archive.close();
+  const { archiveRetentionDays, historyRetentionDays } = options;
+  if (archiveRetentionDays !== null) await pruneArchive(warehouse.archiveDir, archiveRetentionDays, clock.now());
+  if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   const failed = options.streams.filter((stream) => run.stats.of(stream).failed !== null);
   const { status, error } = endOf(run, failed);
   const ended = report(status, clock.now());

@@ -25,6 +25,9 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly concurrency: number;
   /** ms; null: as long as it takes. */
   readonly maxDurationMs: number | null;
+  /** Days that archived answers and old versions are kept; null: for ever. */
+  readonly archiveRetentionDays: number | null;
+  readonly historyRetentionDays: number | null;
 }
 
 /** What a sync works with. The caller opens and closes all of it. */

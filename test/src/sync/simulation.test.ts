@@ -112,6 +112,8 @@ const OPTIONS: SyncOptions = {
   allowMassDelete: true,
   concurrency: 5,
   maxDurationMs: null,
+  archiveRetentionDays: null,
+  historyRetentionDays: null,
 };
 
 /** One sync; answers come in a random order, some are lost, the process may die. Answers with the credits spent. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { startSyncRig, type SyncRig } from "../../support/sync-rig.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 let rig: SyncRig | null = null;
 afterEach(async () => {
@@ -13,7 +13,10 @@ afterEach(async () => {
 
 test("archive files and old versions older than configured are removed, younger ones stay", async () => {
   const service = createFakeService(anOrganization(2));
-  rig = await startSyncRig(service, { DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "30", DUCKMIRROR_HISTORY_RETENTION_DAYS: "30" });
+  rig = await startSyncRig(service, {
+    DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "30",
+    DUCKMIRROR_HISTORY_RETENTION_DAYS: "30",
+  });
   const old = join(rig.dataDir, "state", "archive", "2020-01");
   await mkdir(old, { recursive: true });
   await writeFile(join(old, "20200101T000000Z-abcdef.ndjson.gz"), "");

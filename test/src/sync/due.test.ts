@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+import { STREAM_NAMES, type StreamName } from "../../../src/catalog/streams.ts";
+import type { Candidate, DueOptions, MirrorView } from "../../../src/sync/due/candidate.ts";
+import { stateKey } from "../../../src/sync/due/candidate.ts";
+import { dueCandidates } from "../../../src/sync/due/due.ts";
+import type { ScopeState } from "../../../src/warehouse/checkpoint.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21);
+
+const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {}): ScopeState => ({
+  stream,
+  scope,
+  status: "idle",
+  walkId: null,
+  cursor: null,
+  watermark: NOW - DAY,
+  totalCount: 10,
+  rowsAtWalk: 10,
+  checkedAt: NOW - 3_600_000,
+  walkedAt: NOW - 3_600_000,
+  error: null,
+  runId: "r",
+  ...more,
+});
+
+const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView => ({
+  now: NOW,
+  states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+  accounts: [
+    { id: "1", companyId: "c_1", priority: 3, score: 10, changedAt: NOW - DAY },
+    { id: "2", companyId: "c_2", priority: 1, score: 90, changedAt: NOW - DAY },
+  ],
+  companies: new Set(["c_1", "c_2"]),
+  inputs: [],
+  hints: new Map(),
+  signalsWithoutContent: [],
+  ...more,
+});
+
+const OPTIONS: DueOptions = {
+  streams: STREAM_NAMES,
+  named: false,
+  full: false,
+  companies: [],
+  content: [],
+  maxAgeMs: {},
+  reconcileEveryMs: 7 * DAY,
+  shapes: new Map(),
+  largestPage: 100,
+};
+
+const complete = (): ScopeState[] => [
+  ...(["accounts", "contacts", "signals", "signal_counts"] as const).map((stream) => aState(stream, "")),
+  ...(["news_articles", "job_openings", "earnings_calls", "filings"] as const).flatMap((stream) => [
+    aState(stream, "c_1"),
+    aState(stream, "c_2"),
+  ]),
+  aState("account_insights", "1"),
+  aState("account_insights", "2"),
+  ...["usage", "limits", "requests"].map((scope) => aState("usage", scope)),
+];
+
+const shown = (candidates: readonly Candidate[]) =>
+  candidates.map(({ stream, scope, mode, because }) => [stream, scope, mode, because]);
+
+test("right after a complete sync only the organization's lists are looked at, one request each", () => {
+  const due = dueCandidates(aView(complete()), OPTIONS);
+  expect(due.map(({ stream, mode, requests }) => [stream, mode, requests])).toEqual([
+    ["accounts", "watermark", 1],
+    ["contacts", "watermark", 1],
+    ["signals", "watermark", 1],
+  ]);
+});
+
+test("what was never synced comes most valuable first: lists, then companies of the best accounts", () => {
+  const due = dueCandidates(aView([]), OPTIONS);
+  expect(due.slice(0, 3).map(({ stream }) => stream)).toEqual(["accounts", "contacts", "signals"]);
+  const news = due.filter(({ stream }) => stream === "news_articles").map(({ scope }) => scope);
+  expect(news).toEqual(["c_2", "c_1"]);
+  expect(due.at(-1)?.stream).toBe("usage");
+});
+
+test("a hint refreshes the list it is about, before anything that is merely old", () => {
+  const hints = new Map([[stateKey("job_openings", "c_1"), { count: 3, type: "hiring-alert" }]]);
+  const due = dueCandidates(aView(complete(), { hints }), OPTIONS).filter(
+    ({ stream }) => stream !== "accounts" && stream !== "contacts" && stream !== "signals",
+  );
+  expect(shown(due)).toEqual([["job_openings", "c_1", "known", "hinted by 3 new hiring-alert signals"]]);
+});
+
+test("lists older than their age are due, and those walked long ago are walked again with overlapping pages", () => {
+  const states = complete().map((state) =>
+    state.stream === "news_articles" && state.scope === "c_1" ? { ...state, checkedAt: NOW - 8 * DAY } : state,
+  );
+  const walked = states.map((state) => (state.stream === "contacts" ? { ...state, walkedAt: NOW - 9 * DAY } : state));
+  const due = dueCandidates(aView(walked), OPTIONS);
+  expect(shown(due)).toContainEqual(["news_articles", "c_1", "known", "older than 7 days"]);
+  expect(due.find(({ stream }) => stream === "contacts")).toMatchObject({
+    mode: "walk",
+    overlap: true,
+    because: "reconciled more than 7 days ago",
+  });
+});
+
+test("--full walks every list and fetches every record again", () => {
+  const due = dueCandidates(aView(complete()), { ...OPTIONS, full: true });
+  expect(due.filter(({ mode }) => mode === "walk")).toHaveLength(3 + 8);
+  expect(due.every(({ because }) => because === "--full")).toBe(true);
+});
+
+test("an interrupted walk goes on before new ones start", () => {
+  const states = complete().map((state) =>
+    state.stream === "filings" && state.scope === "c_1" ? { ...state, status: "walking" as const } : state,
+  );
+  const due = dueCandidates(aView(states), OPTIONS);
+  expect(shown(due)).toContainEqual(["filings", "c_1", "walk", "goes on where it was interrupted"]);
+});
+
+test("a service that does not sort by change date has its lists walked, contacts filtered", () => {
+  const shape = { perPage: 100, sort: true, changeOrder: false, include: true, content: true, settled: true };
+  const shapes = new Map<StreamName, typeof shape>([
+    ["accounts", shape],
+    ["contacts", shape],
+  ]);
+  const due = dueCandidates(aView(complete()), { ...OPTIONS, shapes });
+  expect(due.filter(({ value }) => value >= 900).map(({ stream, mode }) => [stream, mode])).toEqual([
+    ["accounts", "walk"],
+    ["contacts", "filter"],
+  ]);
+});
+
+test("each input is resolved once; one the service does not know is asked for again after a week", () => {
+  const inputs = [
+    { input: "a.example", companyId: "c_9", resolvedAt: NOW - 300 * DAY },
+    { input: "b.example", companyId: null, resolvedAt: NOW - DAY },
+    { input: "d.example", companyId: null, resolvedAt: NOW - 8 * DAY },
+  ];
+  const due = dueCandidates(aView(complete(), { inputs }), {
+    ...OPTIONS,
+    companies: ["a.example", "b.example", "d.example", "e.example"],
+  });
+  expect(due.filter(({ mode }) => mode === "resolve").map(({ scope }) => scope)).toEqual([
+    "input:d.example",
+    "input:e.example",
+  ]);
+  expect(due.some(({ stream, scope }) => stream === "job_openings" && scope === "c_9")).toBe(true);
+});
+
+test("an insight is fetched again when its account changed", () => {
+  const view = aView(complete());
+  const accounts = view.accounts.map((account) => (account.id === "2" ? { ...account, changedAt: NOW } : account));
+  const due = dueCandidates({ ...view, accounts }, OPTIONS);
+  expect(shown(due)).toContainEqual(["account_insights", "2", "on-change", "the account changed"]);
+});

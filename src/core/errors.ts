@@ -181,6 +181,11 @@ export const ERRORS = {
     "Run `duckmirror sync` first, or `duckmirror demo` to try it out.",
   ),
   QUERY_FAILED: row(EXIT.usage, "The query failed: {detail}", '`duckmirror query "show tables"` lists what is there.'),
+  EXPORT_FOLDER: row(
+    EXIT.usage,
+    "The folder {dir} cannot take this export: {detail}.",
+    "Give another folder with --dir; formats, and exports with and without --since, each have a folder of their own.",
+  ),
   DISK_FULL: row(
     EXIT.unexpected,
     "The disk is full: {detail}",

@@ -1,0 +1,33 @@
+// Job export: brings an export folder up to the published snapshot. Spends no credit and takes no writer's lock.
+import type { Config } from "../src/core/config.ts";
+import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
+import { type ExportReport, exportSnapshot } from "../src/warehouse/export.ts";
+import type { ExportFormat } from "../src/warehouse/export-tables.ts";
+
+/** What is asked of one export. */
+export interface ExportJobRequest {
+  /** Absolute path; null: in the data directory. */
+  readonly dir: string | null;
+  readonly format: ExportFormat;
+  /** Names, or `main`, `history`, `marts`; empty: the tables of main and what the folder holds already. */
+  readonly tables: readonly string[];
+  /** Only rows that changed since then, ms since the epoch; null: all. */
+  readonly since: number | null;
+  readonly guardFormulas: boolean;
+}
+
+/** Exports. Throws SNAPSHOT_MISSING, EXPORT_FOLDER, WRITER_BUSY, USAGE, DATA_DIR_UNWRITABLE, DISK_FULL. */
+export const exportJob = (
+  config: Config,
+  request: ExportJobRequest,
+  context: { readonly signal: AbortSignal },
+): Promise<ExportReport> =>
+  exportSnapshot({
+    snapshot: snapshotPath(config.dataDir),
+    dir: request.dir ?? exportDir(config.dataDir, request.format),
+    format: request.format,
+    tables: request.tables,
+    since: request.since,
+    guardFormulas: request.guardFormulas,
+    signal: context.signal,
+  });

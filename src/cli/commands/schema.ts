@@ -1,0 +1,77 @@
+// duckmirror schema: what every table and column means. Needs no warehouse.
+import { z } from "zod";
+import { catalogTables, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { describeViews } from "../../warehouse/views.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { renderTable } from "../table.ts";
+
+const inputSchema = z.object({ args: z.array(z.string()).default([]) });
+
+/** The contract of `schema --json`. */
+const toJson = (table: DictionaryTable) => ({
+  schema: table.schema,
+  table: table.name,
+  grain: table.grain,
+  key: table.key,
+  source: table.source,
+  columns: table.columns.map((column) => ({
+    name: column.name,
+    type: column.type,
+    meaning: column.meaning,
+    source_field: column.sourceField,
+    null_when: column.nullWhen,
+    allowed: column.allowed,
+    references: column.references,
+  })),
+});
+
+const find = (tables: readonly DictionaryTable[], typed: string): DictionaryTable => {
+  const name = typed.replace(/^main\./, "");
+  // A view may be named without its schema: no table of main has the same name.
+  const found = tables.find((table) => sqlName(table) === name) ?? tables.find((table) => table.name === name);
+  if (found !== undefined) return found;
+  const known = tables.map(sqlName);
+  throw new DuckmirrorError("USAGE", { detail: `there is no table ${typed}.${didYouMean(name, known)}` });
+};
+
+const renderOne = (table: DictionaryTable, { terminal }: CommandContext): string => {
+  const key = table.key.length === 0 ? "" : ` Key: ${table.key.join(", ")}.`;
+  const rows = table.columns.map(({ name, type, meaning, sourceField, nullWhen, allowed }) => [
+    name,
+    type ?? "",
+    allowed === null ? meaning : `${meaning} Values: ${allowed.join(", ")}.`,
+    sourceField ?? "",
+    nullWhen ?? "",
+  ]);
+  const heads = ["column", "type", "meaning", "field", "NULL when"].map((name) => ({ name }));
+  const head = `${sqlName(table)}: ${table.grain}${key} From: ${table.source}.`;
+  return `${head}\n${renderTable(heads, rows, terminal.columns)}\n`;
+};
+
+const renderAll = (tables: readonly DictionaryTable[], { terminal }: CommandContext): string =>
+  `${renderTable(
+    [{ name: "table" }, { name: "columns", align: "right" }, { name: "rows" }],
+    tables.map((table) => [sqlName(table), String(table.columns.length), table.grain]),
+    terminal.columns,
+  )}\n`;
+
+export const command = defineCommand({
+  configure: (cli) => cli.argument("[table]", "table or view, e.g. accounts or marts.account_360 (default: a list)"),
+  examples: {
+    "duckmirror schema": "every table and view, and what a row of it is",
+    "duckmirror schema contacts": "columns, types, meanings, source fields, when they are NULL",
+    "duckmirror schema --json": "all of it for a program",
+  },
+  input: inputSchema,
+  run: async ({ args }, context) => {
+    const tables = [...catalogTables(), ...(await describeViews())];
+    const [typed] = args;
+    if (args.length > 1) throw new DuckmirrorError("USAGE", { detail: "give one table at most" });
+    const chosen = typed === undefined ? null : find(tables, typed);
+    if (context.shared.json) await context.printJson({ tables: (chosen === null ? tables : [chosen]).map(toJson) });
+    else await context.terminal.out(chosen === null ? renderAll(tables, context) : renderOne(chosen, context));
+    return EXIT.done;
+  },
+});

@@ -1,0 +1,170 @@
+// What an export consists of: which tables, cut how, in which order, and the SELECT of each format. Pure.
+
+import { sqlName } from "../catalog/dictionary.ts";
+import { TABLE_NAMES, tableSpec } from "../catalog/tables.ts";
+import { didYouMean } from "../core/did-you-mean.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import { quoted } from "./merge-sql.ts";
+import { VIEW_NAMES } from "./views.ts";
+
+export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export interface ExportTable {
+  /** As `--tables` and the folder name it: `signals`, `history.signals`, `marts.account_360`. */
+  readonly label: string;
+  /** Schema and name, quoted. */
+  readonly path: string;
+  /** TIMESTAMPTZ column whose month (UTC) a file is for; null: one file. */
+  readonly monthOf: string | null;
+  /** Columns the rows of a file are sorted by, so that readers can skip row groups; empty: by all columns. */
+  readonly orderBy: readonly string[];
+  /** Columns that tell one version of a row from another; empty: all columns. */
+  readonly version: readonly string[];
+  /** Column that says since when a row is as it is; null: it cannot be told. */
+  readonly changedAt: string | null;
+}
+
+/** Columns readers filter by, before the key. */
+const FILTERED_BY: Readonly<Record<string, readonly string[]>> = {
+  signals: ["account_id", "date"],
+  contacts: ["account_id"],
+  news_articles: ["company_id", "date_published"],
+  job_openings: ["company_id", "posted_on"],
+  earnings_calls: ["company_id", "happened_at"],
+  filings: ["company_id", "filing_date"],
+};
+
+const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
+  const { key } = tableSpec(name);
+  const first = FILTERED_BY[name] ?? [];
+  return {
+    label: sqlName({ schema: "main", name }),
+    path: `main.${quoted(name)}`,
+    monthOf: name === "signals" ? "date" : null,
+    orderBy: [...first, ...key.filter((column) => !first.includes(column))],
+    version: [...key, "_synced_at", "_run_id"],
+    changedAt: "_synced_at",
+  };
+};
+
+/** Versions are only ever added, so cut by month of their end all files but the last one stay as they are. */
+const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
+  const { key } = tableSpec(name);
+  return {
+    label: sqlName({ schema: "history", name }),
+    path: `history.${quoted(name)}`,
+    monthOf: "valid_to",
+    orderBy: [...key, "valid_from", "valid_to"],
+    version: [...key, "_synced_at", "_run_id", "valid_from", "valid_to", "change"],
+    changedAt: "valid_to",
+  };
+};
+
+const ofMarts = (name: string): ExportTable => ({
+  label: sqlName({ schema: "marts", name }),
+  path: `marts.${quoted(name)}`,
+  monthOf: null,
+  orderBy: [],
+  version: [],
+  changedAt: null,
+});
+
+const GROUPS: Readonly<Record<string, readonly ExportTable[]>> = {
+  main: TABLE_NAMES.map(ofMain),
+  history: TABLE_NAMES.map(ofHistory),
+  marts: VIEW_NAMES.map(ofMarts),
+};
+
+const ALL = Object.values(GROUPS).flat();
+
+/**
+ * Tables by what was typed: names, or `main`, `history`, `marts` for all of a schema. Empty: those of main, and
+ * `before`: what the folder holds already, so that a set stays of one moment. Throws USAGE on a name that is none.
+ */
+export const exportTables = (names: readonly string[], before: readonly string[]): readonly ExportTable[] => {
+  const wanted = names.length === 0 ? ["main", ...before] : names;
+  const labels = new Set<string>();
+  for (const typed of wanted) {
+    const name = typed.replace(/^main\./, "");
+    const group = GROUPS[name] ?? ALL.filter(({ label }) => label === name);
+    if (group.length === 0 && names.length > 0) {
+      const known = [...Object.keys(GROUPS), ...ALL.map(({ label }) => label)];
+      throw new DuckmirrorError("USAGE", { detail: `--tables: there is no table ${typed}.${didYouMean(name, known)}` });
+    }
+    for (const { label } of group) labels.add(label);
+  }
+  return ALL.filter(({ label }) => labels.has(label));
+};
+
+export interface ExportColumn {
+  readonly name: string;
+  /** DuckDB's name of the type. */
+  readonly type: string;
+}
+
+/** Cells a spreadsheet would take for a formula get a quote in front (OWASP, CSV injection). */
+const guarded = (text: string): string =>
+  `CASE WHEN regexp_matches(${text}, '^[=+\\-@＝＋－＠\\t\\r\\n]') THEN '''' || ${text} ELSE ${text} END`;
+
+const cell = ({ name, type }: ExportColumn, format: ExportFormat, guardFormulas: boolean): string => {
+  const column = quoted(name);
+  if (format === "parquet") return column;
+  if (type === "TIMESTAMP WITH TIME ZONE") {
+    return `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') AS ${column}`;
+  }
+  if (format === "ndjson") return column;
+  const isText = type === "VARCHAR" || type === "JSON" || type.endsWith("[]");
+  if (!isText) return column;
+  // A list as JSON: DuckDB's own text of a list cannot be told from one with commas in its items.
+  const text = type.endsWith("[]") ? `CAST(to_json(${column}) AS VARCHAR)` : `CAST(${column} AS VARCHAR)`;
+  return `${guardFormulas ? guarded(text) : text} AS ${column}`;
+};
+
+const FORMAT_OPTIONS: Readonly<Record<ExportFormat, string>> = {
+  // Row groups of 24 vectors: small enough to be skipped, large enough to compress and to read in parallel.
+  parquet: "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 49152",
+  csv: "FORMAT csv, HEADER true",
+  ndjson: "FORMAT json",
+};
+
+/** Month of the partition column, `2025-01`; NULL where there is none (also for infinite times). */
+const monthSql = (column: string): string =>
+  `CASE WHEN isfinite(${quoted(column)}) THEN strftime(${quoted(column)} AT TIME ZONE 'UTC', '%Y-%m') END`;
+
+const sinceSql = (table: ExportTable): string =>
+  table.changedAt === null ? "($1 IS NULL OR true)" : `($1 IS NULL OR ${quoted(table.changedAt)} >= $1)`;
+
+/** Fingerprint of each part: `$1` since (or NULL). Rows: month, row_count, content. */
+export const fingerprintSql = (table: ExportTable, columns: readonly ExportColumn[]): string => {
+  const version = table.version.length === 0 ? columns.map(({ name }) => name) : table.version;
+  const month = table.monthOf === null ? "NULL" : monthSql(table.monthOf);
+  return `SELECT CAST(${month} AS VARCHAR) AS month, count(*) AS row_count,
+  CAST(sum(CAST(hash(${version.map(quoted).join(", ")}) AS HUGEINT)) AS VARCHAR) AS content
+FROM ${table.path} WHERE ${sinceSql(table)} GROUP BY 1 ORDER BY 1`;
+};
+
+export interface PartFilter {
+  /** Whether rows have a month; null: the table is not cut. */
+  readonly month: "some" | "none" | null;
+}
+
+/** COPY of one part: `$1` since (or NULL), `$2` path, and for a month `$3` its start and `$4` its end. */
+export const copySql = (
+  table: ExportTable,
+  columns: readonly ExportColumn[],
+  filter: PartFilter,
+  options: { readonly format: ExportFormat; readonly guardFormulas: boolean },
+): string => {
+  const cells = columns.map((column) => cell(column, options.format, options.guardFormulas));
+  const order = table.orderBy.length === 0 ? "ALL" : table.orderBy.map(quoted).join(", ");
+  const column = table.monthOf === null ? "" : quoted(table.monthOf);
+  const month =
+    filter.month === "some"
+      ? `${column} >= $3 AND ${column} < $4`
+      : filter.month === "none"
+        ? `(${column} IS NULL OR NOT isfinite(${column}))`
+        : "true";
+  return `COPY (SELECT ${cells.join(", ")} FROM ${table.path} WHERE ${sinceSql(table)} AND ${month} ORDER BY ${order})
+TO $2 (${FORMAT_OPTIONS[options.format]})`;
+};

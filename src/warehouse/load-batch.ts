@@ -30,7 +30,8 @@ export interface BatchCounts {
   readonly updated: ReadonlyMap<number, number>;
 }
 
-const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
+/** Types that cells are appended as. */
+export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
   VARCHAR,
   BIGINT,
   INTEGER,
@@ -42,7 +43,8 @@ const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
   "VARCHAR[]": LIST(VARCHAR),
 };
 
-const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
+/** A cell as the appender wants it. */
+export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
   if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
   return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
 };

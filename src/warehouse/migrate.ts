@@ -1,9 +1,12 @@
 // Brings a file up to the schema this program knows; refuses one it does not understand.
-// Each migration runs in its own transaction together with its record, then the WAL is flushed.
+// Each migration runs in its own transaction together with its record, then the WAL is flushed. Columns it adds for
+// fields that used to be unknown are filled from `_extra` in that transaction.
 import { z } from "zod";
+import { TABLE_NAMES, type TableSpec, tableSpec } from "../catalog/tables.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Database } from "./database.ts";
 import { instant } from "./duck-values.ts";
+import { fillNewColumns, readColumns } from "./fill-from-extra.ts";
 import { type Migration, readMigrations, sqlText } from "./sql-files.ts";
 
 const appliedRow = z.object({ number: z.int(), name: z.string(), checksum: z.string() });
@@ -16,6 +19,7 @@ export const migrate = async (
   database: Database,
   now: number,
   migrations: readonly Migration[] = readMigrations(),
+  specs: readonly TableSpec[] = TABLE_NAMES.map(tableSpec),
 ): Promise<readonly string[]> => {
   await database.run(sqlText("warehouse/migrations-table.sql"));
   const applied = await database.query(sqlText("warehouse/applied-migrations.sql"), [], appliedRow);
@@ -30,7 +34,9 @@ export const migrate = async (
   const missing = migrations.filter(({ number }) => !applied.some((row) => row.number === number));
   for (const { number, name, sql, checksum } of missing) {
     await database.transaction(async (tx) => {
+      const before = await readColumns(tx);
       await tx.run(sql);
+      await fillNewColumns(tx, before, specs);
       await tx.run(sqlText("warehouse/record-migration.sql"), [number, name, checksum, instant(now)]);
     });
   }

@@ -81,6 +81,8 @@ export const command = defineCommand({
           token: sandbox.token,
           data_dir: dataDir,
           rate_limit: String(REQUESTS_PER_MINUTE),
+          log_level: shared.quiet ? "error" : undefined,
+          log_format: shared.logFormat,
         },
         env: {},
         file: null,

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
+import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
+import { COMMANDS } from "../../../src/cli/command-table.ts";
+import { EXIT } from "../../../src/core/errors.ts";
+import { settingsTable } from "../../support/settings-table.ts";
+
+const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+
+test("the README lists every setting as the schema has it", () => {
+  for (const line of settingsTable()) expect(readme).toContain(line);
+});
+
+test("the README lists every command, stream, table and exit code", () => {
+  for (const { name } of COMMANDS) expect(readme).toContain(`| \`${name}`);
+  for (const name of [...STREAM_NAMES, ...TABLE_NAMES]) expect(readme).toContain(`\`${name}\``);
+  for (const code of Object.values(EXIT)) expect(readme).toContain(`| ${code} |`);
+});
+
+test("no placeholder was left in the README", () => {
+  expect(readme).not.toContain("@@");
+});

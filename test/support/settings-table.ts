@@ -1,0 +1,13 @@
+// The settings table of the README, from the schema: what the README must hold.
+import { settingList } from "../../src/core/settings.ts";
+
+/** Lines of a Markdown table, one per setting. */
+export const settingsTable = (): readonly string[] => [
+  "| setting | default | meaning |",
+  "| --- | --- | --- |",
+  ...settingList().map(({ name, fallback, description }) => {
+    const value =
+      Array.isArray(fallback) || (typeof fallback === "object" && fallback !== null) ? "" : String(fallback ?? "");
+    return `| \`${name}\` | ${value === "" ? "" : `\`${value}\``} | ${description.replaceAll("|", "\\|")} |`;
+  }),
+];

@@ -1,4 +1,5 @@
 // Job sync: mirrors what is due. Opens what a run needs from the configuration, runs it, closes it. Knows no queue.
+import { setMaxListeners } from "node:events";
 import { createClient } from "../src/api/client.ts";
 import { createLedger } from "../src/budget/memory-store.ts";
 import { createThrottle } from "../src/budget/throttle.ts";
@@ -73,6 +74,8 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
   const { clock, token, version } = context;
   const options = syncOptions(config, request);
+  // Every request in flight listens to these: Node would warn of a leak at the eleventh.
+  setMaxListeners(0, context.signal, context.hardSignal);
   const client = createClient({
     baseUrl: config.baseUrl,
     token,

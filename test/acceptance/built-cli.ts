@@ -2,7 +2,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { afterEach, inject } from "vitest";
+import { afterEach, expect, inject } from "vitest";
+import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -63,3 +64,15 @@ export const syncEnv = (service: { readonly url: string; readonly token: string 
   DUCKMIRROR_TOKEN: service.token,
   DUCKMIRROR_DATA_DIR: dataDir,
 });
+
+/** Runs `sync --json` to a good end. */
+export const syncWell = async (
+  service: { readonly url: string; readonly token: string },
+  dataDir: string,
+  argv: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<SyncReport> => {
+  const run = await runBuilt(["sync", "--json", ...argv], { ...syncEnv(service, dataDir), ...env });
+  expect(run.code, run.err).toBe(0);
+  return syncReportSchema.parse(JSON.parse(run.out));
+};

@@ -2,7 +2,7 @@
 // intent, send, settle, archive. What to do with an outcome is decided by the API's pure retry policy.
 import type { Client } from "../api/client.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
-import type { ApiCall, ApiOutcome, OkOutcome, RefusedOutcome } from "../api/outcome.ts";
+import type { ApiCall, ApiOutcome, OkOutcome, Quota, RefusedOutcome } from "../api/outcome.ts";
 import { chargeOf, type Verdict, verdictOf } from "../api/retry-policy.ts";
 import type { Ledger } from "../budget/memory-store.ts";
 import type { Throttle } from "../budget/throttle.ts";
@@ -24,6 +24,8 @@ export interface FetcherDeps {
   /** In [0, 1): jitter. */
   readonly random: () => number;
   readonly emit: ProgressSink;
+  /** Told every usage block, in the order of arrival. */
+  readonly onQuota: (quota: Quota) => void;
   /** Ends waiting; a request that is under way is finished. */
   readonly signal: AbortSignal;
   /** Breaks off requests under way too. */
@@ -112,7 +114,10 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     const quota = quotaOf(outcome);
     const sentAt = outcome.sentAt;
     ledger.settle(reservation, chargeOf(outcome));
-    if (quota !== null) ledger.observe(quota, sentAt);
+    if (quota !== null) {
+      ledger.observe(quota, sentAt);
+      deps.onQuota(quota);
+    }
     return outcome;
   };
 

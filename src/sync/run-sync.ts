@@ -1,5 +1,7 @@
 // Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
 
+import type { Quota } from "../api/outcome.ts";
+import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { RunStatus, SyncReport } from "../core/sync-report.ts";
@@ -59,19 +61,25 @@ const endOf = (run: SyncRun, failed: readonly string[]): { status: RunStatus; er
   return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
 };
 
-/** A quota reading whenever one is due; `final` takes what has not been recorded yet. */
-const quotaRecorder = (deps: SyncDeps) => {
+/** The latest usage block, recorded whenever that is due; `final` takes what has not been recorded yet. */
+const quotaRecorder = (clock: Clock) => {
+  let latest: Quota | null = null;
+  let recorded: Quota | null = null;
   let recordedAt = Number.NEGATIVE_INFINITY;
-  let recorded: number | null = null;
-  return (final = false): QuotaReading | null => {
-    const { limit, remaining, resetsAt } = deps.ledger.snapshot();
-    const used = limit === null || remaining === null ? null : limit - remaining;
-    const now = deps.clock.now();
-    const due = final || now - recordedAt >= QUOTA_EVERY_MS;
-    if ((limit === null && remaining === null) || !due || (final && recorded === remaining)) return null;
-    recordedAt = now;
-    recorded = remaining;
-    return { capturedAt: now, limit, used, remaining, resetsAt };
+  return {
+    /** Answers overtake one another: within a period the lowest remainder is the latest. */
+    see: (quota: Quota): void => {
+      const newer =
+        latest === null || latest.resetsAt !== quota.resetsAt || (quota.remaining ?? 0) <= (latest.remaining ?? 0);
+      if (newer) latest = quota;
+    },
+    take: (final = false): QuotaReading | null => {
+      const now = clock.now();
+      if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
+      recorded = latest;
+      recordedAt = now;
+      return { capturedAt: now, ...latest };
+    },
   };
 };
 
@@ -98,7 +106,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   emit({ kind: "run-started", runId, mode, at: startedAt });
 
   const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
-  const takeQuota = quotaRecorder(deps);
+  const quota = quotaRecorder(clock);
   let sequence = 0;
   const run: SyncRun = {
     runId,
@@ -106,8 +114,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     options,
     deps,
     archive,
-    fetcher: createFetcher({ ...deps, archive }, () => `${runId}-${(++sequence).toString(36)}`),
-    committer: createCommitter({ warehouse, archive, runId, takeQuota }),
+    fetcher: createFetcher({ ...deps, archive, onQuota: quota.see }, () => `${runId}-${(++sequence).toString(36)}`),
+    committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     shapes,
     rows: await readScopeRows(warehouse.database),
@@ -149,7 +157,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
       .catch(() => undefined);
     throw error;
   }
-  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: takeQuota(true) });
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   await archive.close();
   const { archiveRetentionDays, historyRetentionDays } = options;

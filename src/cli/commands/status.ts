@@ -41,6 +41,7 @@ const toJson = (status: MirrorStatus) => ({
     captured_at: iso(status.credits.capturedAt),
     spent_here: status.credits.spentHere,
     ambiguous_here: status.credits.ambiguousHere,
+    spent_by_others: status.credits.used === null ? null : status.credits.used - status.credits.spentHere,
   },
   runs: status.runs.map((run) => ({
     run_id: run.runId,
@@ -75,6 +76,14 @@ const inOrder = (status: MirrorStatus) =>
 
 const right = (name: string): TableColumn => ({ name, align: "right" });
 
+/** What the service counts beside what this mirror knows of: other clients, or answers that were lost. */
+const differenceText = ({ used, spentHere, ambiguousHere }: NonNullable<MirrorStatus["credits"]>): string => {
+  if (used === null || used === spentHere) return "";
+  if (used < spentHere) return `; the service counts ${formatCount(spentHere - used)} fewer`;
+  const lost = ambiguousHere === 0 ? "" : " or by requests whose answer was lost";
+  return `; the service counts ${formatCount(used - spentHere)} more, spent by others${lost}`;
+};
+
 const creditLine = (status: MirrorStatus, ago: (ms: number | null) => string): string => {
   const { credits } = status;
   if (credits === null) return "credits: the service has not reported any yet";
@@ -83,7 +92,7 @@ const creditLine = (status: MirrorStatus, ago: (ms: number | null) => string): s
   const reset = credits.resetsAt === null ? "" : `, reset ${iso(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
   return (
     `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
-    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}`
+    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}${differenceText(credits)}`
   );
 };
 

@@ -16,9 +16,14 @@ openings AS (
   SELECT company_id, sum(open_now) AS open_jobs FROM marts.hiring_trend GROUP BY company_id
 ),
 latest_by_type AS (
-  SELECT account_id, type, count(*) AS signals, max(date) AS date, arg_max(headline, date) AS headline
+  SELECT
+    account_id,
+    coalesce(type, 'unknown') AS type,
+    count(*) AS signals,
+    max(date) AS date,
+    arg_max(headline, date) AS headline
   FROM main.signals
-  GROUP BY account_id, type
+  GROUP BY 1, 2
 ),
 signals AS (
   SELECT

@@ -1,4 +1,4 @@
-// Starts writer-child.ts as a process of its own and listens to its lines.
+// Starts writer-child.ts or export-child.ts as a process of its own and listens to its lines.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -19,8 +19,12 @@ export const startChild = (...args: readonly string[]): Child => start(process.e
 export const startLimitedChild = (blocks: number, ...args: readonly string[]): Child =>
   start("/bin/sh", ["-c", `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, ...childArgs(args)]);
 
-const childArgs = (args: readonly string[]) => {
-  const script = fileURLToPath(new URL("writer-child.ts", import.meta.url));
+/** export-child.ts instead: exports below `root`, from version `first` on. */
+export const startExportChild = (root: string, first: string): Child =>
+  start(process.execPath, childArgs([root, first], "export-child.ts"));
+
+const childArgs = (args: readonly string[], name = "writer-child.ts") => {
+  const script = fileURLToPath(new URL(name, import.meta.url));
   return ["--import", "tsx", script, ...args];
 };
 

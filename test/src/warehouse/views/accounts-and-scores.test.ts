@@ -38,7 +38,8 @@ test("account_360 gathers company, owner, score, jobs, signals, contacts and the
       ('c1', 'a', 'open', '2025-01-02'), ('c1', 'b', NULL, '2025-02-02'), ('c1', 'c', 'Closed', '2025-02-03');
     INSERT INTO main.signals (id, account_id, type, headline, date) VALUES
       (1, 1, 'podcast', 'Old talk', '2024-03-01 10:00:00Z'), (2, 1, 'podcast', 'New talk', '2024-05-01 10:00:00Z'),
-      (3, 1, 'funding-alert', 'Money', now() - INTERVAL 2 DAY), (4, 99, 'podcast', 'Of nobody', now());
+      (3, 1, 'funding-alert', 'Money', now() - INTERVAL 2 DAY), (4, 99, 'podcast', 'Of nobody', now()),
+      (5, 2, NULL, 'Of no type', NULL);
     INSERT INTO main.contacts (id, account_id, type, contact_role) VALUES
       ('x', 1, 'champion', 'Buyer'), ('y', 1, 'prospect', 'Buyer'), ('z', 1, NULL, NULL);
     INSERT INTO main.earnings_calls (company_id, id, year, quarter, happened_at) VALUES
@@ -69,7 +70,7 @@ test("account_360 gathers company, owner, score, jobs, signals, contacts and the
       3,
       1,
     ].concat(['{"Buyer":2,"unknown":1}', "2025-02-01T00:00", 2024, 4]),
-    [2, null, null, null, null, null, null, null, null, null, null, 0, 0, 0, null, null, 0, 0, null, null, null, null],
+    [2, null, null, null, null, null, null, null, null, null, null, 0, 1, 0, null, null, 0, 0, null, null, null, null],
   ]);
   const [[byType] = []] = await mart.rows(
     "SELECT last_signals_by_type->'podcast' FROM marts.account_360 WHERE account_id = 1",

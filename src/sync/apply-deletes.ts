@@ -1,7 +1,9 @@
 // Applies deletes: counts what a walk did not meet, asks the guard, probes a few by id, then moves them to history.
 
+import { z } from "zod";
 import type { StreamSpec } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
+import { sqlText } from "../warehouse/sql-files.ts";
 import { detailCall } from "./calls.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
 import { loadsOf } from "./loads.ts";
@@ -69,6 +71,17 @@ const refuse = async (run: SyncRun, tasks: readonly ScopeTask[], error: Duckmirr
   for (const task of tasks) await failTask(run, task, error, { resumable: false });
 };
 
+/** The service has no insight of an account that is gone, and no list of insights that could show it. */
+const dropInsights = async (run: SyncRun, now: number) => {
+  const { warehouse } = run.deps;
+  const sql = sqlText("plan/insights-without-account.sql");
+  const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
+  if (orphans.length === 0) return;
+  const ids = orphans.map(({ id }) => id);
+  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now });
+  run.stats.of("account_insights").deleted += deleted;
+};
+
 const apply = async (run: SyncRun, scope: MissingRows) => {
   const { task } = scope;
   const now = run.deps.clock.now();
@@ -84,6 +97,7 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
     scope: state,
   });
   run.stats.of(task.candidate.stream).deleted += deleted;
+  if (task.candidate.stream === "accounts" && deleted > 0) await dropInsights(run, now);
   closeTask(run, task);
 };
 

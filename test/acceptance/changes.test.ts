@@ -1,0 +1,48 @@
+// Changes at the service reach the mirror: with --full all of them, without it those an incremental sync promises.
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { runQuery } from "../../src/warehouse/query.ts";
+import { syncWell } from "./built-cli.ts";
+import { differences } from "./compare.ts";
+import { readService } from "./service-reader.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+let sandbox: Sandbox;
+const dataDir = tempFolder();
+const snapshot = join(dataDir, "warehouse.duckdb");
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 21, accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1 });
+  await syncWell(sandbox, dataDir);
+});
+afterAll(() => sandbox.close());
+
+/** Ids of companies that an account links to. What was mirrored of others stays as it was last read. */
+const trackedCompanies = async () => {
+  const sql = "SELECT DISTINCT company_id FROM accounts WHERE company_id IS NOT NULL";
+  return new Set((await runQuery({ snapshot, sql })).rows.map(([id]) => String(id)));
+};
+
+const COMPANY_TABLES = /^(companies|news_articles|job_openings|earnings_calls|filings) ([^/ ]+)/;
+
+test("an incremental sync brings accounts, contacts and signals up to date, deletes included", async () => {
+  const changes = await sandbox.evolve(60);
+  for (const kind of ["insert", "update", "delete"]) expect(changes.map((change) => change.kind)).toContain(kind);
+  const report = await syncWell(sandbox, dataDir);
+  expect(report.mode).toBe("incremental");
+  const { accounts = new Map(), contacts = new Map(), signals = new Map() } = await readService(sandbox);
+  expect(await differences(snapshot, { accounts, contacts, signals })).toEqual([]);
+});
+
+test("a full sync brings everything up to date, deletes included", async () => {
+  const changes = await sandbox.evolve(120);
+  for (const kind of ["insert", "update", "delete"]) expect(changes.map((change) => change.kind)).toContain(kind);
+  await syncWell(sandbox, dataDir, ["--full"]);
+  const tracked = await trackedCompanies();
+  const left = (await differences(snapshot, await readService(sandbox))).filter((line) => {
+    const company = COMPANY_TABLES.exec(line)?.[2];
+    return company === undefined || tracked.has(company);
+  });
+  expect(left).toEqual([]);
+});

@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { catalogTables, streamOfTable } from "../../../src/catalog/dictionary.ts";
+import { renderDataDocument } from "../../../src/catalog/dictionary-document.ts";
+import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
+import { describeViews } from "../../../src/warehouse/views.ts";
+
+test("docs/DATA.md is what the catalog and the views say (npx vitest run test/src/catalog/dictionary.test.ts -u)", async () => {
+  const text = renderDataDocument([...catalogTables(), ...(await describeViews())]);
+  await expect(text).toMatchFileSnapshot("../../../docs/DATA.md");
+});
+
+test("every column has a meaning and says when it is NULL", () => {
+  for (const { schema, name, columns } of catalogTables()) {
+    for (const column of columns) {
+      expect(column.meaning, `${schema}.${name}.${column.name}`).toMatch(/\.$/);
+      if (schema !== "sync") expect(column.nullWhen, `${schema}.${name}.${column.name}`).not.toBeNull();
+    }
+  }
+});
+
+test("what a column refers to exists", () => {
+  const tables = catalogTables();
+  const references = tables.flatMap(({ columns }) =>
+    columns.flatMap(({ references: to }) => (to === null ? [] : [to])),
+  );
+  expect(new Set(references)).toEqual(new Set(["companies.id", "owners.id", "accounts.id"]));
+  for (const reference of references) {
+    const [table, column] = reference.split(".");
+    const found = tables.find(({ schema, name }) => schema === "main" && name === table);
+    expect(found?.key).toEqual([column]);
+  }
+});
+
+test("opt-in content, details and required fields each say in their own way when they are NULL", () => {
+  const columnOf = (table: string, column: string) =>
+    catalogTables()
+      .find(({ schema, name }) => schema === "main" && name === table)
+      ?.columns.find(({ name }) => name === column);
+  expect(columnOf("news_articles", "article_body")?.nullWhen).toContain("`content` does not name articleBody");
+  expect(columnOf("signals", "full_content")?.nullWhen).toContain("detail route");
+  expect(columnOf("accounts", "type")?.nullWhen).toContain("rules out");
+  expect(columnOf("accounts", "id")?.nullWhen).toBe("never");
+  expect(columnOf("accounts", "type")?.allowed).toContain("open-opportunity");
+  expect(columnOf("contacts", "account_id")?.references).toBe("accounts.id");
+});
+
+test("every table knows the stream to sync for it", () => {
+  expect(Object.fromEntries(TABLE_NAMES.map((name) => [name, streamOfTable(name)]))).toMatchObject({
+    owners: "accounts",
+    company_inputs: "companies",
+    usage_limits: "usage",
+    filings: "filings",
+  });
+});
+
+test("the diagram draws every table of main and escapes nothing GitHub trips over", () => {
+  const text = readFileSync(new URL("../../../docs/DATA.md", import.meta.url), "utf8");
+  const [, diagram = ""] = /```mermaid\n([\s\S]*?)```/.exec(text) ?? [];
+  for (const name of TABLE_NAMES) expect(diagram).toContain(`  ${name} {\n`);
+  for (const line of diagram.trim().split("\n").slice(1)) {
+    expect(line).toMatch(/^( {2}\w+ (\|o--o[{|] \w+ : \w+|\{)| {4}\w+ \w+ (PK|FK|PK, FK)| {2}\})$/);
+  }
+});

@@ -1,7 +1,6 @@
 // Dispatcher: which request goes out next. The most valuable one that is ready, as soon as the rate allows, while the
 // allowance lasts; several in flight, so that latency does not cost throughput.
 import { streamSpec } from "../catalog/streams.ts";
-import { DuckmirrorError } from "../core/errors.ts";
 import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./answers.ts";
 import { settleDeletes } from "./apply-deletes.ts";
 import { type Candidate, stateKey } from "./due/candidate.ts";
@@ -216,12 +215,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   };
 
   enqueue(initial.candidates);
-  const deadline = options.maxDurationMs === null ? null : run.startedAt + options.maxDurationMs;
   while (!ending()) {
-    if (deadline !== null && deps.clock.now() >= deadline) {
-      run.stop = new DuckmirrorError("DURATION_SPENT");
-      break;
-    }
     if (run.replan) await replan();
     await promote();
     const picked = flying < options.concurrency && run.committer.waiting() < 2 * options.concurrency ? pick() : null;

@@ -1,5 +1,6 @@
 // Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
 
+import { setMaxListeners } from "node:events";
 import type { Quota } from "../api/outcome.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
@@ -49,6 +50,24 @@ const reportJson = (report: SyncReport): JsonValue => {
     ({ error, ...stream }): JsonObject => (error === undefined ? stream : { ...stream, error }),
   );
   return { ...report, streams };
+};
+
+/** The run's own signal: aborts with the caller's, and when the run's time is over. Waiting of any kind ends with it. */
+const watchTime = (options: SyncOptions, deps: SyncDeps) => {
+  const over = new AbortController();
+  const ended = new AbortController();
+  if (options.maxDurationMs !== null) {
+    const timer = deps.clock.sleep(options.maxDurationMs, ended.signal);
+    timer.then(
+      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
+      () => undefined,
+    );
+  }
+  return {
+    signal: AbortSignal.any([deps.signal, over.signal]),
+    timeOver: over.signal,
+    end: () => ended.abort(),
+  };
 };
 
 /** How the run ended, from the failures of its streams and what stopped it. */
@@ -105,6 +124,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
   emit({ kind: "run-started", runId, mode, at: startedAt });
 
+  const watch = watchTime(options, deps);
+  setMaxListeners(0, watch.signal);
   const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
   const quota = quotaRecorder(clock);
   let sequence = 0;
@@ -112,9 +133,12 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     runId,
     startedAt,
     options,
-    deps,
+    deps: { ...deps, signal: watch.signal },
     archive,
-    fetcher: createFetcher({ ...deps, archive, onQuota: quota.see }, () => `${runId}-${(++sequence).toString(36)}`),
+    fetcher: createFetcher(
+      { ...deps, signal: watch.signal, archive, onQuota: quota.see },
+      () => `${runId}-${(++sequence).toString(36)}`,
+    ),
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     shapes,
@@ -148,7 +172,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   };
 
   try {
-    await dispatch(run, plan);
+    await dispatch(run, plan).finally(watch.end);
+    if (watch.timeOver.aborted) run.stop ??= new DuckmirrorError("DURATION_SPENT");
   } catch (error) {
     await archive.close();
     const finishedAt = clock.now();

@@ -7,6 +7,9 @@ import { parseDuration } from "../../core/units.ts";
 import { defineCommand } from "../command.ts";
 import { renderSummary } from "../summary.ts";
 
+/** How long a page under way may take to arrive after the run was interrupted. */
+const GRACE_MS = 8000;
+
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   full: z.boolean().default(false),
@@ -52,6 +55,9 @@ export const command = defineCommand({
     scrubber.hide(token);
     const progress = await context.progress(config);
     const hard = new AbortController();
+    // A service that does not answer must not keep an interrupted run from ending.
+    const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
+    signal.addEventListener("abort", giveUp, { once: true });
     try {
       const { report, error } = await syncJob(config, request, {
         clock,

@@ -148,7 +148,7 @@ export const askDifferently = async (
     perPage: request?.perPage ?? 0,
     sort: query.sortBy !== undefined,
     include: query.include !== undefined,
-    content: query.onlyWithFields !== undefined,
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
   };
   const { name } = task.stream;
   if (request !== null) landed(task, request);

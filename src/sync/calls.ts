@@ -108,10 +108,11 @@ export const insightCall = (accountId: string): ApiCall => ({
 
 export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });
 
-export const usageCall = (): ApiCall => ({
+/** The quota, by endpoint unless the service has refused to group. */
+export const usageCall = (shape: Pick<ListShape, "content">): ApiCall => ({
   endpoint: "getUsage",
   path: pathOf("getUsage"),
-  query: { window: "monthly", groupBy: "endpoint" },
+  query: shape.content ? { window: "monthly", groupBy: "endpoint" } : {},
 });
 
 export const limitsCall = (): ApiCall => ({ endpoint: "getUsageLimits", path: pathOf("getUsageLimits"), query: {} });

@@ -37,7 +37,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): Ap
     case "account_insights":
       return insightCall(scope);
     case "usage":
-      return scope === "limits" ? limitsCall() : usageCall();
+      return scope === "limits" ? limitsCall() : usageCall(shape);
     case "companies":
       return mode === "resolve"
         ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)

@@ -130,3 +130,15 @@ test("opt-in content comes with the lists, and full signal texts by one request 
   expect(service.spent() - before).toBe(3);
   expect(await rig.rows("select count(full_content) as texts from signals")).toEqual([{ texts: 12 }]);
 });
+
+test("a service that refuses to group its usage is asked without", async () => {
+  const service = createFakeService(anOrganization(1));
+  service.options = {
+    before: ({ path, query }) =>
+      path === "/v1/usage" && query.groupBy !== undefined ? { status: 400, body: "" } : undefined,
+  };
+  rig = await startSyncRig(service);
+  const { error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(await rig.rows("select count(*) as n from usage_snapshots where source = 'usage'")).toEqual([{ n: 1 }]);
+});

@@ -1,0 +1,11 @@
+-- Question: what should I know before the meeting? Change the name to that of your account.
+-- Answer: one row per talking point, key insight, opportunity, challenge or SWOT item of the highest scored account.
+-- Readers: account executives.
+WITH subject AS (
+  SELECT id FROM main.accounts ORDER BY main_score DESC NULLS LAST, id LIMIT 1
+)
+SELECT items.account_name, items.section, items.field, items.position, items.text, items.attribution
+FROM marts.insight_items AS items
+JOIN subject ON subject.id = items.account_id
+WHERE items.section IN ('summary', 'swotAnalysis')
+ORDER BY items.section, items.field, items.position;

@@ -41,10 +41,6 @@ const contentQuery = (stream: StreamSpec, options: CallOptions): Record<string, 
   return { onlyWithFields: names.map((field) => field.name).join(",") };
 };
 
-/** True when a list request of this stream carries opt-in fields. */
-export const carriesContent = (stream: StreamSpec, options: CallOptions): boolean =>
-  wantedContent(stream, options.content).length > 0;
-
 /** One page of a stream's list. `scope` is the company id for company lists. */
 export const listCall = (
   stream: StreamSpec,

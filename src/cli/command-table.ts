@@ -54,6 +54,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/status.ts"),
   },
   {
+    name: "verify",
+    summary: "Compare the mirror with the service at the fewest credits, and repair it",
+    load: () => import("./commands/verify.ts"),
+  },
+  {
     name: "replay",
     summary: "Rebuild the working database from the archive, without a request",
     load: () => import("./commands/replay.ts"),

@@ -171,18 +171,28 @@ const rowsByLoad = (rows: readonly BatchRow[]): ReadonlyMap<number, number> => {
   return counts;
 };
 
+/**
+ * Stages the batch (`stage`) beside the rows it meets (`old`), on the connection of `tx`; changes no table of the file.
+ * Answers with where the old rows stand; null when there are none.
+ */
+export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | null> => {
+  const spec = tableSpec(batch.table);
+  const sql = mergeSql(batch.table);
+  await stageRows(tx, spec, sql, batch.rows);
+  const old = await findOld(tx, spec, sql, batch.rows);
+  await tx.run(old === null ? sql.noOld : sql.createOld(old));
+  if (old !== null) await keepStoredExtra(tx, spec, sql, batch.rows);
+  return old;
+};
+
 /** Merges the batch into its table inside `tx`. The same key stands at most once in the batch. */
 export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Promise<BatchCounts> => {
-  const spec = tableSpec(batch.table);
   const sql = mergeSql(batch.table);
   const { rows } = batch;
   if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
-  await stageRows(tx, spec, sql, rows);
-  const old = await findOld(tx, spec, sql, rows);
+  const old = await stageBatch(tx, batch);
   let updated: ReadonlyMap<number, number> = new Map();
-  await tx.run(old === null ? sql.noOld : sql.createOld(old));
   if (old !== null) {
-    await keepStoredExtra(tx, spec, sql, rows);
     await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
     await dropReordered(tx, sql);
     updated = await countByLoad(tx, sql.updatedByLoad);

@@ -11,6 +11,8 @@ export interface FakeOptions {
   readonly sort?: "obey" | "ignore" | "refuse";
   /** Shape of `included`. */
   readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
+  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. */
+  readonly filters?: "obey" | "ignore";
   readonly credits?: number;
   readonly totals?: boolean;
   /** Called before a request is answered: change data, or answer instead. */
@@ -164,12 +166,21 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
     const parts = path.split("/").slice(2).map(decodeURIComponent);
     const [first, second, third] = parts;
     const byId = (rows: readonly Row[], id: string | undefined) => rows.find((row) => String(row.id) === id);
-    if (first === "accounts")
-      return second === undefined ? list(data.accounts, query) : one(byId(data.accounts, second), query);
+    const named = (rows: readonly Row[], names: readonly string[]) =>
+      options.filters === "ignore"
+        ? rows
+        : rows.filter((row) => names.every((name) => query[name] === undefined || row[name] === query[name]));
+    if (first === "accounts") {
+      const ids = options.filters === "ignore" ? undefined : query.ids?.split(",");
+      const rows = data.accounts.filter((row) => ids === undefined || ids.includes(String(row.id)));
+      return second === undefined ? list(rows, query) : one(byId(data.accounts, second), query);
+    }
     if (first === "contacts") {
       const after = query.lastChangeDetectedAfter;
       const rows = data.contacts.filter((row) => after === undefined || compare(row.lastChangeDetectedOn, after) > 0);
-      return second === undefined ? list(rows, query) : one(byId(data.contacts, second), query);
+      return second === undefined
+        ? list(named(rows, ["type", "changeType"]), query)
+        : one(byId(data.contacts, second), query);
     }
     if (first === "signals" && second === "counts") {
       const counts: Record<string, number> = { all: data.signals.length };

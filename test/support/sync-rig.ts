@@ -3,12 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
+import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
 import { vocabulary } from "../../src/cli/load-settings.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config.ts";
 import type { ProgressEvent } from "../../src/core/progress-events.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run-sync.ts";
+import type { VerifyResult } from "../../src/sync/verify.ts";
 import { runQuery } from "../../src/warehouse/query.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
@@ -41,6 +43,7 @@ export interface SyncRig {
   readonly dataDir: string;
   readonly events: ProgressEvent[];
   sync(request?: Partial<SyncRequest>, env?: Record<string, string>): Promise<SyncResult>;
+  verify(request?: Partial<VerifyRequest>): Promise<VerifyResult>;
   /** Rows of a query on the published snapshot. */
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;
   close(): Promise<void>;
@@ -55,38 +58,45 @@ export const startSyncRig = async (
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
   const events: ProgressEvent[] = [];
   const random = seededRandom(1);
+  const configOf = (more: Record<string, string>) =>
+    resolveConfig({
+      flags: {},
+      env: {
+        DUCKMIRROR_BASE_URL: server.url,
+        DUCKMIRROR_TOKEN: "test-token",
+        DUCKMIRROR_DATA_DIR: dataDir,
+        DUCKMIRROR_RATE_LIMIT: "100000",
+        ...env,
+        ...more,
+      },
+      file: null,
+      cwd: dataDir,
+      vocabulary: vocabulary(),
+    });
+  const context = () => ({
+    clock,
+    random,
+    emit: (event: ProgressEvent) => void events.push(event),
+    signal: new AbortController().signal,
+    hardSignal: new AbortController().signal,
+    version: "0.0.0",
+    token: new Secret("test-token"),
+  });
   return {
     dataDir,
     events,
-    sync: (request = {}, more = {}) => {
-      const config = resolveConfig({
-        flags: {},
-        env: {
-          DUCKMIRROR_BASE_URL: server.url,
-          DUCKMIRROR_TOKEN: "test-token",
-          DUCKMIRROR_DATA_DIR: dataDir,
-          DUCKMIRROR_RATE_LIMIT: "100000",
-          ...env,
-          ...more,
-        },
-        file: null,
-        cwd: dataDir,
-        vocabulary: vocabulary(),
-      });
-      return syncJob(
-        config,
+    sync: (request = {}, more = {}) =>
+      syncJob(
+        configOf(more),
         { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-        {
-          clock,
-          random,
-          emit: (event) => void events.push(event),
-          signal: new AbortController().signal,
-          hardSignal: new AbortController().signal,
-          version: "0.0.0",
-          token: new Secret("test-token"),
-        },
-      );
-    },
+        context(),
+      ),
+    verify: (request = {}) =>
+      verifyJob(
+        configOf({}),
+        { streams: [], maxCredits: 20, sample: 100, repair: false, allowMassDelete: false, ...request },
+        context(),
+      ),
     rows: async (sql) => {
       const result = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql });
       return result.rows.map((row) =>

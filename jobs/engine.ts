@@ -1,0 +1,73 @@
+// What jobs that talk to the service work with, opened from the configuration and closed after them.
+import { setMaxListeners } from "node:events";
+import { createClient } from "../src/api/client.ts";
+import { createLedger } from "../src/budget/memory-store.ts";
+import { createThrottle } from "../src/budget/throttle.ts";
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import type { ProgressSink } from "../src/core/progress-events.ts";
+import type { Secret } from "../src/core/secret.ts";
+import { readLastQuota } from "../src/sync/mirror-view.ts";
+import type { SyncDeps } from "../src/sync/sync-run.ts";
+import { openWarehouse } from "../src/warehouse/warehouse.ts";
+
+/** What a job is given from outside. */
+export interface JobContext {
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly emit: ProgressSink;
+  /** Aborts when the run should end: finish the page, commit, return. */
+  readonly signal: AbortSignal;
+  /** Aborts when even the page under way should be given up. */
+  readonly hardSignal: AbortSignal;
+  readonly version: string;
+  readonly token: Secret;
+}
+
+/**
+ * Runs `work` with client, warehouse, ledger and throttle. `maxCredits`: the allowance of the whole job, null for what
+ * the organization has left. Throws WRITER_BUSY, configuration errors, and what `work` throws.
+ */
+export const withEngine = async <T>(
+  config: Config,
+  context: JobContext,
+  maxCredits: number | null,
+  work: (deps: SyncDeps) => Promise<T>,
+): Promise<T> => {
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  const { clock, token, version } = context;
+  // Every request in flight listens to these: Node would warn of a leak at the eleventh.
+  setMaxListeners(0, context.signal, context.hardSignal);
+  const client = createClient({
+    baseUrl: config.baseUrl,
+    token,
+    version,
+    clock,
+    timeouts: config.timeouts,
+    maxBodyBytes: config.maxBodyBytes,
+    connections: config.concurrency,
+    allowPlainHttp: config.allowPlainHttp,
+  });
+  try {
+    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
+    try {
+      const lastQuota = await readLastQuota(warehouse.database);
+      const ledger = createLedger({
+        clock,
+        maxCredits,
+        reserve: config.reserveCredits,
+        pace: config.pace,
+        runEveryMs: config.syncEveryMs,
+        ...(lastQuota === null ? {} : { lastQuota }),
+      });
+      const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
+      return await work({ ...context, warehouse, client, throttle, ledger });
+    } finally {
+      await warehouse.close();
+    }
+  } finally {
+    await client.close();
+  }
+};

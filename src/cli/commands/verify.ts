@@ -1,0 +1,148 @@
+// duckmirror verify: compares the mirror with the service at the fewest credits and names every difference.
+import { z } from "zod";
+import { verifyJob } from "../../../jobs/verify.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { resolveToken } from "../../core/token.ts";
+import { counted, formatCount } from "../../core/units.ts";
+import type { Difference, VerifyReport } from "../../sync/verify-report.ts";
+import { defineCommand } from "../command.ts";
+import { renderTable, type TableColumn } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Enough to see every list and some of everything else. */
+const DEFAULT_CREDITS = 20;
+/** Differences shown in the table; `--json` has all of them. */
+const MOST_SHOWN = 50;
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  maxCredits: z.string().optional(),
+  sample: z.coerce.number().int().min(1).max(100_000).default(100),
+  repair: z.boolean().default(false),
+  allowMassDelete: z.boolean().default(false),
+});
+
+const CHECK_COLUMNS: readonly TableColumn[] = [
+  { name: "stream" },
+  { name: "check" },
+  { name: "made", align: "right" },
+  { name: "records", align: "right" },
+  { name: "credits", align: "right" },
+  { name: "result" },
+];
+const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
+  { name: "stream" },
+  { name: "company" },
+  { name: "what" },
+  { name: "record" },
+  { name: "field" },
+  { name: "mirror" },
+  { name: "api" },
+  { name: "repaired" },
+];
+
+/** Worst first: what is said of several checks of one kind. */
+const RESULTS = ["differs", "failed", "skipped", "equal"] as const;
+
+const checkRows = ({ checks }: VerifyReport): readonly (readonly string[])[] => {
+  const kinds = [...new Set(checks.map(({ stream, check }) => `${stream}\n${check}`))];
+  return kinds.map((kind) => {
+    const mine = checks.filter(({ stream, check }) => `${stream}\n${check}` === kind);
+    const sum = (of: (check: VerifyReport["checks"][number]) => number) =>
+      formatCount(mine.reduce((total, check) => total + of(check), 0));
+    const [stream = "", check = ""] = kind.split("\n");
+    const result = RESULTS.find((status) => mine.some((one) => one.status === status)) ?? "equal";
+    return [stream, check, formatCount(mine.length), sum((one) => one.records), sum((one) => one.credits), result];
+  });
+};
+
+const differenceRow = (difference: Difference): readonly string[] => [
+  difference.stream,
+  difference.scope,
+  difference.kind,
+  difference.key ?? "",
+  difference.field ?? "",
+  difference.mirror ?? "NULL",
+  difference.api ?? "NULL",
+  difference.repaired ? "yes" : "no",
+];
+
+const headline = ({ checks, differences }: VerifyReport): string => {
+  const records = counted(
+    checks.reduce((sum, check) => sum + check.records, 0),
+    "record",
+  );
+  return differences.length === 0
+    ? `Equal in everything that was looked at (${records}).`
+    : `${counted(differences.length, "difference")} (${records} compared).`;
+};
+
+const renderReport = (report: VerifyReport, terminal: Pick<Terminal, "columns">): string => {
+  const { differences, checks_left, credits } = report;
+  const notes = new Set(report.checks.flatMap(({ stream, note }) => (note === null ? [] : [`${stream}: ${note}`])));
+  const shown = differences.slice(0, MOST_SHOWN).map(differenceRow);
+  const more = differences.length - shown.length;
+  const remaining = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
+  return [
+    renderTable(CHECK_COLUMNS, checkRows(report), terminal.columns),
+    ...(shown.length === 0 ? [] : [renderTable(DIFFERENCE_COLUMNS, shown, terminal.columns)]),
+    ...(more > 0 ? [`and ${formatCount(more)} more; --json names all of them`] : []),
+    ...notes,
+    headline(report),
+    ...(checks_left > 0 ? [`${counted(checks_left, "more check")} possible with more --max-credits`] : []),
+    `${counted(credits.spent, "credit")} spent${remaining}`,
+  ].join("\n");
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+      .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${DEFAULT_CREDITS})`)
+      .option("--sample <n>", "records wanted per stream (default 100); a page holds more at no extra credit")
+      .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
+      .option("--allow-mass-delete", "with --repair: delete even more than max_delete_share"),
+  examples: {
+    "duckmirror verify": `counts and a random sample, for ${DEFAULT_CREDITS} credits at most; exit code 5 when anything differs`,
+    "duckmirror verify signals --max-credits 3": "one stream, three credits",
+    "duckmirror verify --repair --json": "load what differs; every difference as JSON",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, version, scrubber, signal, terminal } = context;
+    const config = await context.loadConfig({ max_credits: input.maxCredits });
+    const allowed = config.maxCredits ?? DEFAULT_CREDITS;
+    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+    const token = await resolveToken(config);
+    scrubber.hide(token);
+    const progress = await context.progress(config);
+    try {
+      const { report, error } = await verifyJob(
+        config,
+        {
+          streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+          maxCredits: input.maxCredits === undefined ? Math.min(allowed, DEFAULT_CREDITS) : allowed,
+          sample: input.sample,
+          repair: input.repair,
+          allowMassDelete: input.allowMassDelete,
+        },
+        {
+          clock,
+          random: Math.random,
+          emit: progress.sink,
+          signal,
+          hardSignal: new AbortController().signal,
+          version,
+          token,
+        },
+      );
+      progress.end();
+      if (shared.json) await context.printJson(report);
+      else await terminal.out(`${renderReport(report, terminal)}\n`);
+      return error === null ? EXIT.done : context.printProblem(error).exitCode;
+    } catch (error) {
+      progress.end();
+      throw error;
+    }
+  },
+});

@@ -2,8 +2,8 @@
 // NULL. Pure. Views are described by their own comments (sql/views) and come in as `DictionaryTable` too.
 import type { FieldSpec } from "./fields.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
-import { isStreamName, STREAM_NAMES, streamSpec } from "./streams.ts";
-import { TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
+import { isStreamName, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
+import { isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
 
 export type SchemaName = "main" | "history" | "sync" | "marts";
 
@@ -75,7 +75,7 @@ const nullWhen = (spec: TableSpec, field: FieldSpec): string => {
 /** `Account the contact belongs to: accounts.id.` refers to accounts.id. */
 const referenceIn = (meaning: string): string | null => {
   const [, table = "", column = ""] = /: (\w+)\.(\w+)\.?$/.exec(meaning) ?? [];
-  return TABLE_NAMES.some((name) => name === table) ? `${table}.${column}` : null;
+  return isTableName(table) ? `${table}.${column}` : null;
 };
 
 const columnOf = (spec: TableSpec, field: FieldSpec): DictionaryColumn => ({
@@ -152,8 +152,8 @@ export const catalogTables = (): readonly DictionaryTable[] => {
 export const sqlName = ({ schema, name }: Pick<DictionaryTable, "schema" | "name">): string =>
   schema === "main" ? name : `${schema}.${name}`;
 
-/** Streams that embed this table's rows or hold them: for `duckmirror sync <stream>`. */
-export const streamOfTable = (table: TableName): string => {
+/** The stream that fills a table: for `duckmirror sync <stream>`. */
+export const streamOfTable = (table: TableName): StreamName => {
   if (isStreamName(table)) return table;
   const embedding = STREAM_NAMES.find((name) => streamSpec(name).embeds.some((embed) => embed.table === table));
   if (embedding !== undefined) return embedding;

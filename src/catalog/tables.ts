@@ -52,3 +52,6 @@ export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly 
 
 /** The spec of a table. */
 export const tableSpec = (name: TableName): TableSpec => ({ name, ...specs[name] });
+
+/** True when the text names a table. */
+export const isTableName = (name: string): name is TableName => Object.hasOwn(specs, name);

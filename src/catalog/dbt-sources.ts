@@ -1,0 +1,86 @@
+// docs/integrations/dbt/models/sources.yml as text, from the data dictionary: tables, columns, tests, freshness. Pure.
+import { type DictionaryColumn, type DictionaryTable, streamOfTable } from "./dictionary.ts";
+import { streamSpec } from "./streams.ts";
+import { isTableName, type TableName } from "./tables.ts";
+
+/** A YAML scalar: JSON text is one. */
+const scalar = (value: string | number): string => JSON.stringify(value);
+
+const list = (values: readonly (string | number)[]): string => `[${values.map(scalar).join(", ")}]`;
+
+/** Values and references the API document does not promise are warnings: the mirror stores what comes. */
+const testsOf = (table: DictionaryTable, column: DictionaryColumn): readonly string[] => {
+  const key = table.key.includes(column.name) ? ["not_null", ...(table.key.length === 1 ? ["unique"] : [])] : [];
+  const values =
+    column.allowed === null
+      ? []
+      : [
+          `accepted_values: {arguments: {values: ${list(column.allowed)}, quote: ${typeof column.allowed[0] === "string"}}, config: {severity: warn}}`,
+        ];
+  const [parent, field] = column.references?.split(".") ?? [];
+  const relation =
+    parent === undefined || field === undefined
+      ? []
+      : [`relationships: {arguments: {to: "source('main', '${parent}')", field: ${field}}, config: {severity: warn}}`];
+  return [...key, ...values, ...relation];
+};
+
+const columnLines = (table: DictionaryTable, column: DictionaryColumn): readonly string[] => {
+  const tests = testsOf(table, column);
+  return [
+    `          - name: ${scalar(column.name)}`,
+    // Reserved words (limit, from, rows) need quotes in the tests' SQL.
+    "            quote: true",
+    ...(column.type === null ? [] : [`            data_type: ${scalar(column.type)}`]),
+    `            description: ${scalar(column.meaning)}`,
+    ...(tests.length === 0 ? [] : ["            data_tests:", ...tests.map((test) => `              - ${test}`)]),
+  ];
+};
+
+const days = (ms: number): number => Math.max(1, Math.round(ms / 86_400_000));
+
+/** When the stream was last compared with the service, not when a row last changed: quiet data is not stale. */
+const freshnessLines = (name: TableName): readonly string[] => {
+  const stream = streamOfTable(name);
+  const spec = streamSpec(stream);
+  // Rows of followed inputs need not exist; others are checked at least as often as the catalog says.
+  if (name === "company_inputs") return [];
+  // Companies of accounts come embedded in them and are checked together.
+  const streams = stream === "companies" ? "'companies', 'accounts'" : `'${stream}'`;
+  const query = `select max(checked_at) from {{ source('sync', 'stream_state') }} where stream in (${streams})`;
+  return [
+    `        loaded_at_query: ${scalar(query)}`,
+    "        freshness:",
+    `          warn_after: {count: ${days(spec.maxAgeMs) + 1}, period: day}`,
+    `          error_after: {count: ${days(spec.maxAgeMs) * 3 + 1}, period: day}`,
+  ];
+};
+
+const tableLines = (table: DictionaryTable): readonly string[] => [
+  `      - name: ${table.name}`,
+  `        description: ${scalar(table.grain)}`,
+  ...(table.schema === "main" && isTableName(table.name) ? freshnessLines(table.name) : []),
+  "        columns:",
+  ...table.columns.flatMap((column) => columnLines(table, column)),
+];
+
+const DESCRIPTIONS = {
+  main: "Exactly what the API would return now.",
+  marts: "Views that answer questions.",
+  history: "Every superseded or deleted version.",
+  sync: "Runs, requests, credits, what did not fit.",
+} as const;
+
+/** The whole file. `tables`: those of the catalog and the described views. */
+export const renderDbtSources = (tables: readonly DictionaryTable[]): string => {
+  const schemas = ["main", "marts", "history", "sync"] as const;
+  const sources = schemas.flatMap((schema) => [
+    `  - name: ${schema}`,
+    "    database: mirror",
+    `    schema: ${schema}`,
+    `    description: ${scalar(DESCRIPTIONS[schema])}`,
+    "    tables:",
+    ...tables.filter((table) => table.schema === schema).flatMap(tableLines),
+  ]);
+  return `${["# Generated from src/catalog and sql/views; a test keeps it equal to them.", "version: 2", "sources:", ...sources].join("\n")}\n`;
+};

@@ -40,7 +40,7 @@ export interface RefusedRequest {
 /** Maxima an error text names ("must be between 1 and 250", "exceeds the maximum of 100"); no other number counts. */
 const namedMaxima = (text: string, limit: number): readonly number[] => {
   const named =
-    /(?:max\w*|at most|exceeds?|up to|no more than|less than(?: or equal to)?|between \d+ and|<=?)\D{0,24}?(\d{1,5})\b/g;
+    /(?:max\w*|at most|exceed(?:s|ing)?|up to|(?:no|not|not be|cannot be) (?:more|greater|larger|bigger|higher) than|less than(?: or equal to)?|between \d+ and|<=?)\D{0,24}?(\d{1,5})\b/g;
   return [...text.matchAll(named)].map((match) => Number(match[1])).filter((value) => value >= 1 && value < limit);
 };
 

@@ -9,6 +9,9 @@ const TAIL_IDS = 8;
 /** How often a broken link is bridged, further back each time, before the walk goes on unproven. */
 const MAX_BRIDGES = 6;
 
+/** The documented default page (API.md, "Limits"): whatever the maximum is, it is not smaller. */
+const SMALLEST_MAXIMUM = 20;
+
 /** How often a walk is bridged in all: a list that never holds still must not be chased for ever. */
 const MAX_REPAIRS = 200;
 
@@ -99,12 +102,19 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
   return last === undefined || proof === "identity" || isBefore(last, end);
 };
 
+/**
+ * Without a count, only a page that is shorter than what the service grants is the last one. What it grants is known
+ * from the first page on: that one may be short because more was asked for than the service hands out silently.
+ */
+export const isShort = (read: PageRead): boolean =>
+  read.rows < (startOf(read) === 0 ? Math.min(read.perPage, SMALLEST_MAXIMUM) : read.perPage);
+
 /** The coverage after a page was joined. A bridge tells where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   const end = startOf(read) + read.rows;
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const total = read.total;
-  const reachedEnd = total === null ? read.rows < read.perPage : end >= total;
+  const reachedEnd = total === null ? isShort(read) : end >= total;
   // Fewer rows than asked for although more exist: the service clamps silently. Believe the rows, not the figure.
   const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage;
   const stuck = !reachedEnd && read.rows === 0;

@@ -1,7 +1,7 @@
 // Strategy log: an append-only list (the service's request history), read from its newest end to the first known id.
 // Pure. Never deletes: what the service forgets, the mirror keeps.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { isDescending } from "./coverage.ts";
+import { isDescending, isShort } from "./coverage.ts";
 
 export interface LogState {
   readonly kind: "log";
@@ -36,12 +36,13 @@ export const acceptLog = (before: LogState, read: PageRead): LogState => {
   const state = { ...before, latest: read.ids, repeated: read.ids.filter((id) => latest.has(id)).length };
   const total = read.total ?? state.total;
   // Only the first page shows a silent clamp: a later short one is simply the last.
-  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && (total ?? 0) > read.rows;
+  const more = total === null ? !isShort(read) : total > read.rows;
+  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && more;
   const size = clamped ? read.rows : state.size;
   const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
   if (state.newestOn === null) {
     const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
-    const single = lastPage === null ? read.rows < size : lastPage <= 1;
+    const single = lastPage === null ? !more : lastPage <= 1;
     const page = newestOn === "first" ? 2 : (lastPage ?? 2);
     return { ...state, size, total, newestOn, page, ended: single };
   }

@@ -78,6 +78,8 @@ const shapes: readonly (readonly [string, FakeOptions])[] = [
   ["embeds maps by id", { included: "object-map" }],
   ["embeds a single object", { included: "single" }],
   ["never tells totalCount", { maxPerPage: 25, totals: false }],
+  ["clamps pages silently and never tells totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
+  ["clamps pages, says so, and never tells totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
 ];
 
 for (const [what, options] of shapes) {

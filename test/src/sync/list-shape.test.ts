@@ -32,6 +32,8 @@ test.each([
   ["perPage exceeds the maximum of 250", 250],
   ["max 64", 64],
   ["at most 99 rows", 99],
+  ["perPage must not be greater than 137", 137],
+  ["per_page cannot be larger than 120", 120],
 ])("a maximum that the refusal names is taken at its word: %s", (excerpt, most) => {
   expect(negotiate((shape) => shape.perPage <= most, excerpt)).toMatchObject({ shape: { perPage: most }, refusals: 1 });
 });

@@ -1,0 +1,48 @@
+// What a benchmark case is, and how its figures become a table. Every figure is a count or a ratio measured in one run.
+
+/** One line of the result table. */
+export interface Figure {
+  readonly measure: string;
+  /** The figure as text, e.g. `1.00 × the lower bound`. */
+  readonly value: string;
+  /** What it has to reach, as text; empty where nothing was promised. */
+  readonly aim: string;
+  /** null where there is no aim. */
+  readonly reached: boolean | null;
+}
+
+export interface BenchCase {
+  readonly id: string;
+  readonly title: string;
+  run(): Promise<readonly Figure[]>;
+}
+
+/** A figure that must not exceed `most`. */
+export const atMost = (measure: string, value: number, most: number, unit: string, digits = 2): Figure => ({
+  measure,
+  value: `${value.toFixed(digits)}${unit}`,
+  aim: `≤ ${most}${unit}`,
+  reached: value <= most,
+});
+
+/** A figure that must reach `least`. */
+export const atLeast = (measure: string, value: number, least: number, unit: string, digits = 2): Figure => ({
+  measure,
+  value: `${value.toFixed(digits)}${unit}`,
+  aim: `≥ ${least}${unit}`,
+  reached: value >= least,
+});
+
+const mark = ({ reached }: Figure): string => (reached === null ? "" : reached ? "yes" : "no");
+
+/** Lines of a Markdown table. */
+export const figureTable = (figures: readonly Figure[]): readonly string[] => [
+  "| measured | figure | aim | reached |",
+  "| --- | --- | --- | --- |",
+  ...figures.map((figure) => `| ${figure.measure} | ${figure.value} | ${figure.aim} | ${mark(figure)} |`),
+];
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+};

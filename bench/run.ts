@@ -1,0 +1,39 @@
+// npm run bench: runs the cases and writes their figures to docs/BENCHMARKS.md and, as JSON, to bench-results.json.
+// `--only credits,rate` selects cases. Exit code 1 when an aim was not reached.
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { type BenchCase, type Figure, figureTable } from "./case.ts";
+import { credits } from "./credits.ts";
+
+const CASES: readonly BenchCase[] = [credits];
+
+/** Package root: two folders up in the build. */
+const root = new URL("../../", import.meta.url);
+const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1]?.split(",") : undefined;
+
+const results: { readonly id: string; readonly title: string; readonly figures: readonly Figure[] }[] = [];
+for (const bench of CASES.filter(({ id }) => only === undefined || only.includes(id))) {
+  process.stderr.write(`${bench.id} …\n`);
+  const figures = await bench.run();
+  results.push({ id: bench.id, title: bench.title, figures });
+  process.stdout.write(`${bench.title}\n${figureTable(figures).join("\n")}\n\n`);
+}
+
+/** Replaces what stands between the markers of each case that was run. */
+const withFigures = (text: string): string =>
+  results.reduce((page, { id, title, figures }) => {
+    const begin = `<!-- bench:${id} -->`;
+    const end = `<!-- /bench:${id} -->`;
+    const block = `${begin}\n**${title}**\n\n${figureTable(figures).join("\n")}\n${end}`;
+    const at = page.indexOf(begin);
+    return at === -1 ? page : page.slice(0, at) + block + page.slice(page.indexOf(end) + end.length);
+  }, text);
+
+for (const name of ["docs/BENCHMARKS.md", "README.md"]) {
+  const file = fileURLToPath(new URL(name, root));
+  writeFileSync(file, withFigures(readFileSync(file, "utf8")));
+}
+const machine = { node: process.version, cores: cpus().length };
+writeFileSync(fileURLToPath(new URL("bench-results.json", root)), `${JSON.stringify({ machine, results }, null, 2)}\n`);
+process.exitCode = results.every(({ figures }) => figures.every(({ reached }) => reached !== false)) ? 0 : 1;

@@ -12,6 +12,14 @@ import {
   stateKey,
 } from "./candidate.ts";
 
+/** Rows that are missing outweigh news about rows that are there: a small budget must not go on looks alone. */
+const UNFINISHED_BONUS = 1000;
+const FULL_WORTH_AFTER_MS = 86_400_000;
+
+/** A look at a list that was just looked at finds little: its worth grows back over a day. */
+const worthOfLook = ({ view }: Context, stream: StreamSpec, checkedAt: number | null): number =>
+  stream.worth * Math.min(1, Math.max(0, view.now - (checkedAt ?? 0)) / FULL_WORTH_AFTER_MS);
+
 /** accounts, contacts, signals: looked at in every sync, one page if nothing changed. */
 export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { view, options } = context;
@@ -20,23 +28,23 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
     mode: ScopeMode,
     because: string,
     requests: number | null,
-    overlap = false,
-  ): readonly Candidate[] => [
-    { stream: stream.name, scope: "", mode, overlap, because, requests, value: stream.worth },
-  ];
+    { overlap = false, value = stream.worth } = {},
+  ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, value }];
+  const unfinished = { value: stream.worth + UNFINISHED_BONUS };
   const whole = pagesOf(context, stream, state?.totalCount ?? null);
-  if (state === undefined) return candidate("walk", "never synced", null);
-  if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", whole);
-  if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole);
-  if (options.full) return candidate("walk", "--full", whole, true);
+  if (state === undefined) return candidate("walk", "never synced", null, unfinished);
+  if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", whole, unfinished);
+  if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
+  if (options.full) return candidate("walk", "--full", whole, { overlap: true });
   if (view.now - state.walkedAt > options.reconcileEveryMs) {
-    return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, true);
+    return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
   }
+  const look = { value: worthOfLook(context, stream, state.checkedAt) };
   const sortable = options.shapes.get(stream.name)?.changeOrder !== false;
-  if (sortable) return candidate("watermark", "changes since the last sync", 1);
+  if (sortable) return candidate("watermark", "changes since the last sync", 1, look);
   return stream.filter === undefined
-    ? candidate("walk", `the service does not sort by ${stream.watermark}`, whole)
-    : candidate("filter", "changes since the last sync", 1);
+    ? candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look)
+    : candidate("filter", "changes since the last sync", 1, look);
 };
 
 export const capture = (context: Context, stream: StreamSpec, scope: string, mode: ScopeMode): readonly Candidate[] => {

@@ -81,6 +81,24 @@ test("what was never synced comes most valuable first: lists, then companies of 
   expect(due.at(-1)?.stream).toBe("usage");
 });
 
+test("rows that are missing come before another look at lists just looked at", () => {
+  const interrupted = [
+    ...complete().filter(({ stream }) => stream !== "signals" && stream !== "account_insights"),
+    aState("signals", "", { status: "walking", walkedAt: null }),
+  ];
+  const due = dueCandidates(aView(interrupted), OPTIONS);
+  expect(due.map(({ stream }) => stream)).toEqual([
+    "signals",
+    "account_insights",
+    "account_insights",
+    "accounts",
+    "contacts",
+  ]);
+  const dayOld = interrupted.map((state) => ({ ...state, checkedAt: NOW - DAY }));
+  const later = dueCandidates(aView(dayOld), OPTIONS).map(({ stream }) => stream);
+  expect(later.slice(0, 3)).toEqual(["signals", "accounts", "contacts"]);
+});
+
 test("a hint refreshes the list it is about, before anything that is merely old", () => {
   const hints = new Map([[stateKey("job_openings", "c_1"), { count: 3, type: "hiring-alert" }]]);
   const due = dueCandidates(aView(complete(), { hints }), OPTIONS).filter(
@@ -124,7 +142,11 @@ test("a service that does not sort by change date has its lists walked, contacts
     ["contacts", shape],
   ]);
   const due = dueCandidates(aView(complete()), { ...OPTIONS, shapes });
-  expect(due.filter(({ value }) => value >= 900).map(({ stream, mode }) => [stream, mode])).toEqual([
+  expect(
+    due
+      .filter(({ stream }) => stream === "accounts" || stream === "contacts")
+      .map(({ stream, mode }) => [stream, mode]),
+  ).toEqual([
     ["accounts", "walk"],
     ["contacts", "filter"],
   ]);

@@ -58,8 +58,14 @@ const whole = (value: JsonValue, min: bigint, max: bigint): ConvertedCell => {
   return { cell: parsed.whole, exact: true, otherType: parsed.otherType };
 };
 
+/** Decimal numbers as text in the one form that says the same as the number. */
+const DECIMAL_TEXT = /^-?(0|[1-9]\d{0,14})(\.\d*[1-9])?$/;
+
 const double = (value: JsonValue): ConvertedCell => {
   if (typeof value === "number") return fits(value);
+  if (typeof value === "string" && DECIMAL_TEXT.test(value) && String(Number(value)) === value) {
+    return { cell: Number(value), exact: true, otherType: true };
+  }
   if (typeof value === "bigint") {
     const near = Number(value);
     return Number.isFinite(near) && BigInt(near) === value ? fits(near) : inexact(null);

@@ -114,6 +114,18 @@ test("values of another type than the document names are kept in _extra and note
   ]);
 });
 
+test("a score that came as a number in text is that number; text that says it another way is kept as it came", () => {
+  const row = normalize("accounts", { id: 1, mainScore: "55.5" });
+  expect(row.cell("mainScore")).toBe(55.5);
+  expect(row.extra).toEqual({});
+  expect(row.drift.map(({ field, kind }) => `${field} ${kind}`)).toContain("mainScore other_type");
+  for (const odd of ["55.50", "1e3", " 5", "0x10", "9007199254740993", "-0", ""]) {
+    const kept = normalize("accounts", { id: 1, mainScore: odd });
+    expect(kept.cell("mainScore")).toBeNull();
+    expect(kept.extra).toEqual({ mainScore: JSON.stringify(odd) });
+  }
+});
+
 test("lists of text may hold null; anything else in them does not fit", () => {
   const row = normalize("contacts", {
     id: "c",

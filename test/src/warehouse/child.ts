@@ -1,4 +1,4 @@
-// Starts writer-child.ts or export-child.ts as a process of its own and listens to its lines.
+// Starts writer-child.ts, export-child.ts or reader-child.ts as a process of its own and listens to its lines.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,6 +8,8 @@ import { onTestFinished } from "vitest";
 export interface Child {
   /** Next line of its output; null when it ended. */
   next(): Promise<string | null>;
+  /** Writes a line to its input. */
+  say(line: string): void;
   kill(): Promise<void>;
   /** Ends its input and waits for it. */
   end(): Promise<void>;
@@ -22,6 +24,10 @@ export const startLimitedChild = (blocks: number, ...args: readonly string[]): C
 /** export-child.ts instead: exports below `root`, from version `first` on. */
 export const startExportChild = (root: string, first: string): Child =>
   start(process.execPath, childArgs([root, first], "export-child.ts"));
+
+/** reader-child.ts instead: twenty readers of a snapshot. */
+export const startReaderChild = (snapshot: string): Child =>
+  start(process.execPath, childArgs([snapshot], "reader-child.ts"));
 
 const childArgs = (args: readonly string[], name = "writer-child.ts") => {
   const script = fileURLToPath(new URL(name, import.meta.url));
@@ -42,6 +48,7 @@ const start = (command: string, args: readonly string[]): Child => {
       const line = await lines.next();
       return line.done ? null : line.value;
     },
+    say: (line) => void child.stdin.write(`${line}\n`),
     kill,
     end: async () => {
       child.stdin.end();

@@ -1,5 +1,6 @@
 // The sandbox: the whole service of API.md on a local port, over a generated warehouse, for tests, demos and first steps.
 
+import { setMaxListeners } from "node:events";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { createReplica } from "../replica/replica.ts";
@@ -65,6 +66,8 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
   const organizationId = organizationOf(seed);
   const token = options.token ?? sandboxToken(organizationId, 0);
   const stopping = new AbortController();
+  // Every request that waits out its latency listens: Node would warn of a leak at the eleventh.
+  setMaxListeners(0, stopping.signal);
   const world = await openWorld({
     ...settings,
     ...(options.dir === undefined ? {} : { dir: options.dir }),

@@ -214,12 +214,14 @@ export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {
   const left = leftUpstream(state, now);
   const upstream = left === null ? Infinity : committed(state) + Math.max(0, left - state.limits.reserve);
   const allowance = Math.min(ownLimit(state), upstream);
+  const remaining = state.period?.remaining ?? null;
   return {
     spent: state.spent,
     ambiguous: state.ambiguous.length,
     reserved: state.reserved,
     allowance: Number.isFinite(allowance) ? allowance : null,
-    remaining: state.period?.remaining ?? null,
+    // What was charged since the last figure is gone, too: usage routes cost a credit and carry no usage block.
+    remaining: remaining === null ? null : Math.max(0, remaining - state.unseen.length),
     limit: state.period?.limit ?? null,
     resetsAt: state.period?.resetsAt ?? null,
   };

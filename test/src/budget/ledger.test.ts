@@ -203,7 +203,7 @@ describe("the service's figures", () => {
   test("requests without a figure are subtracted until a later answer shows them", () => {
     let state = spend(openLedger(limits()), 10);
     state = settle(take(state), "spent", T0 + 200);
-    expect(snapshotOf(state, T0).allowance).toBe(11);
+    expect(snapshotOf(state, T0)).toMatchObject({ allowance: 11, remaining: 9 });
     expect(denial(take(take(state)))).toBeNull();
     state = spend(state, 8, T0 + 300);
     expect(snapshotOf(state, T0)).toMatchObject({ spent: 3, allowance: 11 });

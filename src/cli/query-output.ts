@@ -56,7 +56,8 @@ const objectOf = (columns: readonly ResultColumn[]) => {
 };
 
 /** Text of a value where no quotes are wanted. */
-const plain = (cell: Cell): string => (typeof cell === "string" ? cell : exactJson(cell));
+const plain = (cell: Cell): string =>
+  typeof cell === "string" || typeof cell === "number" ? String(cell) : exactJson(cell);
 
 const csvText = (text: string): string =>
   text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

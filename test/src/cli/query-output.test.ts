@@ -61,6 +61,16 @@ describe("CSV", () => {
   });
 });
 
+test("CSV shows what is not a number without quotes of its own", () => {
+  const columns = [{ name: "d", type: "DOUBLE" }];
+  expect(readCsv(written("csv", columns, [[Number.NaN], [Number.NEGATIVE_INFINITY], [1.5]]))).toEqual([
+    ["d"],
+    ["NaN"],
+    ["-Infinity"],
+    ["1.5"],
+  ]);
+});
+
 describe("JSON", () => {
   test("is an array of objects, also when there is no row", () => {
     expect(JSON.parse(written("json", [text("a")], [["x"], [null]]))).toEqual([{ a: "x" }, { a: null }]);

@@ -94,6 +94,8 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
         changed_at: syncedAt,
       })),
     [sqlText("plan/companies.sql")]: () => [...table("companies").keys()].map((id) => ({ id })),
+    [sqlText("plan/insights-without-account.sql")]: () =>
+      [...table("account_insights").keys()].filter((id) => !table("accounts").has(id)).map((id) => ({ id })),
     [sqlText("plan/inputs.sql")]: () => [],
     [sqlText("plan/hints.sql")]: () => [],
     [sqlText("plan/crashed-runs.sql")]: () =>
@@ -170,7 +172,15 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       if (scope !== undefined) states.set(stateId(scope), scope);
       return ids.length;
     },
-    deleteKeys: async () => 0,
+    deleteKeys: async ({ table: name, ids }) => {
+      alive();
+      const there = ids.filter((id) => table(name).has(id));
+      for (const id of there) {
+        options.onDelete(name, id);
+        table(name).delete(id);
+      }
+      return there.length;
+    },
     seenCount: async (walkId) => {
       alive();
       return seen.get(walkId)?.size ?? 0;

@@ -2,7 +2,7 @@
 // Knows of the mirror only what a reader of the file sees: tables, column names and types.
 import { isLosslessNumber, parse, parseNumberAndBigInt } from "lossless-json";
 import { runQuery } from "../../src/warehouse/query.ts";
-import type { ApiRecord, ApiTable, ApiTables } from "./service-reader.ts";
+import type { ApiTable, ApiTables } from "./service-reader.ts";
 
 const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -50,7 +50,7 @@ const OWN = ["_first_synced_at", "_synced_at", "_run_id", "_extra"];
 /** Filled by the mirror, not by the service. */
 const FILLED: Readonly<Record<string, readonly string[]>> = { company_inputs: ["resolved_at"] };
 
-export const KEYS: Readonly<Record<string, readonly string[]>> = {
+const KEYS: Readonly<Record<string, readonly string[]>> = {
   accounts: ["id"],
   owners: ["id"],
   contacts: ["id"],
@@ -109,12 +109,3 @@ export const differences = async (snapshot: string, service: ApiTables): Promise
   }
   return all.length > 30 ? [...all.slice(0, 30), `and ${all.length - 30} more`] : all;
 };
-
-/** The part of the service's tables whose records satisfy a condition. */
-export const only = (service: ApiTables, keep: (table: string, key: string, record: ApiRecord) => boolean): ApiTables =>
-  Object.fromEntries(
-    Object.entries(service).map(([table, rows]) => [
-      table,
-      new Map([...rows].filter(([key, record]) => keep(table, key, record))),
-    ]),
-  );

@@ -33,6 +33,14 @@ export const atLeast = (measure: string, value: number, least: number, unit: str
   reached: value >= least,
 });
 
+/** A ratio nothing was promised about. */
+export const ratio = (measure: string, value: number): Figure => ({
+  measure,
+  value: `${value.toFixed(2)} ×`,
+  aim: "",
+  reached: null,
+});
+
 const mark = ({ reached }: Figure): string => (reached === null ? "" : reached ? "yes" : "no");
 
 /** Lines of a Markdown table. */

@@ -1,21 +1,34 @@
 // Case credits: what a first mirror, an unchanged source and a changed one cost, against the fewest credits possible.
+import { z } from "zod";
 import { atMost, type BenchCase, type Figure } from "./case.ts";
 import { type BenchMirror, startBenchMirror } from "./mirror-of.ts";
 
 const ACCOUNTS = 300;
 const PAGE = 100;
+/** Content is dear at the source: one request per signal. */
+const ACCOUNTS_WITH_CONTENT = 40;
+const CONTENT = "articleBody,jobDescription,fullTranscript,generatedAnalysis,fullContent,insights";
 const CHANGES = [0.001, 0.01, 0.1];
 
-/** Pages of every list, at least one each, and one request per insight and capture: no reader can do with fewer. */
-const lowerBound = async (mirror: BenchMirror): Promise<number> => {
+const figureRow = z.object({ figure: z.number() });
+
+/**
+ * Pages of every list at the source, at least one each, one request per insight and three captures; with content also
+ * the profiles and full signal texts, which only come one by one. No reader can do with fewer.
+ */
+const lowerBound = async (mirror: BenchMirror, content: boolean): Promise<number> => {
+  const pages = (rows: string) => `greatest(1, ceil(${rows} / ${PAGE}))`;
+  const own = ["accounts", "contacts", "signals"].map((table) => `(SELECT ${pages("count(*)")} FROM ${table})`);
+  const tracked = "(SELECT DISTINCT company_id AS id FROM accounts WHERE company_id IS NOT NULL)";
   const lists = ["news_articles", "job_openings", "earnings_calls", "filings"].map(
-    (table) => `(SELECT sum(greatest(1, ceil(coalesce(n, 0) / ${PAGE}))) FROM companies
-      LEFT JOIN (SELECT company_id, count(*) AS n FROM ${table} GROUP BY 1) AS t ON t.company_id = companies.id)`,
+    (table) => `(SELECT sum(${pages("coalesce(n, 0)")}) FROM ${tracked} AS c
+      LEFT JOIN (SELECT company_id, count(*) AS n FROM ${table} GROUP BY 1) AS t ON t.company_id = c.id)`,
   );
-  const own = ["accounts", "contacts", "signals"].map((table) => `(SELECT ceil(count(*) / ${PAGE}) FROM ${table})`);
-  const rest = ["(SELECT count(*) FROM accounts)", "3"];
-  const parts = await mirror.numbers(`SELECT ${[...own, ...lists, ...rest].join(", ")}`);
-  return parts.reduce((sum, part) => sum + part, 0);
+  const oneByOne = content ? [`(SELECT count(*) FROM ${tracked})`, "(SELECT count(*) FROM signals)"] : [];
+  const parts = [...own, ...lists, ...oneByOne, "(SELECT count(*) FROM accounts)", "3"];
+  const sql = `SELECT CAST(${parts.join(" + ")} AS DOUBLE) AS figure`;
+  const [row] = await mirror.sandbox.database.query(sql, [], figureRow);
+  return row?.figure ?? Number.NaN;
 };
 
 /** Credits of a report without the request history, which grows by the very requests that read it. */
@@ -47,6 +60,17 @@ const changeShare = async (mirror: BenchMirror, share: number, round: number): P
   return counts;
 };
 
+const firstWithContent = async (): Promise<Figure> => {
+  const mirror = await startBenchMirror({ accounts: ACCOUNTS_WITH_CONTENT, seed: 7, maxPerPage: PAGE });
+  try {
+    const report = await mirror.sync({}, { DUCKMIRROR_CONTENT: CONTENT });
+    const share = spent(report, historyPages(report)) / (await lowerBound(mirror, true));
+    return atMost(`first mirror of ${ACCOUNTS_WITH_CONTENT} accounts with every opt-in field`, share, 1.02, " ×", 3);
+  } finally {
+    await mirror.close();
+  }
+};
+
 export const credits: BenchCase = {
   id: "credits",
   title: `Credits, ${ACCOUNTS} accounts, largest page ${PAGE}`,
@@ -54,9 +78,10 @@ export const credits: BenchCase = {
     const mirror = await startBenchMirror({ accounts: ACCOUNTS, seed: 7, maxPerPage: PAGE });
     try {
       const first = await mirror.sync();
-      const bound = await lowerBound(mirror);
+      const bound = await lowerBound(mirror, false);
       const figures: Figure[] = [
         atMost("first mirror, of the lower bound", spent(first, historyPages(first)) / bound, 1.02, " ×", 3),
+        await firstWithContent(),
       ];
       const unchanged = await mirror.sync();
       const listCredits = unchanged.streams.map((stream) => stream.credits);

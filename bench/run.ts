@@ -5,8 +5,11 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
+import { publish } from "./publish.ts";
+import { rate } from "./rate.ts";
+import { throughput } from "./throughput.ts";
 
-const CASES: readonly BenchCase[] = [credits];
+const CASES: readonly BenchCase[] = [credits, rate, throughput, publish];
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);

@@ -71,7 +71,10 @@ const stateOf = (found: StreamStatus | undefined): string => {
 const inOrder = (status: MirrorStatus) =>
   STREAM_NAMES.map((stream) => {
     const found = status.streams.find((each) => each.stream === stream);
-    return { stream, found, state: stateOf(found) };
+    // Profiles of tracked companies come embedded in their accounts and are as fresh as those.
+    const embedded =
+      stream === "companies" && !found && status.tables.some(({ table, rows }) => table === stream && rows > 0);
+    return { stream, found, state: embedded ? "with accounts" : stateOf(found) };
   });
 
 const right = (name: string): TableColumn => ({ name, align: "right" });

@@ -72,11 +72,15 @@ export const nextWatermark = (
   ) {
     return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
   }
-  if (!coverage.complete && !state.reachedKnown) {
+  const agrees = coverage.total === null || coverage.total - facts.rows === facts.acceptedGap;
+  // Newest first, and all of it known as it is: what stands behind it changed earlier still. Without this, a source whose
+  // rows share a date would be read to its end at every look.
+  const quiet = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
+  if (!coverage.complete && !state.reachedKnown && !(quiet && agrees)) {
     const reads = nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
-  if (coverage.total !== null && coverage.total - facts.rows !== facts.acceptedGap) {
+  if (!agrees) {
     return {
       kind: "walk",
       because: `the service counts ${coverage.total} rows, the mirror ${facts.rows}`,

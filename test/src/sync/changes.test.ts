@@ -163,3 +163,14 @@ test("rows that come and go while pages are read are neither lost nor doubled on
     expect(rows.map((row) => row.id)).toEqual(service.data[table].map((row) => String(row.id)).sort());
   }
 });
+
+test("an unchanged look costs one credit although every row carries the same change date", async () => {
+  const data = anOrganization(8);
+  for (const row of [...data.accounts, ...data.signals]) row.updatedAt = later;
+  for (const row of data.contacts) row.lastChangeDetectedOn = later;
+  const service = createFakeService(data, { maxPerPage: 5 });
+  const mirror = await mirrorOf(service);
+  const before = service.spent();
+  await mirror.sync();
+  expect(service.spent() - before).toBe(3);
+});

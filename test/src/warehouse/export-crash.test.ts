@@ -91,6 +91,8 @@ test("readers that list and read the folder all the while meet whole files of on
         expect(await versionsIn(join(dir, file), "headline")).toHaveLength(1);
       }
       reads += 1;
+      // Reading never waits: without a turn of the loop the exporter's lines would not be heard.
+      await new Promise((resolve) => setImmediate(resolve));
     }
   })();
   while (last < 12) {

@@ -55,11 +55,27 @@ export const anExport = async (sql: string): Promise<ExportSet> => {
   };
 };
 
-/** Data files below a folder, relative, sorted; hidden ones aside. */
+const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+
+/** Entries of a folder; none if an export has just removed it. */
+const entriesOf = (dir: string) => {
+  try {
+    return readdirSync(dir, { withFileTypes: true });
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+};
+
+const filesBelow = (dir: string): readonly string[] =>
+  entriesOf(dir)
+    .filter((entry) => !entry.name.startsWith(".") && entry.name !== "_manifest.json")
+    .flatMap((entry) => (entry.isDirectory() ? filesBelow(join(dir, entry.name)) : [join(dir, entry.name)]));
+
+/** Data files below a folder, relative, sorted; hidden ones, and what hidden folders hold, aside. */
 export const filesIn = (dir: string): readonly string[] =>
-  readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith(".") && entry.name !== "_manifest.json")
-    .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1))
+  filesBelow(dir)
+    .map((file) => file.slice(dir.length + 1))
     .sort();
 
 export const sha256 = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");

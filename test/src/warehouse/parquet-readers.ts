@@ -2,7 +2,7 @@
 // (parquet-wasm, through Arrow). Both give rows as plain values: instants as microseconds, JSON as text.
 import { readFileSync } from "node:fs";
 import { type DataType, tableFromIPC, Vector } from "apache-arrow";
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
+import { parquetMetadata, parquetReadObjects, parquetSchema } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { readParquet } from "parquet-wasm";
 
@@ -15,8 +15,10 @@ export interface ReadFile {
 const plain = (value: unknown): unknown => (value === undefined ? null : value);
 
 export const readWithHyparquet = async (path: string): Promise<ReadFile> => {
-  const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
+  // One reading of the whole file: opened twice, it could be the old file the first time and its successor the second.
+  const bytes = readFileSync(path);
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const metadata = parquetMetadata(file);
   const decoder = new TextDecoder();
   const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? null : decoder.decode(bytes));
   const rows = await parquetReadObjects({

@@ -71,6 +71,8 @@ describe("a mirror with a history", () => {
       oldest_walk_at: null,
       total_count: 17,
       error: "GET filings failed: status 500",
+      worst_case_at: "2025-01-01T00:00:00.000Z",
+      worst_case_because: expect.stringContaining("complete walks"),
     });
     expect(status.credits).toMatchObject({ limit: 5000, remaining: 4999, spent_here: 1, ambiguous_here: 1 });
     expect(status.runs).toEqual([

@@ -10,9 +10,6 @@ const INVALIDATED = /^fatal error|database has been invalidated/i;
 /** True when the instance is unusable from now on and the file must be opened again. */
 export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(error));
 
-/** True when another process holds the file. */
-export const isLocked = (error: unknown): boolean => LOCKED.test(detailOf(error));
-
 /** A failure of a statement: DISK_FULL where that is the cause, else the error itself. */
 export const statementError = (error: unknown): unknown =>
   error instanceof DuckmirrorError || !FULL.test(detailOf(error))

@@ -9,6 +9,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { readLastQuota } from "../src/sync/mirror-view.ts";
+import { createLocalSender } from "../src/sync/sender.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 
@@ -63,7 +64,8 @@ export const withEngine = async <T>(
         ...(lastQuota === null ? {} : { lastQuota }),
       });
       const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
-      return await work({ ...context, warehouse, client, throttle, ledger });
+      const sender = createLocalSender({ client, throttle, credits: null });
+      return await work({ ...context, warehouse, sender, ledger });
     } finally {
       await warehouse.close();
     }

@@ -34,7 +34,7 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
       return "later";
     }
     try {
-      await run.deps.throttle.acquire(run.deps.signal);
+      await run.deps.sender.turn(run.deps.signal);
     } catch {
       run.deps.ledger.settle(reservation.id, "free");
       return "later";

@@ -240,10 +240,10 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
       sleep();
       continue;
     }
-    const until = deps.throttle.state().nextAt;
+    const until = deps.sender.nextTurnAt();
     if (until - deps.clock.now() > NOTABLE_WAIT_MS) deps.emit({ kind: "waiting", why: "rate", until, stream: null });
     try {
-      await deps.throttle.acquire(deps.signal);
+      await deps.sender.turn(deps.signal);
     } catch {
       deps.ledger.settle(reservation.id, "free");
       unpick(picked);

@@ -1,11 +1,9 @@
 // Fetcher: one wanted request until it has an answer that counts. Owns the order reserve, wait for the rate, note the
 // intent, send, settle, archive. What to do with an outcome is decided by the API's pure retry policy.
-import type { Client } from "../api/client.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { ApiCall, ApiOutcome, OkOutcome, Quota, RefusedOutcome } from "../api/outcome.ts";
 import { chargeOf, type Verdict, verdictOf } from "../api/retry-policy.ts";
 import type { Ledger } from "../budget/memory-store.ts";
-import type { Throttle } from "../budget/throttle.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
@@ -14,10 +12,10 @@ import type { ProgressSink } from "../core/progress-events.ts";
 import type { Archive } from "../warehouse/archive.ts";
 import type { RequestRecord } from "../warehouse/checkpoint.ts";
 import { urlOf } from "./calls.ts";
+import type { Sender, Sending } from "./sender.ts";
 
 export interface FetcherDeps {
-  readonly client: Client;
-  readonly throttle: Throttle;
+  readonly sender: Sender;
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly clock: Clock;
@@ -74,19 +72,35 @@ const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
   return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
 };
 
+/** Ledger rows of attempts whose sender died: they may have cost a credit. */
+const lost = (order: FetchOrder, requestId: string, attempts: number, sentAt: number): readonly RequestRecord[] =>
+  Array.from({ length: attempts }, (_, index) => ({
+    requestId: `${requestId}.lost${index + 1}`,
+    runId: order.runId,
+    stream: order.stream,
+    scope: order.scope,
+    endpoint: ENDPOINTS[order.call.endpoint].path,
+    url: urlOf(order.call),
+    status: null,
+    charge: "ambiguous",
+    startedAt: sentAt,
+    durationMs: 0,
+    bytes: 0,
+    rows: 0,
+    attempt: 1,
+    error: "the process that sent it ended",
+  }));
+
 export interface Fetcher {
   /**
-   * The caller has reserved the credit and waited for the rate; both are used up here. Attempts after the first reserve
+   * The caller has reserved the credit and waited for its turn; both are used up here. Attempts after the first reserve
    * and wait themselves. Never rejects, except for faults of duckmirror.
    */
   fetch(order: FetchOrder, reservation: string): Promise<Fetched>;
-  /** Requests sent so far that have no answer yet. */
-  inFlight(): number;
 }
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const { client, throttle, ledger, archive, clock } = deps;
-  let flying = 0;
+  const { sender, ledger, archive, clock } = deps;
 
   /** A credit for another attempt. While requests in flight may still give theirs back, it waits for them. */
   const reserveAgain = async () => {
@@ -97,7 +111,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     }
   };
 
-  const sendOnce = async (order: FetchOrder, requestId: string, reservation: string) => {
+  const sendOnce = async (order: FetchOrder, requestId: string, reservation: string): Promise<Sending> => {
     await archive.intent({
       requestId,
       runId: order.runId,
@@ -106,11 +120,16 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       url: urlOf(order.call),
       sentAt: clock.now(),
     });
-    flying += 1;
-    const outcome = await client.send(order.call, deps.hardSignal).finally(() => {
-      flying -= 1;
-    });
-    throttle.observe(outcome.kind === "broken" ? null : outcome.rate, flying);
+    const sending = await sender.send({ requestId, runId: order.runId, call: order.call }, deps.hardSignal);
+    if (sending.kind !== "outcome") {
+      ledger.settle(reservation, "free");
+      return sending;
+    }
+    const { outcome, lostAttempts } = sending;
+    for (let lost = 0; lost < lostAttempts; lost++) {
+      const another = ledger.tryReserve();
+      if (another.ok) ledger.settle(another.id, "ambiguous");
+    }
     const quota = quotaOf(outcome);
     const sentAt = outcome.sentAt;
     ledger.settle(reservation, chargeOf(outcome));
@@ -118,7 +137,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       ledger.observe(quota, sentAt);
       deps.onQuota(quota);
     }
-    return outcome;
+    return sending;
   };
 
   const keep = async (order: FetchOrder, requestId: string, outcome: ApiOutcome, receivedAt: number) => {
@@ -152,15 +171,19 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         if (!again.ok) return { requests, result: { kind: "stop", error: ledger.denial(again.code) } };
         reservation = again.id;
         try {
-          await throttle.acquire(deps.signal);
+          await sender.turn(deps.signal);
         } catch {
           ledger.settle(reservation, "free");
           return { requests, result: { kind: "interrupted" } };
         }
       }
       const requestId = nextRequestId();
-      const outcome = await sendOnce(order, requestId, reservation);
+      const sending = await sendOnce(order, requestId, reservation);
+      if (sending.kind === "denied") return { requests, result: { kind: "stop", error: sending.error } };
+      if (sending.kind === "unsent") return { requests, result: { kind: "interrupted" } };
+      const { outcome, lostAttempts } = sending;
       const receivedAt = clock.now();
+      requests.push(...lost(order, requestId, lostAttempts, outcome.sentAt));
       const verdict = verdictOf(outcome, {
         attempt,
         now: receivedAt,
@@ -194,7 +217,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           if (outcome.kind === "refused") return { requests, result: { kind: "adjust", outcome } };
           throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);
         case "wait":
-          throttle.backOff(verdict.untilMs);
+          sender.backOff(verdict.untilMs);
           deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream: order.stream });
           continue;
         case "retry":
@@ -217,5 +240,5 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     }
   };
 
-  return { fetch, inFlight: () => flying };
+  return { fetch };
 };

@@ -1,8 +1,6 @@
 // Sync run: everything one run holds and the moves it can make with it: create a task, decide its next step, fetch a
 // request of it, take the answer in, finish it. The order of the moves is the dispatcher's (dispatcher.ts).
-import type { Client } from "../api/client.ts";
 import type { Ledger } from "../budget/memory-store.ts";
-import type { Throttle } from "../budget/throttle.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DuckmirrorError } from "../core/errors.ts";
@@ -18,6 +16,7 @@ import { initialShape, type ListShape } from "./list-shape.ts";
 import type { PlanOptions } from "./plan-view.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { ScopeTask } from "./scope-task.ts";
+import type { Sender } from "./sender.ts";
 
 /** What a sync is to do. */
 export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
@@ -33,8 +32,7 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
 /** What a sync works with. The caller opens and closes all of it. */
 export interface SyncDeps {
   readonly warehouse: Warehouse;
-  readonly client: Client;
-  readonly throttle: Throttle;
+  readonly sender: Sender;
   readonly ledger: Ledger;
   readonly clock: Clock;
   /** In [0, 1). */

@@ -53,14 +53,14 @@ const NO_WALK = { read: null, overlap: null };
 
 /** Asks once. An answer is not committed yet: the caller does that, with or without its rows. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const { ledger, throttle, signal } = run.deps;
+  const { ledger, sender, signal } = run.deps;
   const reservation = ledger.tryReserve();
   if (!reservation.ok) {
     run.stop = ledger.denial(reservation.code);
     return { kind: "stopped" };
   }
   try {
-    await throttle.acquire(signal);
+    await sender.turn(signal);
   } catch {
     ledger.settle(reservation.id, "free");
     return { kind: "stopped" };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLedger } from "../../../src/budget/memory-store.ts";
 import { createThrottle } from "../../../src/budget/throttle.ts";
 import { runSync } from "../../../src/sync/run-sync.ts";
+import { createLocalSender } from "../../../src/sync/sender.ts";
 import type { SyncOptions } from "../../../src/sync/sync-run.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
@@ -131,10 +132,11 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
   });
   const ledger = createLedger({ clock, maxCredits: more.maxCredits ?? null });
   const throttle = createThrottle({ clock, configured: 1_000_000 });
+  const sender = createLocalSender({ client, throttle, credits: null });
   const signal = new AbortController().signal;
   const run = runSync(
     { ...OPTIONS, full: more.full ?? false },
-    { warehouse, client, ledger, throttle, clock, random, emit: () => undefined, signal, hardSignal: signal },
+    { warehouse, sender, ledger, clock, random, emit: () => undefined, signal, hardSignal: signal },
   );
   const result = await run.catch((error: unknown) => {
     if (error instanceof Error && error.message === "killed") return null;

@@ -41,6 +41,7 @@ export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: Cli
     vocabulary: vocabulary(),
   });
   if (config.token?.kind === "value") deps.scrubber.hide(config.token.value);
+  if (config.serverKey?.kind === "value") deps.scrubber.hide(config.serverKey.value);
   if (config.redisUrl !== null) {
     const { password } = new URL(config.redisUrl.reveal());
     deps.scrubber.hide(decodeURIComponent(password));

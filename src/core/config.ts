@@ -104,6 +104,17 @@ export const resolveConfig = (parts: {
     }
     return null;
   };
+  const serverKeyOf = () => {
+    // In one place both may be set; a key stands closer than the name of a file.
+    const stronger = (["flag", "environment", "file"] as const).find(
+      (kind) => origins.server_key?.kind === kind || origins.server_key_file?.kind === kind,
+    );
+    if (setting.server_key !== undefined && origins.server_key?.kind === stronger) {
+      return { kind: "value", value: new Secret(setting.server_key) } as const;
+    }
+    if (setting.server_key_file === undefined) return null;
+    return { kind: "file", path: path("server_key_file", setting.server_key_file) } as const;
+  };
   return {
     /** Address of the service without a trailing slash; null when none is configured. */
     baseUrl: setting.base_url ?? null,
@@ -141,6 +152,9 @@ export const resolveConfig = (parts: {
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
     syncEveryMs: setting.sync_every,
+    listen: setting.listen,
+    /** Where the key of the server is; `resolveServerKey` (server-key.ts) gets it. null: none. */
+    serverKey: serverKeyOf(),
     logLevel: setting.log_level,
     logFormat: setting.log_format,
     redisUrl: setting.redis_url === undefined ? null : new Secret(setting.redis_url),

@@ -196,6 +196,26 @@ export const ERRORS = {
     "The data directory {dir} cannot be written: {detail}",
     "Check --data-dir and its permissions.",
   ),
+  SERVER_KEY_MISSING: row(
+    EXIT.usage,
+    "{listen} can be reached from other machines, and no key protects it.",
+    "Set DUCKMIRROR_SERVER_KEY_FILE (or `server_key_file`) to a file with a key, e.g. from `openssl rand -hex 32`, or listen on 127.0.0.1.",
+  ),
+  LISTEN_FAILED: row(
+    EXIT.usage,
+    "The server cannot listen on {listen}: {detail}",
+    "Another program may use the port: choose one with --listen 127.0.0.1:8738, or any free one with --listen 127.0.0.1:0.",
+  ),
+  SYNCS_NOT_STARTED_HERE: row(
+    EXIT.usage,
+    "This server reads the mirror and starts no syncs.",
+    "`duckmirror worker` serves the same page and starts them; or run `duckmirror sync` where the data directory is.",
+  ),
+  QUERY_LIMIT: row(
+    EXIT.usage,
+    "The query was stopped: {detail}.",
+    "Ask for less at a time, or run it without limits: `duckmirror query --file`.",
+  ),
   INTERRUPTED: row(
     EXIT.interrupted,
     "Interrupted; everything fetched so far is committed.",

@@ -2,6 +2,21 @@
 // Flags, environment and file are all text (or lists and maps of text), so one parser serves the three.
 import { z } from "zod";
 import { didYouMean } from "./did-you-mean.ts";
+import { parseListen } from "./listen-address.ts";
+import {
+  choice,
+  duration,
+  many,
+  one,
+  pairs,
+  Refusal,
+  refuse,
+  retentionDays,
+  shown,
+  text,
+  whole,
+  yesNo,
+} from "./setting-parsers.ts";
 import { parseBytes, parseDuration } from "./units.ts";
 
 /** Names that configuration may mention but that stand in layers above this one. */
@@ -17,92 +32,6 @@ export interface Vocabulary {
 export const PLAN_RATES = { free: 10, build: 60, scale: 120, pro: 300 } as const;
 const isPlan = (name: string): name is keyof typeof PLAN_RATES => Object.hasOwn(PLAN_RATES, name);
 
-/** Longer values are not repeated in messages: they may be a token pasted into the wrong setting. */
-const LONGEST_SHOWN = 40;
-const shown = (value: unknown) => {
-  const text = String(value);
-  return text.length > LONGEST_SHOWN ? `a value of ${text.length} characters` : JSON.stringify(text);
-};
-
-class Refusal {
-  readonly message: string;
-  constructor(message: string) {
-    this.message = message;
-  }
-}
-const refuse = (message: string) => new Refusal(message);
-
-const scalar = z.union([z.string(), z.number(), z.boolean()], { error: "is a list or map, but one value is expected" });
-
-/** One value, read by `parse`, which returns what it means or null where it is not `expected`. */
-const one = <T extends {}>(expected: string, parse: (text: string) => T | Refusal | null) =>
-  scalar.transform((value, ctx): T => {
-    const parsed = parse(String(value).trim());
-    if (parsed !== null && !(parsed instanceof Refusal)) return parsed;
-    ctx.addIssue({ code: "custom", message: parsed?.message ?? `${shown(value)} is not ${expected}` });
-    return z.NEVER;
-  });
-
-/** Values separated by commas, or a list. Doubles and empty ones are dropped. */
-const many = (parse: (text: string) => string | Refusal) =>
-  z
-    .union([z.array(scalar), scalar], { error: "is a map, but a list is expected" })
-    .transform((value, ctx): readonly string[] => {
-      const texts = (Array.isArray(value) ? value.map(String) : String(value).split(",")).map((text) => text.trim());
-      const parsed = new Set<string>();
-      for (const text of texts.filter((text) => text !== "")) {
-        const item = parse(text);
-        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
-        else parsed.add(item);
-      }
-      return [...parsed];
-    });
-
-/** `name: value` pairs, or `name=value` separated by commas. */
-const pairs = (parse: (name: string, value: string) => number | Refusal) =>
-  z
-    .union([z.record(z.string(), scalar), z.string()], { error: "is a list, but a map is expected" })
-    .transform((value, ctx): Readonly<Record<string, number>> => {
-      const entries =
-        typeof value === "string"
-          ? value
-              .split(",")
-              .filter((pair) => pair.trim() !== "")
-              .map((pair) => [pair.split("=")[0] ?? "", pair.split("=").slice(1).join("=")] as const)
-          : Object.entries(value);
-      const parsed: Record<string, number> = {};
-      for (const [name, text] of entries) {
-        const item = parse(name.trim(), String(text).trim());
-        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
-        else parsed[name.trim()] = item;
-      }
-      return parsed;
-    });
-
-const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER) => {
-  const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll("_", "")) : Number.NaN;
-  return Number.isSafeInteger(value) && value >= least && value <= most ? value : null;
-};
-
-const choice = <const T extends string>(values: readonly T[]) =>
-  one(`one of ${values.join(", ")}`, (text) => {
-    const found = values.find((value) => value === text.toLowerCase());
-    return found ?? refuse(`${shown(text)} is not one of ${values.join(", ")}.${didYouMean(text, values)}`);
-  });
-
-const yesNo = one("yes or no", (text) => {
-  if (/^(1|true|yes|on)$/i.test(text)) return { on: true };
-  return /^(0|false|no|off)$/i.test(text) ? { on: false } : null;
-}).transform((answer) => answer.on);
-
-const retentionDays = one("a whole number of days, or keep", (value) => {
-  if (/^(keep|null|none)$/i.test(value)) return { days: null };
-  const days = whole(value, 1, 36_500);
-  return days === null ? null : { days };
-}).transform((found): number | null => found.days);
-
-const duration = one("a duration like 90s, 12h or 7d", (text) => parseDuration(text));
-const text = one("a text", (value) => (value === "" ? null : value));
 const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
 
 const baseUrl = one("an http(s) address", (value) => {
@@ -251,6 +180,17 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
     }),
+    listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
+      .prefault("127.0.0.1:8737")
+      .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
+    server_key: one("a key", (value) =>
+      /^[\x21-\x7e]{16,}$/.test(value) ? value : refuse("a key has 16 or more characters and no spaces"),
+    )
+      .optional()
+      .meta({ description: "Key for page, API and metrics of the server. Better kept in a file of its own." }),
+    server_key_file: text
+      .optional()
+      .meta({ description: "File that holds the server key.", examples: ["~/.config/duckmirror/server-key"] }),
     log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
       .prefault("info")
       .meta({ description: "Least important messages that are logged." }),

@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
+const redis = "test/support/redis-available.ts";
 
 export default defineConfig({
   test: {
@@ -12,12 +13,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["test/**/*.test.ts"], exclude: [...configDefaults.exclude, acceptance] },
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, acceptance],
+          globalSetup: [redis],
+        },
       },
       // These run the built program; it is built once, before the first of them.
       {
         extends: true,
-        test: { name: "acceptance", include: [acceptance], globalSetup: ["test/acceptance/build-once.ts"] },
+        test: { name: "acceptance", include: [acceptance], globalSetup: [redis, "test/acceptance/build-once.ts"] },
       },
     ],
   },

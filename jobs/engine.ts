@@ -1,17 +1,14 @@
 // What jobs that talk to the service work with, opened from the configuration and closed after them.
 import { setMaxListeners } from "node:events";
-import { createClient } from "../src/api/client.ts";
 import { createLedger } from "../src/budget/memory-store.ts";
-import { createThrottle } from "../src/budget/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
-import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { readLastQuota } from "../src/sync/mirror-view.ts";
-import { createLocalSender } from "../src/sync/sender.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { type Connect, connectAlone } from "./connection.ts";
 
 /** What a job is given from outside. */
 export interface JobContext {
@@ -25,10 +22,12 @@ export interface JobContext {
   readonly hardSignal: AbortSignal;
   readonly version: string;
   readonly token: Secret;
+  /** How requests get to the service; unset: from this process alone. */
+  readonly connect?: Connect;
 }
 
 /**
- * Runs `work` with client, warehouse, ledger and throttle. `maxCredits`: the allowance of the whole job, null for what
+ * Runs `work` with warehouse, ledger and a way to the service. `maxCredits`: the allowance of the whole job, null for what
  * the organization has left. Throws WRITER_BUSY, configuration errors, and what `work` throws.
  */
 export const withEngine = async <T>(
@@ -37,23 +36,14 @@ export const withEngine = async <T>(
   maxCredits: number | null,
   work: (deps: SyncDeps) => Promise<T>,
 ): Promise<T> => {
-  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  const { clock, token, version } = context;
+  const { clock, connect = connectAlone } = context;
   // Every request in flight listens to these: Node would warn of a leak at the eleventh.
   setMaxListeners(0, context.signal, context.hardSignal);
-  const client = createClient({
-    baseUrl: config.baseUrl,
-    token,
-    version,
-    clock,
-    timeouts: config.timeouts,
-    maxBodyBytes: config.maxBodyBytes,
-    connections: config.concurrency,
-    allowPlainHttp: config.allowPlainHttp,
-  });
+  const connection = await connect(config, context);
   try {
     const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
     try {
+      const unsent = await connection.takeOver(warehouse);
       const lastQuota = await readLastQuota(warehouse.database);
       const ledger = createLedger({
         clock,
@@ -63,13 +53,11 @@ export const withEngine = async <T>(
         runEveryMs: config.syncEveryMs,
         ...(lastQuota === null ? {} : { lastQuota }),
       });
-      const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
-      const sender = createLocalSender({ client, throttle, credits: null });
-      return await work({ ...context, warehouse, sender, ledger });
+      return await work({ ...context, warehouse, sender: connection.sender, unsent, ledger });
     } finally {
       await warehouse.close();
     }
   } finally {
-    await client.close();
+    await connection.close();
   }
 };

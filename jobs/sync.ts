@@ -15,6 +15,8 @@ export interface SyncRequest {
   /** ms; null: as long as it takes. */
   readonly maxDurationMs: number | null;
   readonly allowMassDelete: boolean;
+  /** Id of the run; unset: a new one. */
+  readonly runId?: string;
 }
 
 const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
@@ -40,6 +42,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     largestPage: config.maxPageSize,
     maxShare: config.maxDeleteShare,
     allowMassDelete: request.allowMassDelete,
+    runId: request.runId ?? null,
     concurrency: config.concurrency,
     maxDurationMs: request.maxDurationMs,
     archiveRetentionDays: config.archiveRetentionDays,

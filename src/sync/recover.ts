@@ -116,6 +116,7 @@ const recoverRun = async (
   archiveDir: string,
   runId: string,
   rows: ReadonlyMap<string, number>,
+  unsent: ReadonlySet<string>,
 ) => {
   const known = await warehouse.requestsOf(runId);
   const states = await warehouse.scopeStates();
@@ -155,19 +156,25 @@ const recoverRun = async (
     }
   }
   const lost = (await readIntents(archiveDir, runId)).flatMap((intent) => {
-    if (known.has(intent.requestId) || answered.has(intent.requestId) || !isStreamName(intent.stream)) return [];
+    const { requestId } = intent;
+    if (known.has(requestId) || answered.has(requestId) || unsent.has(requestId)) return [];
+    if (!isStreamName(intent.stream)) return [];
     return [ambiguousRequest(intent, intent.stream, runId)];
   });
   await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
   return { answers, ambiguous: lost.length };
 };
 
-/** Brings every run that never ended to an end. To be called before anything is planned. */
+/**
+ * Brings every run that never ended to an end. To be called before anything is planned. `unsent`: requests that were
+ * announced but certainly never left.
+ */
 export const recover = async (
   warehouse: Warehouse,
   archiveDir: string,
   rows: ReadonlyMap<string, number>,
   now: number,
+  unsent: ReadonlySet<string> = new Set(),
 ): Promise<Recovery> => {
   const crashed = await warehouse.database.query(
     sqlText("plan/crashed-runs.sql"),
@@ -177,7 +184,7 @@ export const recover = async (
   let answers = 0;
   let ambiguous = 0;
   for (const { run_id: runId } of crashed) {
-    const found = await recoverRun(warehouse, archiveDir, runId, rows);
+    const found = await recoverRun(warehouse, archiveDir, runId, rows, unsent);
     answers += found.answers;
     ambiguous += found.ambiguous;
     await warehouse.finishRun(runId, {

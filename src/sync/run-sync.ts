@@ -109,8 +109,14 @@ const quotaRecorder = (clock: Clock) => {
 export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
   const { warehouse, clock, emit } = deps;
   const startedAt = clock.now();
-  const runId = newRunId(startedAt, deps.random);
-  const recovered = await recover(warehouse, warehouse.archiveDir, await readScopeRows(warehouse.database), startedAt);
+  const runId = options.runId ?? newRunId(startedAt, deps.random);
+  const recovered = await recover(
+    warehouse,
+    warehouse.archiveDir,
+    await readScopeRows(warehouse.database),
+    startedAt,
+    deps.unsent,
+  );
   if (recovered.answers > 0) {
     emit({
       kind: "note",

@@ -20,6 +20,8 @@ import type { Sender } from "./sender.ts";
 
 /** What a sync is to do. */
 export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
+  /** Id of the run, where whoever asked for it named one; null: a new one. */
+  readonly runId: string | null;
   /** Most requests in flight. */
   readonly concurrency: number;
   /** ms; null: as long as it takes. */
@@ -33,6 +35,8 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
 export interface SyncDeps {
   readonly warehouse: Warehouse;
   readonly sender: Sender;
+  /** Requests of earlier runs that were announced but certainly never left. */
+  readonly unsent: ReadonlySet<string>;
   readonly ledger: Ledger;
   readonly clock: Clock;
   /** In [0, 1). */

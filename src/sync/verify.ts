@@ -154,7 +154,7 @@ const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => 
 export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
   const { warehouse, clock, emit, ledger } = deps;
   const startedAt = clock.now();
-  await recover(warehouse, warehouse.archiveDir, await readScopeRows(warehouse.database), startedAt);
+  await recover(warehouse, warehouse.archiveDir, await readScopeRows(warehouse.database), startedAt, deps.unsent);
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);

@@ -100,6 +100,7 @@ const createWorld = (random: Random, home: string, sort?: "obey"): World => {
 };
 
 const OPTIONS: SyncOptions = {
+  runId: null,
   streams: LISTS,
   named: false,
   full: false,
@@ -136,7 +137,17 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
   const signal = new AbortController().signal;
   const run = runSync(
     { ...OPTIONS, full: more.full ?? false },
-    { warehouse, sender, ledger, clock, random, emit: () => undefined, signal, hardSignal: signal },
+    {
+      warehouse,
+      sender,
+      unsent: new Set<string>(),
+      ledger,
+      clock,
+      random,
+      emit: () => undefined,
+      signal,
+      hardSignal: signal,
+    },
   );
   const result = await run.catch((error: unknown) => {
     if (error instanceof Error && error.message === "killed") return null;

@@ -1,8 +1,11 @@
 // duckmirror sandbox: the whole service on this machine, generated, to try duckmirror against. Runs until stopped.
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parse } from "yaml";
 import { z } from "zod";
-import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
+import { type FaultProxyOptions, startFaultProxy } from "../../sandbox/faults/proxy.ts";
 import { isPlanName, PLANS } from "../../sandbox/plans.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { defineCommand } from "../command.ts";
@@ -29,6 +32,7 @@ const inputSchema = z.object({
   evolve: number("--evolve"),
   maxPageSize: number("--max-page-size"),
   keep: z.string().optional(),
+  faults: z.string().optional(),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -50,16 +54,46 @@ const optionsOf = (input: Input, cwd: string) => ({
 
 const busyPort = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
 
+const portError = (cause: unknown, { port }: Input): unknown => {
+  if (!busyPort(cause)) return cause;
+  const detail = `port ${port} is taken; leave --port out to use a free one`;
+  return new DuckmirrorError("USAGE", { detail }, { cause });
+};
+
 const start = async (input: Input, cwd: string) => {
   try {
     return await startSandbox(optionsOf(input, cwd));
   } catch (cause) {
-    if (!busyPort(cause)) throw cause;
-    throw new DuckmirrorError(
-      "USAGE",
-      { detail: `port ${input.port} is taken; leave --port out to use a free one` },
-      { cause },
-    );
+    throw portError(cause, input);
+  }
+};
+
+/** A fault file's value, not yet checked. YAML, of which JSON is a part. */
+const readFaults = (path: string): unknown => {
+  try {
+    return parse(readFileSync(path, "utf8")) ?? {};
+  } catch (cause) {
+    throw new DuckmirrorError("CONFIG_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** The sandbox, or a proxy in front of it that plays faults. */
+const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<FaultProxyOptions["onFault"]>) => {
+  if (input.faults === undefined) return start(input, cwd);
+  const faults = readFaults(resolve(cwd, input.faults));
+  const { port: _, ...behind } = input;
+  const sandbox = await start(behind, cwd);
+  try {
+    const place = input.port === undefined ? {} : { port: input.port };
+    const proxy = await startFaultProxy({ upstream: sandbox.url, faults, onFault, ...place });
+    const close = async () => {
+      await proxy.close();
+      await sandbox.close();
+    };
+    return { url: proxy.url, token: sandbox.token, organizationId: sandbox.organizationId, close };
+  } catch (error) {
+    await sandbox.close();
+    throw portError(error, input);
   }
 };
 
@@ -77,16 +111,20 @@ export const command = defineCommand({
       .option("--latency <ms>", "time before each answer: 800 or 200-900")
       .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
       .option("--max-page-size <n>", "larger pages are refused (default: 100)")
-      .option("--keep <dir>", "keep the generated data there and use it again"),
+      .option("--keep <dir>", "keep the generated data there and use it again")
+      .option("--faults <file>", "play the faults of a YAML or JSON file (example: docs/faults.yaml)"),
   examples: {
     "duckmirror sandbox": "prints two lines to paste into another terminal",
     "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
     "duckmirror sandbox --json --port 8080": "for scripts: one line with url and token",
+    "duckmirror sandbox --faults faults.yaml": "a service that breaks off, lies and stalls",
   },
   input: inputSchema,
   run: async (input, { terminal, shared, signal, cwd, printJson }) => {
     if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
-    const sandbox = await start(input, cwd);
+    const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => {
+      if (!shared.quiet && !shared.json) terminal.err(`fault ${kind} on ${url}\n`);
+    });
     try {
       const { url, token, organizationId } = sandbox;
       if (shared.json) await printJson({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` });

@@ -1,6 +1,8 @@
 // duckmirror sandbox: says how to reach it, serves until it is stopped, and stops cleanly.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { cli } from "../../../support/cli.ts";
+import { aFolder, cli } from "../../../support/cli.ts";
 
 /** Starts the sandbox, calls `use` with the first thing it prints, then stops it. */
 const sandbox = async (argv: readonly string[], use: (printed: string) => Promise<void>) => {
@@ -66,5 +68,28 @@ describe("options that make no sense", () => {
   ])("%s %s is a usage error", async (option, value) => {
     const { code, err } = await cli(["sandbox", option, value]);
     expect([code, err.includes("error USAGE:")]).toEqual([2, true]);
+  });
+});
+
+describe("--faults", () => {
+  test("plays the faults of a file and says so; without one the service is whole", async () => {
+    const file = join(aFolder(), "faults.yaml");
+    writeFileSync(file, "rules:\n  - { fault: 503, path: /v1/accounts, times: 1 }\n");
+    const { code, err } = await sandbox(["--faults", file], async (printed) => {
+      const [url = "", token = ""] = printed.split("\n").map((line) => line.replace(/^.*?=/, ""));
+      const statuses: number[] = [];
+      for (let nth = 0; nth < 2; nth++) statuses.push((await get(`${url}/v1/accounts`, token)).status);
+      expect(statuses).toEqual([503, 200]);
+    });
+    expect([code, err]).toEqual([0, expect.stringContaining("fault status on /v1/accounts")]);
+  });
+
+  test("a file that is missing or makes no sense is named", async () => {
+    const file = join(aFolder(), "faults.yaml");
+    writeFileSync(file, "rules:\n  - { fault: meteor }\n");
+    const wrong = await cli(["sandbox", "--accounts", "1", "--faults", file]);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("rules.0.fault")]);
+    const missing = await cli(["sandbox", "--accounts", "1", "--faults", "/nowhere/faults.yaml"]);
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("CONFIG_FILE_UNREADABLE")]);
   });
 });

@@ -1,0 +1,181 @@
+// What a fault does to an answer: the bytes that go over the wire, when, and how the connection ends. Pure: proxy.ts
+// plays what these functions return.
+import { gzipSync } from "node:zlib";
+import type { Fault } from "./fault.ts";
+
+/** An answer of the service: its body decoded, without hop-by-hop headers. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** One thing done to the connection. */
+export type Step =
+  | { readonly do: "write"; readonly bytes: Buffer }
+  /** ms. */
+  | { readonly do: "pause"; readonly ms: number }
+  /** Orderly end, TCP reset, or nothing more until the client has had enough. */
+  | { readonly do: "end" | "reset" | "hang" };
+
+/** `answer`: complete and well-formed, the connection stays. `script`: byte by byte, the connection is used up. */
+export type Play =
+  | { readonly kind: "answer"; readonly answer: Answer; readonly afterMs?: number }
+  | { readonly kind: "script"; readonly steps: Iterable<Step> };
+
+const LOGIN_PAGE = "<!doctype html><html><head><title>Sign in</title></head><body><h1>Sign in</h1></body></html>";
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" } as const;
+const HTML_TYPE = { "content-type": "text/html" } as const;
+/** Bytes written at once where there are very many. */
+const BLOCK = 65_536;
+
+const write = (bytes: Buffer | string): Step => ({ do: "write", bytes: Buffer.from(bytes) });
+const END: Step = { do: "end" };
+const RESET: Step = { do: "reset" };
+const HANG: Step = { do: "hang" };
+const script = (...steps: readonly Step[]): Play => ({ kind: "script", steps });
+
+/** Status line and headers as they go over the wire. */
+const head = (status: number, headers: Readonly<Record<string, string | number>>): Step => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return write(`HTTP/1.1 ${status} Faulty\r\n${lines.join("")}\r\n`);
+};
+const framed = ({ status, headers, body }: Answer, more: Readonly<Record<string, string | number>> = {}): Step =>
+  head(status, { ...headers, "content-length": body.length, ...more });
+const halfOf = (body: Buffer): Buffer => body.subarray(0, Math.floor(body.length / 2));
+
+const answerOf = (status: number, headers: Readonly<Record<string, string>>, body: string): Play => ({
+  kind: "answer",
+  answer: { status, headers, body: Buffer.from(body) },
+});
+
+function* trickling(answer: Answer, every: number, bytes: number): Iterable<Step> {
+  yield framed(answer);
+  for (let at = 0; at < answer.body.length; at += bytes) {
+    yield { do: "pause", ms: every };
+    yield write(answer.body.subarray(at, at + bytes));
+  }
+  yield END;
+}
+
+function* padded(answer: Answer, bytes: number): Iterable<Step> {
+  yield head(answer.status, { ...answer.headers, connection: "close" });
+  yield write(answer.body);
+  const block = Buffer.alloc(BLOCK, " ");
+  for (let sent = answer.body.length; sent < bytes; sent += block.length) yield write(block.subarray(0, bytes - sent));
+  yield END;
+}
+
+const bomb = (bytes: number): Play => {
+  const body = gzipSync(Buffer.alloc(bytes, " "));
+  const headers = { ...JSON_TYPE, "content-encoding": "gzip" };
+  return { kind: "answer", answer: { status: 200, headers, body } };
+};
+
+const SHAPES = {
+  list: "[]",
+  text: '"fine"',
+  "no-data": '{"meta":{"requestId":"req_x","apiVersion":"1.0.0","timestamp":"2026-01-01T00:00:00Z"}}',
+  "data-object": '{"data":{"items":[]},"meta":{"page":1}}',
+  "data-null": '{"data":null,"meta":{"page":1}}',
+  error: '{"error":{"code":"internal","message":"Something went wrong."}}',
+} as const;
+
+const REFUSALS = {
+  json: [JSON_TYPE, '{"error":{"code":"fault","message":"The service is not available right now."}}'],
+  html: [HTML_TYPE, "<html><head><title>502 Bad Gateway</title></head><body><hr>nginx</body></html>"],
+  empty: [{}, ""],
+} as const;
+
+const refusal = ({ status, retry_after, body }: Extract<Fault, { kind: "status" }>): Play => {
+  const [headers, text] = REFUSALS[body];
+  const retry = retry_after === undefined ? {} : { "retry-after": String(retry_after) };
+  return answerOf(status, { ...headers, ...retry }, text);
+};
+
+const shifted = (text: string, by: number): string => {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? text : new Date(at + by).toISOString();
+};
+
+/** The answer as told by a clock that is `by` ms off. */
+const atAnotherTime = (answer: Answer, by: number): Play => {
+  const body = answer.body
+    .toString("utf8")
+    .replace(
+      /("(?:timestamp|resetsAt)":\s*")([^"]*)(")/g,
+      (_, before, time, after) => `${before}${shifted(time, by)}${after}`,
+    );
+  const { date } = answer.headers;
+  const headers =
+    date === undefined ? answer.headers : { ...answer.headers, date: new Date(Date.parse(date) + by).toUTCString() };
+  return { kind: "answer", answer: { ...answer, headers, body: Buffer.from(body) } };
+};
+
+/** `answer` as `fault` lets it through. For faults that strike before the service is reached `answer` is not looked at. */
+export const playOf = (fault: Fault, answer: Answer): Play => {
+  const half = halfOf(answer.body);
+  const midway = (end: Step) => script(framed(answer), write(half), end);
+  switch (fault.kind) {
+    case "reset-before":
+    case "reset-after":
+      return script(RESET);
+    case "reset-midway":
+      return midway(RESET);
+    case "end-midway":
+      return midway(END);
+    case "hang-midway":
+      return midway(HANG);
+    case "hang-headers":
+      return script(HANG);
+    case "truncated-gzip": {
+      const cut = halfOf(gzipSync(answer.body));
+      const headers = { ...answer.headers, "content-encoding": "gzip" };
+      return { kind: "answer", answer: { ...answer, headers, body: cut } };
+    }
+    case "cut-unframed":
+      return script(head(answer.status, { ...answer.headers, connection: "close" }), write(half), END);
+    case "short-length":
+      return script(framed(answer, { "content-length": half.length }), write(answer.body), END);
+    case "trickle":
+      return { kind: "script", steps: trickling(answer, fault.every, fault.bytes) };
+    case "delay":
+      return { kind: "answer", answer, afterMs: fault.ms };
+    case "empty-body":
+      return answerOf(200, JSON_TYPE, "");
+    case "html":
+      return answerOf(200, HTML_TYPE, LOGIN_PAGE);
+    case "content-type":
+      return { kind: "answer", answer: { ...answer, headers: { ...answer.headers, "content-type": fault.value } } };
+    case "invalid-json":
+      return { kind: "answer", answer: { ...answer, body: half } };
+    case "wrong-shape":
+      return answerOf(200, JSON_TYPE, SHAPES[fault.shape]);
+    case "status":
+      return refusal(fault);
+    case "expired-token":
+      return answerOf(401, JSON_TYPE, '{"error":{"code":"unauthorized","message":"The token has expired."}}');
+    case "duplicate":
+      return { kind: "answer", answer };
+    case "clock-jump":
+      return atAnotherTime(answer, fault.by);
+    case "redirect":
+      return answerOf(302, { location: fault.location }, "");
+    case "oversized":
+      return { kind: "script", steps: padded(answer, fault.bytes) };
+    case "gzip-bomb":
+      return bomb(fault.bytes);
+    case "informational":
+      return script(
+        write("HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n"),
+        framed(answer),
+        write(answer.body),
+        END,
+      );
+    case "not-http":
+      return script(write("SSH-2.0-OpenSSH_9.2\r\n"), END);
+    default:
+      return fault satisfies never;
+  }
+};

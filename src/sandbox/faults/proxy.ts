@@ -1,0 +1,192 @@
+// Fault proxy: stands in front of any HTTP server, passes on what a schedule leaves alone and plays faults on the rest,
+// down to the bytes and the end of the connection. Knows nothing of the service behind it.
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+  type ServerResponse,
+} from "node:http";
+import { request as secureRequest, Agent as TlsAgent } from "node:https";
+import type { Socket } from "node:net";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip } from "node:zlib";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Fault, type FaultKind, reachesService } from "./fault.ts";
+import { type Answer, playOf, type Step } from "./play.ts";
+import { createSchedule, type Schedule } from "./schedule.ts";
+
+/** A request that came by, in order of arrival. */
+export interface Passed {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  readonly authorization: string | undefined;
+  /** What struck it; null: it was passed on as it was. */
+  readonly fault: FaultKind | null;
+  /** Answers of the service to it: none where it was not reached, two after a duplicate delivery. */
+  readonly statuses: readonly number[];
+}
+
+export interface FaultProxy {
+  /** Base address, e.g. `http://127.0.0.1:41234`. */
+  readonly url: string;
+  readonly passed: readonly Passed[];
+  /** Another schedule from now on. Throws USAGE. */
+  setFaults(written: unknown): void;
+  /** Ends every connection and stops listening. */
+  close(): Promise<void>;
+}
+
+export interface FaultProxyOptions {
+  /** Address of the server behind it. */
+  readonly upstream: string;
+  /** A fault file's value (see schedule.ts). */
+  readonly faults: unknown;
+  /** 0 (default): any free port. */
+  readonly port?: number;
+  readonly clock?: Clock;
+  /** Called when a fault is about to be played. */
+  readonly onFault?: (fault: Fault, url: string) => void;
+}
+
+/** Speak of the connection, not of the answer. */
+const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host"];
+
+const passedOn = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP_BY_HOP.includes(name) ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+    ),
+  );
+
+const readAll = async (stream: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+};
+
+const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  br: promisify(brotliDecompress),
+};
+
+/** The same answer without content encoding, so that faults can work on its text. */
+const decoded = async (answer: Answer): Promise<Answer> => {
+  const { "content-encoding": encoding = "", "content-length": _, ...headers } = answer.headers;
+  const decode = decoders[encoding];
+  return decode === undefined ? answer : { ...answer, headers, body: await decode(answer.body) };
+};
+
+const createUpstream = (base: URL) => {
+  const secure = base.protocol === "https:";
+  const agent = secure ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true });
+  const ask = async (request: IncomingMessage, body: Buffer): Promise<Answer> => {
+    const path = `${base.pathname.replace(/\/+$/, "")}${request.url ?? "/"}`;
+    const options = { agent, method: request.method, headers: passedOn(request.headers) };
+    const sent = (secure ? secureRequest : plainRequest)(new URL(path, base), options);
+    sent.end(body);
+    const [response]: IncomingMessage[] = await once(sent, "response");
+    if (response === undefined) throw new TypeError("an answer without a response");
+    return {
+      status: response.statusCode ?? 502,
+      headers: passedOn(response.headers),
+      body: await readAll(response),
+    };
+  };
+  return { ask, close: () => agent.destroy() };
+};
+
+/** Plays the steps on a connection until they or it end. */
+const perform = async (socket: Socket, steps: Iterable<Step>, clock: Clock): Promise<void> => {
+  const gone = new AbortController();
+  socket.once("close", () => gone.abort());
+  for (const step of steps) {
+    if (socket.destroyed) return;
+    switch (step.do) {
+      case "write":
+        if (!socket.write(step.bytes)) await once(socket, "drain", { signal: gone.signal });
+        break;
+      case "pause":
+        await clock.sleep(step.ms, gone.signal);
+        break;
+      case "end":
+        socket.end();
+        return;
+      case "reset":
+        // What was written must be on its way first: a reset overtakes what still waits here.
+        await new Promise<void>((resolve) => socket.write("", () => resolve()));
+        socket.resetAndDestroy();
+        return;
+      case "hang":
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+};
+
+const send = (response: ServerResponse, { status, headers, body }: Answer): void => {
+  response.writeHead(status, { ...headers, "content-length": body.length });
+  response.end(body);
+};
+
+/** Listens on 127.0.0.1. Throws USAGE for faults that cannot be read. */
+export const startFaultProxy = async (options: FaultProxyOptions): Promise<FaultProxy> => {
+  const { clock = systemClock, onFault = () => undefined } = options;
+  let schedule: Schedule = createSchedule(options.faults);
+  const upstream = createUpstream(new URL(options.upstream));
+  const passed: (Passed & { statuses: number[] })[] = [];
+  const stopping = new AbortController();
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url = "/", method = "GET", socket } = request;
+    const [path = "/", query = ""] = url.split("?", 2);
+    const fault = schedule.next({ path, query });
+    const statuses: number[] = [];
+    passed.push({ method, url, authorization: request.headers.authorization, fault: fault?.kind ?? null, statuses });
+    const body = await readAll(request);
+    const ask = async () => {
+      const answer = await upstream.ask(request, body);
+      statuses.push(answer.status);
+      return answer;
+    };
+    if (fault === null) return send(response, await ask());
+    onFault(fault, url);
+    if (fault.kind === "duplicate") await ask();
+    const answer = reachesService(fault)
+      ? await decoded(await ask())
+      : { status: 502, headers: {}, body: Buffer.alloc(0) };
+    const play = playOf(fault, answer);
+    if (play.kind === "script") return perform(socket, play.steps, clock);
+    if (play.afterMs !== undefined) await clock.sleep(play.afterMs, stopping.signal);
+    send(response, play.answer);
+  };
+
+  const server = createServer((request, response) => {
+    // A client that goes away, or a service that does: the connection is all there is to end.
+    serve(request, response).catch(() => request.socket.destroy());
+  });
+  // A request after a pause must not meet a connection that is just being closed: that would be a fault of ours.
+  server.keepAliveTimeout = 120_000;
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new TypeError("the proxy has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    passed,
+    setFaults: (written) => {
+      schedule = createSchedule(written);
+    },
+    close: async () => {
+      stopping.abort(new Error("the proxy is closing"));
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+      upstream.close();
+    },
+  };
+};

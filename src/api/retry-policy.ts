@@ -34,6 +34,8 @@ export interface VerdictContext {
   readonly remainingCredits: number | null;
   /** Attempts at a request that fails for reasons of network or service; default 6. */
   readonly maxAttempts?: number;
+  /** What is being read, for messages. */
+  readonly stream?: string;
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
@@ -57,13 +59,30 @@ const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean)
 /** Routes that name one record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
 
-const endpointOf = ({ call }: ApiOutcome): string =>
-  `${ENDPOINTS[call.endpoint].method} ${ENDPOINTS[call.endpoint].path}`;
+/** The request in words: stream, route with its ids, page. What a message needs so that its reader knows where. */
+const endpointOf = ({ call }: ApiOutcome, { stream }: VerdictContext): string => {
+  const { page } = call.query;
+  const where = `${ENDPOINTS[call.endpoint].method} ${call.path}${page === undefined ? "" : `, page ${page}`}`;
+  return stream === undefined ? where : `${stream} (${where})`;
+};
+
+/** Longest piece of an error's body that a message repeats, in characters. */
+const MOST_QUOTED = 300;
+
+/** What the body of a refusal says, for people: a page of HTML by its title, anything else by its beginning. */
+const quoted = (excerpt: string): string => {
+  if (excerpt.startsWith("<")) {
+    const title = /<title[^>]*>([^<]{1,200})/i.exec(excerpt)?.[1]?.trim();
+    return title === undefined ? ", a page of HTML" : `, a page titled "${title}"`;
+  }
+  if (excerpt === "") return "";
+  return `, ${excerpt.length > MOST_QUOTED ? `${excerpt.slice(0, MOST_QUOTED)}…` : excerpt}`;
+};
 
 const detailOf = (outcome: ApiOutcome): string => {
   switch (outcome.kind) {
     case "refused":
-      return outcome.excerpt === "" ? `status ${outcome.status}` : `status ${outcome.status}, ${outcome.excerpt}`;
+      return `status ${outcome.status}${quoted(outcome.excerpt)}`;
     case "broken":
     case "invalid":
       return outcome.detail;
@@ -78,10 +97,10 @@ type Decide = (outcome: ApiOutcome, context: VerdictContext) => Verdict;
 
 const give =
   (kind: "fail" | "stop", code: ErrorCode, more: (outcome: ApiOutcome) => FailContext = () => ({})): Decide =>
-  (outcome) => ({
+  (outcome, context) => ({
     kind,
     code,
-    context: { endpoint: endpointOf(outcome), detail: detailOf(outcome), ...more(outcome) },
+    context: { endpoint: endpointOf(outcome, context), detail: detailOf(outcome), ...more(outcome) },
   });
 
 /** A second POST is a second effect, unless the first certainly had none. */
@@ -207,7 +226,21 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: give("fail", "REQUEST_FAILED"),
   },
   {
-    when: "a request that was aborted",
+    when: "a request that was aborted before it left",
+    credit: "free",
+    follows: "The run is being interrupted.",
+    applies: (outcome) => isBroken(outcome, ({ reason, reached }) => reason === "aborted" && reached === "unsent"),
+    decide: give("stop", "INTERRUPTED"),
+  },
+  {
+    when: "a request that was aborted within the body of a 200",
+    credit: "spent",
+    follows: "The run is being interrupted.",
+    applies: (outcome) => isBroken(outcome, ({ reason, status }) => reason === "aborted" && status === 200),
+    decide: give("stop", "INTERRUPTED"),
+  },
+  {
+    when: "a request that was aborted before any answer",
     credit: "ambiguous",
     follows: "The run is being interrupted.",
     applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "aborted"),
@@ -215,7 +248,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   },
   {
     when: "a body larger than max_body_bytes",
-    credit: "ambiguous",
+    credit: "spent",
     follows: "The scope fails: the next answer would be as large.",
     applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "too_large"),
     decide: give("fail", "RESPONSE_TOO_LARGE", sizeLimit),
@@ -229,7 +262,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   },
   {
     when: "200 whose body broke off or cannot be unpacked",
-    credit: "ambiguous",
+    credit: "spent",
     follows: "Tried again, at most 3 times in all; then the scope fails.",
     applies: (outcome) => isBroken(outcome, ({ status }) => status === 200),
     decide: retry(MAX_CHARGED_ATTEMPTS, "REQUEST_FAILED"),
@@ -252,10 +285,11 @@ export const verdictOf = (outcome: ApiOutcome, context: VerdictContext): Verdict
   (rowFor(outcome, context)?.decide ?? give("fail", "UNEXPECTED"))(outcome, context);
 
 /**
- * What one outcome did to the credits: only a 200 is charged (API.md, "Errors", rule 3). One that died without a
- * complete answer stays ambiguous until the service's own figures settle it. Throws nothing.
+ * What one outcome did to the credits: a 200 is charged (API.md, "Errors", rule 3), whatever became of its body. One
+ * that died before its status stays ambiguous until the service's own figures settle it. Throws nothing.
  */
 export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";
-  return outcome.kind === "refused" || outcome.reached === "unsent" ? "free" : "ambiguous";
+  if (outcome.kind === "refused" || outcome.reached === "unsent") return "free";
+  return outcome.status === 200 ? "spent" : "ambiguous";
 };

@@ -142,7 +142,15 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(404), { kind: "fail", code: "REQUEST_FAILED" }],
     [refused(204), { kind: "fail", code: "REQUEST_FAILED" }],
   ],
-  "a request that was aborted": [[broken({ reason: "aborted" }), { kind: "stop", code: "INTERRUPTED" }]],
+  "a request that was aborted before it left": [
+    [broken({ reason: "aborted", reached: "unsent" }), { kind: "stop", code: "INTERRUPTED" }],
+  ],
+  "a request that was aborted within the body of a 200": [
+    [broken({ reason: "aborted", status: 200 }), { kind: "stop", code: "INTERRUPTED" }],
+  ],
+  "a request that was aborted before any answer": [
+    [broken({ reason: "aborted" }), { kind: "stop", code: "INTERRUPTED" }],
+  ],
   "a body larger than max_body_bytes": [
     [
       broken({ reason: "too_large", status: 200, limitBytes: 99 }),
@@ -185,6 +193,47 @@ describe("each row of the table", () => {
   });
 });
 
+describe("a message", () => {
+  const page = (outcome: ApiOutcome): ApiOutcome => ({
+    ...outcome,
+    call: { endpoint: "listFilings", path: "/v1/companies/c_12/filings", query: { page: "3", perPage: "50" } },
+  });
+  const messageOf = (outcome: ApiOutcome) => {
+    const verdict = verdictOf(page(outcome), context({ attempt: 20, stream: "filings" }));
+    if (verdict.kind !== "fail" && verdict.kind !== "stop") throw new Error(`${verdict.kind} has no message`);
+    const { message, hint } = new DuckmirrorError(verdict.code, verdict.context);
+    expect(hint).toMatch(/^[A-Z`].*[.]$/);
+    return message;
+  };
+
+  test.each<[string, ApiOutcome, RegExp]>([
+    [
+      "502",
+      refused(502, { excerpt: "<html><head><title>502 Bad Gateway</title>" }),
+      /status 502, a page titled "502 Bad/,
+    ],
+    ["503", refused(503, { excerpt: "<hr>" }), /status 503, a page of HTML/],
+    ["409", refused(409, { excerpt: '{"error":"no"}' }), /status 409, \{"error":"no"\}/],
+    ["500 with a long body", refused(500, { excerpt: "x".repeat(2_000) }), /status 500, x{300}…$/],
+    ["redirect", refused(302, { excerpt: "redirect to https://login.example" }), /status 302, redirect to https/],
+    ["no envelope", invalid(), /the body is empty/],
+    ["broken off", broken({ status: 200 }), /other side closed/],
+    ["DNS", broken({ reached: "unsent", reason: "dns", detail: "getaddrinfo ENOTFOUND x" }), /ENOTFOUND/],
+    ["silence", broken({ reason: "timeout", detail: "no complete answer within 5 ms" }), /within 5 ms/],
+    ["too large", broken({ reason: "too_large", status: 200, limitBytes: 99 }), /more than 99 bytes/],
+    ["credentials", refused(401), /\(401 on/],
+  ])("of %s names stream, route, page and cause", (_, outcome, cause) => {
+    const message = messageOf(outcome);
+    expect(message).toContain("filings (GET /v1/companies/c_12/filings, page 3)");
+    expect(message).toMatch(cause);
+  });
+
+  test("without a stream or page names the route", () => {
+    const verdict = verdictOf(refused(409), context());
+    expect(verdict).toMatchObject({ context: { endpoint: "GET /v1/accounts" } });
+  });
+});
+
 describe("any outcome", () => {
   const anyOutcome = fc.oneof(
     fc.constant(ok()),
@@ -201,14 +250,14 @@ describe("any outcome", () => {
         const rate = rateOf({ retryAt: retryIn === null ? null : NOW + retryIn });
         return refused(status, { endpoint, excerpt, rate, usage: remaining === null ? null : quotaOf({ remaining }) });
       }),
+    // Only what a client can say: nothing unsent has a status, only the body of a 200 can be too large.
     fc
-      .record({
-        reached: fc.constantFrom("unsent" as const, "unknown" as const),
-        reason: fc.constantFrom(
-          ...(["dns", "connect", "timeout", "reset", "too_large", "encoding", "aborted"] as const),
-        ),
-        status: fc.constantFrom(null, 200),
-      })
+      .constantFrom<Partial<BrokenOutcome>>(
+        ...(["dns", "connect", "aborted"] as const).map((reason) => ({ reached: "unsent", reason }) as const),
+        ...(["timeout", "reset", "aborted"] as const).flatMap((reason) => [{ reason }, { reason, status: 200 }]),
+        { reason: "too_large", status: 200, limitBytes: 9 },
+        { reason: "encoding", status: 200 },
+      )
       .map(broken),
   );
 
@@ -220,6 +269,7 @@ describe("any outcome", () => {
     fc.assert(
       fc.property(anyOutcome, contexts, (outcome, more) => {
         const verdict = verdictOf(outcome, context(more));
+        expect(rowFor(outcome, context(more))?.credit).toBe(chargeOf(outcome));
         if (verdict.kind === "wait") expect(verdict.untilMs >= NOW && verdict.untilMs <= NOW + HOUR).toBe(true);
         if (verdict.kind === "retry") expect(verdict.waitMs >= 0 && verdict.waitMs <= 60_000).toBe(true);
         if (more.attempt >= 15) expect(["wait", "retry"]).not.toContain(verdict.kind);

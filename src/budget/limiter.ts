@@ -82,6 +82,9 @@ const rateOf = ({ configured, learned, assumed }: LimiterState): Rate => {
 /** Requests per minute that are aimed at. */
 export const ratePerMinute = (state: LimiterState): number => MINUTE_MS / spacingMs(rateOf(state));
 
+/** Length of the window that the rate in force counts in, ms. */
+export const windowMs = (state: LimiterState): number => rateOf(state).windowMs;
+
 const dueAt = (state: LimiterState): number => state.slot + spacingMs(rateOf(state));
 
 /** When the next request may leave, ms since the epoch (a moment in the past: now), and what it waits for. */

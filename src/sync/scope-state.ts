@@ -49,6 +49,10 @@ export const finishedState = (
   // Changes made while the walk ran are newer than its start: the watermark must not pass them.
   const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
   const reached = task.newest === null ? null : Math.min(task.newest, bound);
+  const settledRows = task.before?.rowsAtWalk ?? null;
+  // A look ends where the counts agree: what the service counts beyond the rows is what it was.
+  const gap = settledRows === null || task.before?.totalCount == null ? null : task.before.totalCount - settledRows;
+  const lookedAt = gap === null || total === null ? settledRows : total - gap;
   return {
     ...walkingState(task, outcome.runId),
     status: "idle",
@@ -57,7 +61,7 @@ export const finishedState = (
     watermark:
       reached === null ? (task.before?.watermark ?? null) : Math.max(reached, task.before?.watermark ?? reached),
     totalCount: total,
-    rowsAtWalk: settled ? task.rows : walked ? null : (task.before?.rowsAtWalk ?? null),
+    rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
     checkedAt: outcome.now,
     walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
   };

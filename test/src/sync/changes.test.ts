@@ -38,6 +38,18 @@ test("a changed account is updated, its old version goes to history, and its ins
   ]);
 });
 
+test("a look that found new rows is followed by a look again, not by a walk", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  service.data.signals.push(aSignal(9001, { updatedAt: later }), aSignal(9002, { updatedAt: later }));
+  expect((await reportOf(mirror)).stream("signals")).toMatchObject({ inserted: 2, credits: 1 });
+  for (const _ of [1, 2]) {
+    const before = service.spent();
+    expect((await mirror.sync()).error).toBeNull();
+    expect(service.spent() - before).toBe(3);
+  }
+});
+
 test("a deleted contact is probed by id, removed and kept in history; when it returns it is live again", async () => {
   const service = createFakeService(anOrganization(5), { maxPerPage: 8 });
   const mirror = await mirrorOf(service);

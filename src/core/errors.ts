@@ -45,6 +45,11 @@ export const ERRORS = {
     "The configuration file {file} cannot be written: {detail}",
     "Check the path given with --config and the folder's permissions.",
   ),
+  PROFILE_UNKNOWN: row(
+    EXIT.usage,
+    "The configuration holds {which}; {detail}",
+    "Name one with --profile (DUCKMIRROR_PROFILE).",
+  ),
   FILE_EXISTS: row(
     EXIT.usage,
     "{file} exists already and was left as it is.",
@@ -215,6 +220,28 @@ export const ERRORS = {
     EXIT.usage,
     "The query was stopped: {detail}.",
     "Ask for less at a time, or run it without limits: `duckmirror query --file`.",
+  ),
+  REDIS_UNAVAILABLE: row(
+    EXIT.streamsFailed,
+    "Redis at {address} does not answer: {detail}",
+    "Nothing is sent without its limits; everything fetched so far is kept. Check REDIS_URL and the server, then run the command again.",
+  ),
+  REDIS_FULL: row(
+    EXIT.streamsFailed,
+    "Redis at {address} has no memory left: {detail}",
+    "Raise maxmemory, or wait until the loader has worked off its queue. The mirror is consistent; the next sync goes on from here.",
+  ),
+  REDIS_EVICTS: row(
+    EXIT.usage,
+    "Redis at {address} may throw away what it holds: its maxmemory-policy is {policy}.",
+    "Set `maxmemory-policy noeviction`: queued work, rate limit and reserved credits must not vanish. Use a Redis of its own beside a cache.",
+  ),
+  REDIS_TOO_OLD: row(EXIT.usage, "Redis at {address} is version {version}.", "Use Redis 6.2 or newer, or Valkey."),
+  REDIS_REPLICA: row(EXIT.usage, "Redis at {address} is a read-only replica.", "Set REDIS_URL to the primary server."),
+  FENCED: row(
+    EXIT.streamsFailed,
+    "Another worker has taken this work over.",
+    "Nothing more is requested here; the other worker goes on with it.",
   ),
   INTERRUPTED: row(
     EXIT.interrupted,

@@ -64,6 +64,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/replay.ts"),
   },
   {
+    name: "serve",
+    summary: "Serve the status page, a local copy of the API and metrics over the mirror",
+    load: () => import("./commands/serve.ts"),
+  },
+  {
     name: "sandbox",
     summary: "Run the whole service on this machine, with generated data, to try things out",
     load: () => import("./commands/sandbox.ts"),

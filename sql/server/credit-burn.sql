@@ -1,0 +1,20 @@
+-- Purpose: spending by day and where it leads, newest first. Grain: one row per day of the last sixty that have any.
+-- Readers: src/server/overview.ts, src/server/metrics.ts.
+SELECT
+  strftime(day, '%Y-%m-%d') AS day,
+  requests,
+  spent_here,
+  ambiguous_here,
+  org_spent,
+  remaining,
+  credit_limit,
+  resets_at,
+  captured_at,
+  spent_per_day,
+  days_to_reset,
+  forecast_spend,
+  forecast_remaining,
+  strftime(forecast_empty_on, '%Y-%m-%d') AS forecast_empty_on
+FROM marts.credit_burn
+ORDER BY day DESC
+LIMIT 60;

@@ -1,0 +1,10 @@
+-- Purpose: how fast requests were sent lately. Grain: one row per minute with a request, of the last three hours in which
+-- there were any; oldest first. Readers: src/server/overview.ts.
+SELECT
+  date_trunc('minute', started_at) AS minute,
+  count(*) AS requests,
+  count(*) FILTER (status = 429) AS refused
+FROM sync.requests
+WHERE started_at > (SELECT max(started_at) FROM sync.requests) - INTERVAL 3 HOUR
+GROUP BY 1
+ORDER BY 1;

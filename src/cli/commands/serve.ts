@@ -1,0 +1,59 @@
+// duckmirror serve: status page, local copy of the API and metrics over the mirror. Reads only; runs until stopped.
+import { once } from "node:events";
+import { z } from "zod";
+import type { Config } from "../../core/config.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
+import { EXIT } from "../../core/errors.ts";
+import { resolveServerKey } from "../../core/server-key.ts";
+import { startServer } from "../../server/listen.ts";
+import { defineCommand } from "../command.ts";
+
+const inputSchema = z.object({ listen: z.string().optional() });
+
+/** What a configuration shows on its page. */
+const profileOf = (config: Config) => ({
+  name: "default",
+  snapshot: snapshotPath(config.dataDir),
+  ratePerMinute: config.rateLimitPerMinute,
+});
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli.option("--listen <address>", "address and port (default: 127.0.0.1:8737; port 0: any free one)"),
+  examples: {
+    "duckmirror serve": "the status page of ./data on http://127.0.0.1:8737",
+    "duckmirror serve --data-dir data/demo --listen 127.0.0.1:0": "the demo's, on any free port",
+    "DUCKMIRROR_SERVER_KEY_FILE=key duckmirror serve --listen 0.0.0.0:8737": "for other machines: a key is asked for",
+    "curl http://127.0.0.1:8737/v1/accounts?perPage=5": "the API of the service, answered from the mirror at no credit",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
+    const config = await context.loadConfig({ listen: input.listen });
+    const key = await resolveServerKey(config);
+    if (key !== null) scrubber.hide(key);
+    const logger = await context.logger(config);
+    const server = await startServer(
+      {
+        profiles: [profileOf(config)],
+        key,
+        clock,
+        version,
+        onFault: (error) => logger.error({ err: error }, "a request failed"),
+      },
+      config.listen,
+    );
+    try {
+      if (shared.json) await printJson({ url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` });
+      else await terminal.out(`${server.url}\n`);
+      if (!shared.quiet && !shared.json) {
+        const door = key === null ? "only this machine can reach it" : "it asks for the server key";
+        terminal.err(`Status page and API run there; ${door}. Ctrl-C ends it.\n`);
+      }
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      await server.close();
+    }
+    return EXIT.done;
+  },
+});

@@ -1,0 +1,99 @@
+// The server: routes over the published snapshots behind one door. Reads only; whatever starts work is handed in.
+import { setMaxListeners } from "node:events";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { admission, isOwnHost, isSameOrigin, SECURITY_HEADERS } from "./access.ts";
+import { errorAnswer, HttpRefusal, notFound } from "./refusals.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { mirrorApiRoutes } from "./routes/mirror-api.ts";
+import { syncRoutes } from "./routes/syncs.ts";
+import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
+
+/** Paths that need no key: they tell nothing of the data. */
+const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
+const OPEN_FOLDER = "/page/";
+const LARGEST_BODY_BYTES = 256 * 1024;
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;
+const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
+  const path = pathOf(request.url);
+  // A person is led to the login; a program is told what is missing.
+  if (request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "")) {
+    return reply.redirect(path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`, 303);
+  }
+  reply.header("www-authenticate", "Bearer");
+  throw new HttpRefusal(401, "UNAUTHORIZED", "The key is missing or wrong.", "Send it as `Authorization: Bearer KEY`.");
+};
+
+/** Checks each request before its body is read. */
+const guard =
+  ({ key, clock, listenHost }: ServerContext) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.headers(SECURITY_HEADERS);
+    const { host, origin, authorization, cookie } = request.headers;
+    if (key === null && !isOwnHost(host, listenHost)) {
+      throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
+    }
+    const site = one(request.headers["sec-fetch-site"]);
+    const safe = ["GET", "HEAD", "OPTIONS"].includes(request.method);
+    const admitted = admission({ authorization, cookie }, key, clock.now());
+    if (!safe && admitted !== "bearer" && !isSameOrigin({ host, origin, site })) {
+      throw new HttpRefusal(403, "CROSS_SITE", "Another site asked for this.", "Use the server's own page.");
+    }
+    const path = pathOf(request.url);
+    if (admitted === null && !OPEN_PATHS.includes(path) && !path.startsWith(OPEN_FOLDER)) {
+      return refuseStranger(request, reply);
+    }
+    return undefined;
+  };
+
+export interface Server {
+  readonly app: FastifyInstance;
+  /** Ends event streams and queries, closes connections and snapshots. */
+  close(): Promise<void>;
+}
+
+/** The server, not listening yet. `more` adds routes behind the same door, e.g. the page of the queues. */
+export const createServer = async (
+  options: ServerOptions,
+  more: (app: FastifyInstance) => Promise<void> | void = () => undefined,
+): Promise<Server> => {
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  const context = contextOf(options, stopping.signal);
+  const app = Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    bodyLimit: LARGEST_BODY_BYTES,
+    routerOptions: { maxParamLength: 4096 },
+  });
+  app.addHook("onRequest", guard(context));
+  app.setErrorHandler((error, _request, reply) => {
+    const { status, body } = errorAnswer(error);
+    if (status === 500) context.onFault(error);
+    return reply.code(status).send(body);
+  });
+  app.setNotFoundHandler((_request, reply) => {
+    const { status, body } = errorAnswer(notFound("such route"));
+    return reply.code(status).send(body);
+  });
+  healthRoutes(app, context);
+  mirrorApiRoutes(app, context);
+  syncRoutes(app, context);
+  await more(app);
+
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    stopping.abort(new Error("the server is closing"));
+    await app.close();
+    await Promise.all(context.mirrors.map(({ snapshots }) => snapshots.close()));
+  };
+  return {
+    app,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+};

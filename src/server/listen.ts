@@ -1,0 +1,35 @@
+// The server on a socket.
+import type { FastifyInstance } from "fastify";
+import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import { isLoopbackHost, type ListenAddress, listenText } from "../core/listen-address.ts";
+import { createServer } from "./app.ts";
+import type { ServerOptions } from "./server-context.ts";
+
+export interface RunningServer {
+  /** Base address, e.g. `http://127.0.0.1:8737`. */
+  readonly url: string;
+  /** Ends every connection at once, then closes the snapshots. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the server. Throws LISTEN_FAILED, and SERVER_KEY_MISSING for an address that others reach without a key.
+ * `more` adds routes behind the same door.
+ */
+export const startServer = async (
+  options: Omit<ServerOptions, "listenHost">,
+  listen: ListenAddress,
+  more?: (app: FastifyInstance) => Promise<void> | void,
+): Promise<RunningServer> => {
+  if (options.key === null && !isLoopbackHost(listen.host)) {
+    throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
+  }
+  const server = await createServer({ ...options, listenHost: listen.host }, more);
+  try {
+    const url = await server.app.listen({ host: listen.host, port: listen.port });
+    return { url, close: server.close };
+  } catch (cause) {
+    await server.close();
+    throw new DuckmirrorError("LISTEN_FAILED", { listen: listenText(listen), detail: detailOf(cause) }, { cause });
+  }
+};

@@ -1,0 +1,60 @@
+// What the server answers when it does not answer: `{"error": {"code", "message", "hint"}}` and a status.
+import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+
+export class HttpRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly hint: string;
+
+  constructor(status: number, code: string, message: string, hint: string) {
+    super(message);
+    this.name = "HttpRefusal";
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** Statuses of the errors a request can meet; every other one is a fault of ours: 500. */
+const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
+  USAGE: 400,
+  QUERY_FAILED: 400,
+  QUERY_LIMIT: 400,
+  CONFIG_INVALID: 400,
+  SYNCS_NOT_STARTED_HERE: 409,
+  WRITER_BUSY: 409,
+  BASE_URL_MISSING: 409,
+  TOKEN_MISSING: 409,
+  CREDENTIALS_REFUSED: 502,
+  SERVICE_UNREACHABLE: 502,
+  REQUEST_FAILED: 502,
+  SNAPSHOT_MISSING: 503,
+};
+
+const fastifyStatus = (error: unknown): number | null => {
+  const status: unknown = error instanceof Error && "statusCode" in error ? error.statusCode : null;
+  return typeof status === "number" && status >= 400 && status < 500 ? status : null;
+};
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: { readonly error: { readonly code: string; readonly message: string; readonly hint: string } };
+}
+
+/** Anything thrown, as status and body. A fault of ours does not tell its text: it may hold paths or SQL of others. */
+export const errorAnswer = (error: unknown): ErrorAnswer => {
+  const answer = (status: number, code: string, message: string, hint: string): ErrorAnswer => ({
+    status,
+    body: { error: { code, message, hint } },
+  });
+  if (error instanceof HttpRefusal) return answer(error.status, error.code, error.message, error.hint);
+  if (error instanceof DuckmirrorError) {
+    return answer(STATUS[error.code] ?? 500, error.code, error.message, error.hint);
+  }
+  const status = fastifyStatus(error);
+  if (status !== null && error instanceof Error) return answer(status, "BAD_REQUEST", error.message, "");
+  return answer(500, "UNEXPECTED", "Something went wrong.", "The server's log says what.");
+};
+
+export const notFound = (what: string): HttpRefusal =>
+  new HttpRefusal(404, "NOT_FOUND", `There is no ${what}.`, "docs/SERVER.md lists the routes.");

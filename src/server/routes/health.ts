@@ -1,0 +1,22 @@
+// /healthz: the process answers. /readyz: every mirror has a snapshot that opens. Both without a key: they tell no data.
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import type { ServerContext } from "../server-context.ts";
+
+export const healthRoutes = (app: FastifyInstance, { mirrors, version }: ServerContext): void => {
+  app.get("/healthz", async () => ({ status: "ok", version }));
+
+  app.get("/readyz", async (_request, reply) => {
+    const opens = await Promise.all(
+      mirrors.map(({ snapshots }) =>
+        snapshots
+          .use((snapshot) => snapshot.query("SELECT 1 AS one", [], z.object({ one: z.number() })))
+          .then(() => true)
+          .catch(() => false),
+      ),
+    );
+    const missing = opens.filter((open) => !open).length;
+    reply.code(missing === 0 ? 200 : 503);
+    return { status: missing === 0 ? "ready" : "not ready", mirrors: opens.length, missing };
+  });
+};

@@ -1,0 +1,92 @@
+// The service's own `/v1` routes, answered from the mirror: no credit, no rate limit. A client of the service points its
+// base address here. What differs is named: `meta.timestamp` is the time of the data, and headers tell its age.
+import { randomUUID } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { writeEnvelope } from "../../replica/envelope.ts";
+import { openApiDocument } from "../../replica/openapi.ts";
+import { Refusal, refusalBody } from "../../replica/refusal.ts";
+import { createReplica } from "../../replica/replica.ts";
+import { matchRoute } from "../../replica/route-match.ts";
+import { mirroredQuota } from "../../replica/usage.ts";
+import { dataTime } from "../data-time.ts";
+import type { Mirror, ServerContext } from "../server-context.ts";
+import { perSnapshot, type Snapshot } from "../snapshot.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+/** Rows per page: larger ones than the service grants, since they cost nothing here. */
+const MOST_PER_PAGE = 1000;
+
+const pathAndQuery = (url: string, prefix: string) => {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)));
+  return { path: path.slice(prefix.length), query };
+};
+
+/** Address the routes are served under, as the client sees it. */
+const addressOf = (request: FastifyRequest, prefix: string): string =>
+  `${request.protocol}://${request.headers.host ?? "localhost"}${prefix}`;
+
+export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const { clock } = context;
+  const replicaOf = perSnapshot(async (snapshot: Snapshot) =>
+    createReplica({ database: snapshot, clock, tier: () => "full", maxPerPage: MOST_PER_PAGE }),
+  );
+
+  const answer = async (mirror: Mirror, request: FastifyRequest, prefix: string, reply: FastifyReply) => {
+    const { path, query } = pathAndQuery(request.raw.url ?? "/", prefix);
+    const match = matchRoute(request.method, path);
+    return mirror.snapshots.use(async (snapshot) => {
+      const replica = await replicaOf(snapshot);
+      const found = await replica.answer({ match, query });
+      const now = clock.now();
+      const time = await dataTime(snapshot, match);
+      const ageSeconds = String(Math.max(0, Math.round((now - time) / 1000)));
+      reply.headers({
+        "content-type": JSON_TYPE,
+        "cache-control": "private, no-cache",
+        age: ageSeconds,
+        "x-duckmirror-data-age": ageSeconds,
+        "x-duckmirror-data-time": new Date(time).toISOString(),
+      });
+      return writeEnvelope(found, {
+        requestId: `mirror_${randomUUID()}`,
+        now: time,
+        usage: found.usageBlock ? await mirroredQuota(snapshot, now) : null,
+        includedShape: "plural-array",
+      });
+    });
+  };
+
+  const serve = (prefixOf: (request: FastifyRequest) => string, mirrorOf: (request: FastifyRequest) => Mirror) => {
+    const respond = async (request: FastifyRequest, reply: FastifyReply) => {
+      try {
+        return await answer(mirrorOf(request), request, prefixOf(request), reply);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        reply.code(error.status).header("content-type", JSON_TYPE);
+        return refusalBody(error.code, error.message);
+      }
+    };
+    return respond;
+  };
+
+  const first = serve(
+    () => "",
+    () => context.mirror(undefined),
+  );
+  const profileOf = (request: FastifyRequest): string => {
+    const [, , name = ""] = (request.raw.url ?? "").split("/");
+    return decodeURIComponent(name);
+  };
+  const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;
+  const named = serve(prefixOf, (request) => context.mirror(profileOf(request)));
+
+  app.all("/v1/*", first);
+  app.all("/profiles/:profile/v1/*", named);
+  app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, "")));
+  app.get("/profiles/:profile/openapi.json", async (request) => {
+    context.mirror(profileOf(request));
+    return openApiDocument(addressOf(request, prefixOf(request)));
+  });
+};

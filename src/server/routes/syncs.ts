@@ -1,0 +1,82 @@
+// Starting, following and cancelling syncs: POST /api/syncs (202 with a run id), GET and DELETE /api/syncs/{id},
+// POST /api/verifications. What does the work is somebody else's: the triggers.
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { notFound } from "../refusals.ts";
+import type { ServerContext } from "../server-context.ts";
+import type { Started, SyncTriggers } from "../triggers.ts";
+
+const names = z.union([z.array(z.string()), z.string().transform((text) => text.split(","))]);
+
+const askSchema = z
+  .strictObject({
+    streams: names.default([]),
+    full: z.boolean().default(false),
+    profile: z.string().nullable().default(null),
+  })
+  .prefault({});
+
+const verifySchema = z.strictObject({ profile: z.string().nullable().default(null) }).prefault({});
+
+/** A body as the schema wants it. Throws USAGE that names what is wrong. */
+const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
+  const parsed = schema.safeParse(body ?? {});
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}` });
+};
+
+const headerText = (value: string | string[] | undefined): string | null => {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? "";
+  if (text.length > 255)
+    throw new DuckmirrorError("USAGE", { detail: "Idempotency-Key is longer than 255 characters" });
+  return text === "" ? null : text;
+};
+
+const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
+
+export const syncRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const triggers = (): SyncTriggers => {
+    if (context.triggers === undefined) throw new DuckmirrorError("SYNCS_NOT_STARTED_HERE");
+    return context.triggers;
+  };
+
+  app.post("/api/syncs", async (request, reply) => {
+    const ask = parseBody(askSchema, request.body);
+    const idempotencyKey = headerText(request.headers["idempotency-key"]);
+    const streams = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
+    if (ask.profile !== null) context.mirror(ask.profile);
+    const started = await triggers().start({ ...ask, streams, idempotencyKey });
+    reply.code(202).header("location", `/api/syncs/${started.runId}`);
+    return startedJson(started);
+  });
+
+  app.post("/api/verifications", async (request, reply) => {
+    const { profile } = parseBody(verifySchema, request.body);
+    if (profile !== null) context.mirror(profile);
+    const { verify } = triggers();
+    if (verify === undefined) throw new DuckmirrorError("SYNCS_NOT_STARTED_HERE");
+    const started = await verify.call(triggers(), { profile });
+    reply.code(202).header("location", `/api/syncs/${started.runId}`);
+    return startedJson(started);
+  });
+
+  app.get("/api/syncs", async () => {
+    const active = (await triggers().active?.()) ?? [];
+    return { runs: active.map(({ runId, askedAt, ...run }) => ({ run_id: runId, asked_at: askedAt, ...run })) };
+  });
+
+  app.get<{ Params: { id: string } }>("/api/syncs/:id", async (request) => {
+    const run = await triggers().find(request.params.id);
+    if (run === null) throw notFound("such run");
+    const { runId, askedAt, ...rest } = run;
+    return { run_id: runId, asked_at: askedAt, ...rest };
+  });
+
+  app.delete<{ Params: { id: string } }>("/api/syncs/:id", async (request, reply) => {
+    if (!(await triggers().cancel(request.params.id))) throw notFound("such run under way");
+    reply.code(202);
+    return { run_id: request.params.id, cancelling: true };
+  });
+};

@@ -1,0 +1,73 @@
+// What every route of the server works with.
+import type { Clock } from "../core/clock.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Feedback } from "../replica/feedback.ts";
+import { HttpRefusal } from "./refusals.ts";
+import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
+import type { SyncTriggers } from "./triggers.ts";
+
+/** What feedback was answered with, and what it cost. */
+export interface FeedbackReceipt {
+  readonly receipt: unknown;
+  readonly credits: number;
+}
+
+/** One organization's mirror, as the server is told of it. */
+export interface ServedProfile {
+  readonly name: string;
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  /** Requests per minute that are configured; null: what the service says. */
+  readonly ratePerMinute: number | null;
+  /** What the next sync would request, from the snapshot; absent: the page does not show it. */
+  readonly plan?: () => Promise<unknown>;
+  /** Sends feedback to the service, which costs a credit; absent: not offered. */
+  readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;
+}
+
+export interface ServerOptions {
+  /** At least one; the first one is meant where none is named. */
+  readonly profiles: readonly ServedProfile[];
+  /** null: only this machine can reach the server, and everybody on it may. */
+  readonly key: Secret | null;
+  /** Host that is listened on, for the check of Host headers. */
+  readonly listenHost: string;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Absent: this server only reads. */
+  readonly triggers?: SyncTriggers;
+  /** State → jobs in it, where there is a queue. */
+  readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
+  /** A fault of ours that a client only sees as 500. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface Mirror extends Omit<ServedProfile, "snapshot"> {
+  readonly snapshots: SnapshotSource;
+}
+
+export interface ServerContext extends Omit<ServerOptions, "profiles"> {
+  readonly mirrors: readonly Mirror[];
+  /** The mirror of a profile; undefined: the first one. Throws a 404 refusal. */
+  mirror(name: string | undefined): Mirror;
+  /** Aborts when the server closes: ends event streams and queries. */
+  readonly closing: AbortSignal;
+}
+
+export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerContext => {
+  const mirrors = options.profiles.map(({ snapshot, ...profile }) => ({
+    ...profile,
+    snapshots: openSnapshots(snapshot),
+  }));
+  return {
+    ...options,
+    mirrors,
+    closing,
+    mirror: (name) => {
+      const found = name === undefined || name === "" ? mirrors[0] : mirrors.find((mirror) => mirror.name === name);
+      if (found !== undefined) return found;
+      const names = mirrors.map((mirror) => mirror.name).join(", ");
+      throw new HttpRefusal(404, "NOT_FOUND", "There is no such profile.", `Profiles here: ${names}.`);
+    },
+  };
+};

@@ -1,0 +1,83 @@
+// A mirror of a small sandbox, made once per test file by a real sync, and a server over it without a socket.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
+import { vocabulary } from "../../../src/cli/load-settings.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { resolveConfig } from "../../../src/core/config.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { createServer, type Server } from "../../../src/server/app.ts";
+import type { ServerOptions } from "../../../src/server/server-context.ts";
+
+export interface ServedMirror {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+  readonly snapshot: string;
+  sync(request?: Partial<SyncRequest>): Promise<void>;
+  /** A server over the mirror; closed with it. */
+  server(options?: Partial<ServerOptions>): Promise<Server>;
+  close(): Promise<void>;
+}
+
+export const serveMirror = async (accounts = 5): Promise<ServedMirror> => {
+  const sandbox = await startSandbox({ accounts, requestsPerMinute: 1_000_000, threads: 1 });
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-served-"));
+  const env = {
+    DUCKMIRROR_BASE_URL: sandbox.url,
+    DUCKMIRROR_TOKEN: sandbox.token,
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_RATE_LIMIT: "100000",
+  };
+  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const never = new AbortController().signal;
+  const sync = async (request: Partial<SyncRequest> = {}): Promise<void> => {
+    const { error } = await syncJob(
+      config,
+      { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
+      {
+        clock: systemClock,
+        random: () => 0.5,
+        emit: () => undefined,
+        signal: never,
+        hardSignal: never,
+        version: "0.0.0",
+        token: new Secret(sandbox.token),
+      },
+    );
+    if (error !== null) throw error;
+  };
+  await sync();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const servers: Server[] = [];
+  return {
+    sandbox,
+    dataDir,
+    snapshot,
+    sync,
+    server: async (options = {}) => {
+      const server = await createServer({
+        profiles: [{ name: "default", snapshot, ratePerMinute: 300 }],
+        key: null,
+        listenHost: "127.0.0.1",
+        clock: systemClock,
+        version: "1.2.3",
+        onFault: (error) => {
+          throw error;
+        },
+        ...options,
+      });
+      servers.push(server);
+      return server;
+    },
+    close: async () => {
+      for (const server of servers) await server.close();
+      await sandbox.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Headers of a program on this machine. */
+export const HERE = { host: "127.0.0.1:8737" };

@@ -30,13 +30,16 @@ export interface SharedOptions {
   readonly verbose: boolean;
   readonly config?: string | undefined;
   readonly dataDir?: string | undefined;
+  readonly profile?: string | undefined;
   readonly logFormat?: string | undefined;
 }
 
 export interface CommandContext extends CliDeps {
   readonly shared: SharedOptions;
-  /** Configuration with this command's flags on top. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE. */
+  /** Configuration with this command's flags on top. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
   loadConfig(flags?: FlagValues): Promise<Config>;
+  /** Those of every profile, or of the one that --profile names. Throws like loadConfig. */
+  loadProfiles(): Promise<readonly Config[]>;
   /** The log to stderr, as the configuration wants it. Lines stand above live progress. */
   logger(config: Config): Promise<Logger>;
   /** Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet. */

@@ -21,6 +21,10 @@ export const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext
       const { loadSettings } = await import("./load-settings.ts");
       return loadSettings(flags, shared, deps);
     },
+    async loadProfiles() {
+      const { loadProfileSettings } = await import("./load-settings.ts");
+      return loadProfileSettings(shared, deps);
+    },
     async logger(config) {
       const { createLogger } = await import("../core/log.ts");
       const colour = terminal.errColours.isColorSupported;

@@ -1,7 +1,7 @@
 // Configuration for a command: the shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { STREAM_NAMES, streamSpec, wantedContent } from "../catalog/streams.ts";
 import { TABLE_NAMES, tableSpec } from "../catalog/tables.ts";
-import { type Config, type FlagValues, loadConfig } from "../core/config.ts";
+import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config.ts";
 import type { Vocabulary } from "../core/settings.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
 
@@ -30,22 +30,42 @@ export const vocabulary = (): Vocabulary => ({
   comesWith: COMES_WITH,
 });
 
-/** Loads the configuration for one command. Warnings go to stderr unless --quiet. */
-export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: CliDeps): Config => {
+const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
   const level = shared.quiet ? "error" : shared.verbose ? "debug" : undefined;
-  const config = loadConfig({
+  return {
     flags: { data_dir: shared.dataDir, log_format: shared.logFormat, log_level: level, ...flags },
     configPath: shared.config,
     env: deps.env,
     cwd: deps.cwd,
     vocabulary: vocabulary(),
-  });
-  if (config.token?.kind === "value") deps.scrubber.hide(config.token.value);
-  if (config.serverKey?.kind === "value") deps.scrubber.hide(config.serverKey.value);
-  if (config.redisUrl !== null) {
-    const { password } = new URL(config.redisUrl.reveal());
-    deps.scrubber.hide(decodeURIComponent(password));
-  }
+    profile: shared.profile,
+  };
+};
+
+const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
+  if (config.token?.kind === "value") scrubber.hide(config.token.value);
+  if (config.redisUrl === null) return;
+  const { password } = new URL(config.redisUrl.reveal());
+  scrubber.hide(decodeURIComponent(password));
+};
+
+const tellWarnings = (config: Config, shared: SharedOptions, deps: CliDeps) => {
   for (const warning of shared.quiet ? [] : config.warnings) deps.terminal.err(`warning: ${warning}\n`);
+};
+
+/** Loads the configuration for one command. Warnings go to stderr unless --quiet. */
+export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: CliDeps): Config => {
+  const config = loadConfig(inputOf(flags, shared, deps));
+  hideSecrets(config, deps);
+  tellWarnings(config, shared, deps);
   return config;
+};
+
+/** The configurations of every profile, or of the one that --profile names. */
+export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): readonly Config[] => {
+  const input = inputOf({}, shared, deps);
+  const configs = shared.profile === undefined ? loadProfiles(input) : [loadConfig(input)];
+  for (const config of configs) hideSecrets(config, deps);
+  if (configs[0] !== undefined) tellWarnings(configs[0], shared, deps);
+  return configs;
 };

@@ -12,12 +12,13 @@ const addShared = (command: Command): Command =>
     .option("--json", "print one JSON object on stdout")
     .option("--config <file>", "configuration file (default: duckmirror.yaml, where there is one)")
     .option("--data-dir <dir>", "where warehouse, state and exports live (default: ./data)")
+    .option("--profile <name>", "which organization, where the configuration has several")
     .option("-q, --quiet", "no progress and no log below errors")
     .option("-v, --verbose", "log more; show where an error came from")
     .addOption(new Option("--log-format <format>", "log lines for people or for machines").choices(["pretty", "json"]));
 
 /** Shared options that take a value, so that the value is not taken for the command. */
-const VALUE_OPTIONS = ["--config", "--data-dir", "--log-format"];
+const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];
 
 /** Options may stand before the command's name as well: the name moves to the front. `help x` means `x --help`. */
 const commandFirst = (argv: readonly string[]): readonly string[] => {
@@ -57,6 +58,7 @@ const sharedOf = (typed: Readonly<Record<string, unknown>>): SharedOptions => ({
   verbose: typed.verbose === true,
   config: isText(typed.config) ? typed.config : undefined,
   dataDir: isText(typed.dataDir) ? typed.dataDir : undefined,
+  profile: isText(typed.profile) ? typed.profile : undefined,
   logFormat: isText(typed.logFormat) ? typed.logFormat : undefined,
 });
 

@@ -1,17 +1,19 @@
 // Configuration: flags over environment over duckmirror.yaml over defaults, parsed once, into one typed object.
 import { isAbsolute, join, resolve } from "node:path";
-import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { closest, didYouMean } from "./did-you-mean.ts";
 import { DuckmirrorError } from "./errors.ts";
 import { Secret } from "./secret.ts";
-import { type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
+import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 /** Settings given on the command line, under their names in the file. */
 export type FlagValues = Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>;
 
 /** Where a setting's value comes from, for messages: `--max-credits`, `DUCKMIRROR_MAX_CREDITS`, `x.yaml, line 3`. */
-type Origin = { readonly kind: "flag" | "environment" | "file"; readonly where: string };
+type Origin = { readonly kind: "flag" | "profile" | "environment" | "file"; readonly where: string };
+/** From the strongest to the weakest. A profile's own settings go over the environment, which is every profile's. */
+const KINDS = ["flag", "profile", "environment", "file"] as const;
 
 const NAMES = settingList().map((setting) => setting.name);
 const ENV_PREFIX = "DUCKMIRROR_";
@@ -19,18 +21,25 @@ const ENV_PREFIX = "DUCKMIRROR_";
 /** `max_credits` → `DUCKMIRROR_MAX_CREDITS`; Redis goes by its usual name. */
 export const envName = (setting: string): string =>
   setting === "redis_url" ? "REDIS_URL" : `${ENV_PREFIX}${setting.toUpperCase()}`;
+const PROFILE_NAME = /^[A-Za-z0-9][\w-]{0,62}$/;
+/** Name of the one organization of a configuration without profiles. */
+export const ONLY_PROFILE = "default";
 const flagName = (setting: string) => `--${setting.replaceAll("_", "-")}`;
 
-const collect = (flags: FlagValues, env: Env, file: ConfigFile | null) => {
+const collect = (flags: FlagValues, env: Env, file: ConfigFile | null, own: FileSettings | undefined) => {
   const values: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
   const flagged: Readonly<Record<string, unknown>> = flags;
   for (const name of NAMES) {
     const fromEnv = env[envName(name)]?.trim();
     const fromFile = file?.settings.get(name);
+    const fromProfile = own?.get(name);
     if (flagged[name] !== undefined) {
       values[name] = flagged[name];
       origins[name] = { kind: "flag", where: flagName(name) };
+    } else if (fromProfile) {
+      values[name] = fromProfile.value;
+      origins[name] = { kind: "profile", where: `${file?.path}, line ${fromProfile.line}` };
     } else if (fromEnv) {
       values[name] = fromEnv;
       origins[name] = { kind: "environment", where: envName(name) };
@@ -44,7 +53,7 @@ const collect = (flags: FlagValues, env: Env, file: ConfigFile | null) => {
 
 /** The three ways to give the token count as one setting: the strongest source wins, in it `token` over the others. */
 const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
-  for (const kind of ["flag", "environment", "file"] as const) {
+  for (const kind of KINDS) {
     for (const name of ["token", "token_file", "token_command"] as const) {
       if (origins[name]?.kind === kind) return name;
     }
@@ -54,27 +63,59 @@ const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
 
 /** `DUCKMIRROR_MAX_CREDIT` would silently lift a limit: name what looks like a mistyped setting. */
 const warningsOf = (env: Env): readonly string[] => {
-  const known = [...NAMES, "config"].map(envName);
+  const known = [...NAMES, "config", "profile"].map(envName);
   return Object.keys(env)
     .filter((name) => name.startsWith(ENV_PREFIX) && !known.includes(name) && closest(name, known) !== null)
     .map((name) => `${name} is not a setting and is ignored.${didYouMean(name, known)}`);
 };
 
-const checkKeys = (file: ConfigFile | null): string[] =>
-  [...(file?.settings ?? [])]
-    .filter(([name]) => !NAMES.includes(name))
-    .map(([name, { line }]) => `${name} (${file?.path}, line ${line}) is not a setting.${didYouMean(name, NAMES)}`);
+const checkKeys = (file: ConfigFile | null): string[] => {
+  const unknown = (settings: FileSettings, names: readonly string[]) =>
+    [...settings]
+      .filter(([name]) => !names.includes(name))
+      .map(([name, { line }]) => `${name} (${file?.path}, line ${line}) is not a setting.${didYouMean(name, names)}`);
+  const shared = (settings: FileSettings) =>
+    [...settings]
+      .filter(([name]) => PROGRAM_WIDE.includes(name))
+      .map(([name, { line }]) => `${name} (${file?.path}, line ${line}) belongs to the program, not to a profile`);
+  return [
+    ...unknown(file?.settings ?? new Map(), [...NAMES, "profiles"]),
+    ...[...(file?.profiles ?? [])].flatMap(([name, settings]) => [
+      ...(PROFILE_NAME.test(name) ? [] : [`profile ${name}: a name is made of letters, digits, - and _`]),
+      ...unknown(settings, NAMES),
+      ...shared(settings),
+    ]),
+  ];
+};
 
-/** The configuration from its parts. Throws CONFIG_INVALID naming every faulty setting and where it was set. */
+/** Which profile is meant: the named one, the only one, or none where the file has none. Throws PROFILE_UNKNOWN. */
+const chooseProfile = (file: ConfigFile | null, named: string | undefined): string | null => {
+  const names = [...(file?.profiles.keys() ?? [])];
+  if (named === undefined && names.length <= 1) return names[0] ?? null;
+  if (named !== undefined && (names.includes(named) || (names.length === 0 && named === ONLY_PROFILE))) {
+    return names.length === 0 ? null : named;
+  }
+  const which = names.length === 0 ? "no profiles" : `the profiles ${names.join(", ")}`;
+  const detail = named === undefined ? "none was named" : `"${named}" is not one of them.${didYouMean(named, names)}`;
+  throw new DuckmirrorError("PROFILE_UNKNOWN", { which, detail });
+};
+
+/**
+ * The configuration from its parts. `profile`: which organization, where the file has several.
+ * Throws CONFIG_INVALID naming every faulty setting and where it was set, and PROFILE_UNKNOWN.
+ */
 export const resolveConfig = (parts: {
   readonly flags: FlagValues;
   readonly env: Env;
   readonly file: ConfigFile | null;
   readonly cwd: string;
   readonly vocabulary: Vocabulary;
+  readonly profile?: string | undefined;
 }) => {
   const { flags, env, file, cwd, vocabulary } = parts;
-  const { values, origins } = collect(flags, env, file);
+  const profile = chooseProfile(file, parts.profile);
+  const own = profile === null ? undefined : file?.profiles.get(profile);
+  const { values, origins } = collect(flags, env, file, own);
   const parsed = settingsSchema(vocabulary).safeParse(values);
   const problems = [
     ...checkKeys(file),
@@ -90,7 +131,8 @@ export const resolveConfig = (parts: {
   // A path in the file belongs to the file; anywhere else to where the command was typed.
   const path = (name: SettingName, value: string) => {
     const home = env.HOME !== undefined && /^~(\/|$)/.test(value) ? join(env.HOME, value.slice(1)) : value;
-    const base = origins[name]?.kind === "file" && file ? file.folder : cwd;
+    const kind = origins[name]?.kind;
+    const base = (kind === "file" || kind === "profile") && file ? file.folder : cwd;
     return isAbsolute(home) ? home : resolve(base, home);
   };
   const source = tokenSource(origins);
@@ -106,22 +148,24 @@ export const resolveConfig = (parts: {
   };
   const serverKeyOf = () => {
     // In one place both may be set; a key stands closer than the name of a file.
-    const stronger = (["flag", "environment", "file"] as const).find(
-      (kind) => origins.server_key?.kind === kind || origins.server_key_file?.kind === kind,
-    );
+    const stronger = KINDS.find((kind) => origins.server_key?.kind === kind || origins.server_key_file?.kind === kind);
     if (setting.server_key !== undefined && origins.server_key?.kind === stronger) {
       return { kind: "value", value: new Secret(setting.server_key) } as const;
     }
     if (setting.server_key_file === undefined) return null;
     return { kind: "file", path: path("server_key_file", setting.server_key_file) } as const;
   };
+  // Several organizations share one --data-dir: each has a folder of its own in it.
+  const dataDir = path("data_dir", setting.data_dir);
   return {
+    /** Name of the organization's profile. */
+    profile: profile ?? ONLY_PROFILE,
     /** Address of the service without a trailing slash; null when none is configured. */
     baseUrl: setting.base_url ?? null,
     /** Where the token is; `resolveToken` (token.ts) gets it. */
     token: tokenOf(),
     /** Absolute. */
-    dataDir: path("data_dir", setting.data_dir),
+    dataDir: profile === null || own?.has("data_dir") ? dataDir : join(dataDir, profile),
     /** Requests per minute; null: what the service says. */
     rateLimitPerMinute: setting.rate_limit,
     /** Credits a run may spend; null: no limit of our own. */
@@ -152,6 +196,11 @@ export const resolveConfig = (parts: {
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
     syncEveryMs: setting.sync_every,
+    schedules: setting.schedule,
+    /** What a worker writes after each sync. */
+    exportFormats: setting.export_formats,
+    maxSyncs: setting.max_syncs,
+    maxFetches: setting.max_fetches,
     listen: setting.listen,
     /** Where the key of the server is; `resolveServerKey` (server-key.ts) gets it. null: none. */
     serverKey: serverKeyOf(),
@@ -169,18 +218,42 @@ export const resolveConfig = (parts: {
 /** Everything that can be configured, parsed. Secrets in it do not print. */
 export type Config = ReturnType<typeof resolveConfig>;
 
-/**
- * Read file and environment and resolve them. `configPath` is --config; DUCKMIRROR_CONFIG stands in for it.
- * Throws CONFIG_FILE_UNREADABLE, CONFIG_INVALID.
- */
-export const loadConfig = (input: {
+interface ConfigInput {
   readonly flags?: FlagValues;
   readonly configPath?: string | undefined;
   readonly env: Env;
   readonly cwd: string;
   readonly vocabulary: Vocabulary;
-}): Config => {
-  const { flags = {}, configPath, env, cwd, vocabulary } = input;
-  const named = configPath ?? (env[envName("config")]?.trim() || undefined);
-  return resolveConfig({ flags, env, cwd, vocabulary, file: readConfigFile(named, cwd) });
+}
+
+const fileOf = ({ configPath, env, cwd }: ConfigInput) =>
+  readConfigFile(configPath ?? (env[envName("config")]?.trim() || undefined), cwd);
+
+/**
+ * Read file and environment and resolve them. `configPath` is --config; DUCKMIRROR_CONFIG stands in for it, and
+ * DUCKMIRROR_PROFILE for `profile`. Throws CONFIG_FILE_UNREADABLE, CONFIG_INVALID, PROFILE_UNKNOWN.
+ */
+export const loadConfig = (input: ConfigInput & { readonly profile?: string | undefined }): Config => {
+  const { flags = {}, env, cwd, vocabulary } = input;
+  const profile = input.profile ?? (env[envName("profile")]?.trim() || undefined);
+  return resolveConfig({ flags, env, cwd, vocabulary, profile, file: fileOf(input) });
+};
+
+/**
+ * The configurations of every profile, in the order of the file; one named `default` where there are no profiles.
+ * Throws like loadConfig, and CONFIG_INVALID when two of them would write to one data directory.
+ */
+export const loadProfiles = (input: ConfigInput): readonly Config[] => {
+  const { flags = {}, env, cwd, vocabulary } = input;
+  const file = fileOf(input);
+  const names = file === null || file.profiles.size === 0 ? [undefined] : [...file.profiles.keys()];
+  const configs = names.map((profile) => resolveConfig({ flags, env, cwd, vocabulary, profile, file }));
+  for (const [index, { dataDir, profile }] of configs.entries()) {
+    const other = configs.slice(0, index).find((earlier) => earlier.dataDir === dataDir);
+    if (other === undefined) continue;
+    throw new DuckmirrorError("CONFIG_INVALID", {
+      detail: `profiles ${other.profile} and ${profile} have the same data_dir ${dataDir}`,
+    });
+  }
+  return configs;
 };

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { didYouMean } from "./did-you-mean.ts";
 import { parseListen } from "./listen-address.ts";
+import { parseSchedules, type Schedule } from "./schedules.ts";
 import {
   choice,
   duration,
@@ -180,6 +181,37 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
     }),
+    schedule: z
+      .unknown()
+      .transform((value, ctx): readonly Schedule[] => {
+        const parsed = parseSchedules(value, (name) => {
+          const known = stream(name);
+          return known instanceof Refusal ? known.message : null;
+        });
+        if (typeof parsed !== "string") return parsed;
+        ctx.addIssue({ code: "custom", message: parsed });
+        return z.NEVER;
+      })
+      .prefault("17 5 * * *")
+      .meta({
+        description: "When `worker` syncs: a cron expression, or a list with streams and time zone; off: never.",
+        examples: [[{ cron: "*/15 * * * *", streams: ["signals"], time_zone: "Europe/Berlin", jitter: "30s" }]],
+      }),
+    export_formats: many((value) => {
+      const format = value.toLowerCase();
+      return ["parquet", "csv", "ndjson", "none"].includes(format)
+        ? format
+        : refuse(`${shown(value)} is not one of parquet, csv, ndjson, none`);
+    })
+      .transform((formats) => formats.filter((format) => format !== "none"))
+      .prefault(["parquet"])
+      .meta({ description: "What `worker` exports after each sync: parquet, csv, ndjson; none: nothing." }),
+    max_syncs: one("a whole number from 1 to 1000", (value) => whole(value, 1, 1000))
+      .prefault(8)
+      .meta({ description: "Most syncs a worker runs at once, each of another profile." }),
+    max_fetches: one("a whole number from 1 to 4096", (value) => whole(value, 1, 4096))
+      .prefault(256)
+      .meta({ description: "Most requests in flight at once in a worker with --role fetch, over all profiles." }),
     listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
       .prefault("127.0.0.1:8737")
       .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
@@ -223,12 +255,30 @@ export const settingList = () =>
     return { name, description: meta.description ?? "", fallback, example };
   });
 
+/** Settings that one process has once, whatever it mirrors. */
+export const PROGRAM_WIDE: readonly string[] = [
+  "redis_url",
+  "listen",
+  "server_key",
+  "server_key_file",
+  "max_syncs",
+  "max_fetches",
+  "log_level",
+  "log_format",
+];
+
 /** JSON Schema of duckmirror.yaml, for editors. */
-export const settingsJsonSchema = () =>
-  z.toJSONSchema(settingsSchema(NO_VOCABULARY), {
+export const settingsJsonSchema = () => {
+  const schema = z.toJSONSchema(settingsSchema(NO_VOCABULARY), {
     io: "input",
     override: ({ zodSchema, jsonSchema }) => {
       const examples = z.globalRegistry.get(zodSchema)?.examples;
       if (Array.isArray(examples)) jsonSchema.examples = examples;
     },
   });
+  const own = Object.entries(schema.properties ?? {}).filter(([name]) => !PROGRAM_WIDE.includes(name));
+  const profile = { type: "object", properties: Object.fromEntries(own), additionalProperties: false } as const;
+  const description = "Organization → settings of its own. They go over the environment and the rest of the file.";
+  const profiles = { description, type: "object", additionalProperties: profile } as const;
+  return { ...schema, properties: { ...schema.properties, profiles } };
+};

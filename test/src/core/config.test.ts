@@ -295,7 +295,7 @@ describe("the JSON Schema", () => {
   test("describes every setting and allows no other", () => {
     const schema = settingsJsonSchema();
     expect(schema.additionalProperties).toBe(false);
-    expect(Object.keys(schema.properties ?? {})).toEqual(settingList().map((setting) => setting.name));
+    expect(Object.keys(schema.properties ?? {})).toEqual([...settingList().map(({ name }) => name), "profiles"]);
     for (const setting of settingList()) expect(setting.description, setting.name).toMatch(/^[A-Z`a-z].*\.$/);
   });
 

@@ -80,19 +80,18 @@ const listLoad = (answer: Answer, table: TableName): TableLoad => {
   });
 };
 
+/** An owner under its id, whatever its shape; one without an id stays as it came, and is rejected with all it says. */
+const ownerRecord = (owner: JsonValue): JsonValue => {
+  const id = idOf(owner);
+  return id === null ? owner : { id, data: owner };
+};
+
 const embeds = (answer: Answer): readonly TableLoad[] =>
   streamSpec(answer.stream).embeds.flatMap((embed) => {
     const found = embeddedRecords(answer.included, embed);
     if (found.length === 0) return [];
     if (embed.table === "owners") {
-      return [
-        load(
-          answer,
-          "owners",
-          found.map((owner) => ({ id: String(owner.id), data: owner })),
-          { asked: new Set(["data"]) },
-        ),
-      ];
+      return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
     }
     const companyId = isJsonObject(answer.data) ? answer.data.id : undefined;
     return [
@@ -108,15 +107,27 @@ const embeds = (answer: Answer): readonly TableLoad[] =>
 /** Captures are keyed by when they arrived: a service whose clock stands still must not overwrite its own past. */
 const at = (answer: Answer): string => new Date(answer.receivedAt).toISOString();
 
+/** `data` that is no object where one is expected: handed on as it is, so that loading rejects it and keeps it. */
+const misshapen = (answer: Answer, table: TableName): readonly TableLoad[] => {
+  if (answer.data === null) return [];
+  return [load(answer, table, Array.isArray(answer.data) ? answer.data : [answer.data])];
+};
+
+/** A member of an answer that should be an object: its members, or the whole under its name where it is none. */
+const membersOf = (name: string, value: JsonValue | undefined): JsonObject => {
+  if (value === undefined) return {};
+  return isJsonObject(value) ? value : { [name]: value };
+};
+
 const countLoads = (answer: Answer): readonly TableLoad[] => {
-  if (!isJsonObject(answer.data)) return [];
+  if (!isJsonObject(answer.data)) return misshapen(answer, "signal_counts");
   const capturedAt = at(answer);
   const records = Object.entries(answer.data).map(([type, count]) => ({ capturedAt, type, count }));
   return [load(answer, "signal_counts", records)];
 };
 
 const insightLoads = (answer: Answer): readonly TableLoad[] => {
-  const sections = isJsonObject(answer.data) ? answer.data : {};
+  const sections = answer.data === null ? {} : membersOf("data", answer.data);
   // The scope is an account's id as text; as text it would count as a field whose type has changed.
   const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
   const record = { ...sections, accountId, status: answer.envelope.status ?? null };
@@ -125,13 +136,14 @@ const insightLoads = (answer: Answer): readonly TableLoad[] => {
 };
 
 const usageLoads = (answer: Answer): readonly TableLoad[] => {
-  if (!isJsonObject(answer.data)) return [];
+  if (!isJsonObject(answer.data)) return misshapen(answer, "usage_snapshots");
   const capturedAt = at(answer);
   const { quota, totals, breakdown, ...window } = answer.data;
   const snapshot = {
     ...window,
-    ...(isJsonObject(quota) ? quota : {}),
-    ...(isJsonObject(totals) ? totals : {}),
+    ...membersOf("quota", quota),
+    ...membersOf("totals", totals),
+    ...(Array.isArray(breakdown) ? {} : membersOf("breakdown", breakdown)),
     capturedAt,
     source: "usage",
   };

@@ -1,8 +1,10 @@
 // All loads of one table in one commit -> distinct rows, rejects, drift and seen keys. Pure.
-// The same key twice: the later record wins, field by field where it was not asked for everything.
+// The same key twice: the later record wins, field by field where it was not asked for everything. Two different records
+// of one key in one answer are no newer and older version: the one that loses is kept as a reject.
 import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
+import { forgottenHash } from "../core/forgotten.ts";
 import type { TableLoad } from "./checkpoint.ts";
-import type { ExtraEntries } from "./json-text.ts";
+import { type ExtraEntries, exactJson } from "./json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "./normalize-record.ts";
 
 /** Kinds of drift noted per batch: an enumeration that turned into free text must not fill the warehouse. */
@@ -86,11 +88,22 @@ export const collectBatch = (
 
   for (const { load, index } of loads) {
     const normalize = createNormalizer(spec, load);
+    const places = new Map<string, number>();
     load.records.forEach((record, position) => {
+      // It stands for somebody who was forgotten: neither a row nor a reject.
+      if (forgottenHash(record) !== null) return;
       const row = normalize(record);
       if (row.kind === "reject") {
         rejects.push({ reject: row, load, position });
         return;
+      }
+      const earlier = places.get(row.keyText);
+      places.set(row.keyText, position);
+      if (earlier !== undefined) {
+        const lost = exactJson(load.records[earlier] ?? null);
+        const reason = "another record of the same answer has this key";
+        if (lost !== exactJson(record))
+          rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier });
       }
       const before = rows.get(row.keyText);
       const merged = before === undefined ? row : fold(spec, before.row, row);

@@ -138,13 +138,14 @@ export const settle = (state: LedgerState, charge: Charge, at: number): LedgerSt
   }
 };
 
-const remainingIn = ({ remaining, limit, used }: Quota): number | null => {
+/** Credits left by what the service said; null: it did not say. */
+export const remainingIn = ({ remaining, limit, used }: Quota): number | null => {
   const left = remaining ?? (limit !== null && used !== null ? limit - used : null);
   return left === null ? null : Math.max(0, Math.floor(left));
 };
 
 /** Is this figure of the period the ledger is in, of a later one, or left over from an earlier one? */
-const periodOf = (known: Period | null, resetsAt: number | null): "same" | "later" | "earlier" => {
+export const periodOf = (known: Period | null, resetsAt: number | null): "same" | "later" | "earlier" => {
   if (known === null) return "later";
   if (resetsAt === null || known.resetsAt === null) return "same";
   const apart = resetsAt - known.resetsAt;

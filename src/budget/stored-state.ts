@@ -1,0 +1,98 @@
+// What limiter and ledger look like in Redis: zod schemas of their states, keys and lifetimes. JSON has no infinity: a
+// moment before all others is written as null.
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import { type SharedLimiter, startAfterLoss } from "./flights.ts";
+import { openSharedLedger, type SharedLedger } from "./leases.ts";
+import type { Limits } from "./ledger.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+import { createRedisState } from "./redis-store.ts";
+import type { StateStore } from "./state-store.ts";
+
+const DAY_MS = 86_400_000;
+/** Longer than any window of a rate limit. */
+const LIMITER_TTL_MS = DAY_MS;
+/** Longer than a period of credits: a month. */
+const LEDGER_TTL_MS = 40 * DAY_MS;
+
+const moment = z
+  .number()
+  .nullable()
+  .transform((at) => at ?? -Infinity);
+const moments = z.array(z.number());
+const figure = z.number().nullable();
+
+const limiterSchema = z.object({
+  limiter: z.object({
+    configured: figure,
+    learned: z.object({ limit: z.number(), windowMs: z.number() }).nullable(),
+    assumed: z.number(),
+    slot: moment,
+    sent: z.array(z.object({ from: z.number(), count: z.number() })),
+    blockedUntil: moment,
+    spare: figure,
+    refilledAt: moment,
+    slowedAt: moment,
+    aloneUntil: moment,
+    started: z.boolean(),
+  }),
+  flights: z.array(z.object({ by: z.string(), count: z.number(), at: z.number() })),
+});
+
+const ledgerSchema = z.object({
+  ledger: z.object({
+    limits: z.object({
+      maxCredits: figure,
+      reserve: z.number(),
+      pace: z.enum(["even", "greedy"]),
+      runEveryMs: z.number(),
+    }),
+    spent: z.number(),
+    reserved: z.number(),
+    ambiguous: moments,
+    period: z.object({ limit: figure, remaining: figure, resetsAt: figure }).nullable(),
+    unseen: moments,
+    unseenAmbiguous: moments,
+    reporting: z.boolean(),
+    paced: figure,
+    baseline: z.object({ remaining: z.number(), spent: z.number() }).nullable(),
+  }),
+  open: z.array(z.object({ id: z.string(), owner: z.string(), leaseMs: z.number(), until: z.number() })),
+  lapsed: z.array(z.object({ id: z.string(), at: z.number() })),
+});
+
+/** Where an organization's shared state lives. */
+export interface SharedPlace {
+  readonly connection: RedisConnection;
+  /** See organizationKey. */
+  readonly organization: string;
+  readonly clock: Clock;
+}
+
+// The braces keep the keys of an organization on one node of a cluster.
+const keyOf = (organization: string, part: string) => `duckmirror:{${organization}}:${part}`;
+
+/** The limiter of an organization in Redis, for createThrottle. */
+export const redisLimiter = ({ connection, organization, clock }: SharedPlace): StateStore<SharedLimiter> =>
+  createRedisState({
+    connection,
+    clock,
+    key: keyOf(organization, "limiter"),
+    schema: limiterSchema,
+    start: startAfterLoss,
+    ttlMs: LIMITER_TTL_MS,
+  });
+
+/** The credits of an organization in Redis, for createOrganizationLedger. */
+export const redisLedger = (
+  { connection, organization, clock }: SharedPlace,
+  limits: Limits,
+): StateStore<SharedLedger> =>
+  createRedisState({
+    connection,
+    clock,
+    key: keyOf(organization, "ledger"),
+    schema: ledgerSchema,
+    start: () => openSharedLedger(limits),
+    ttlMs: LEDGER_TTL_MS,
+  });

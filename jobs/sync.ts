@@ -4,6 +4,7 @@ import type { Config } from "../src/core/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { runSync, type SyncResult } from "../src/sync/run-sync.ts";
 import type { SyncOptions } from "../src/sync/sync-run.ts";
+import { unusedRunId } from "../src/warehouse/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 
 /** What is asked of one sync. */
@@ -15,8 +16,10 @@ export interface SyncRequest {
   /** ms; null: as long as it takes. */
   readonly maxDurationMs: number | null;
   readonly allowMassDelete: boolean;
-  /** Id of the run; unset: a new one. */
+  /** Id of the run, or, when a run has it already, what its id starts with; unset: a new one. */
   readonly runId?: string;
+  /** Whether somebody asked for exactly these streams; unset: when there are any. */
+  readonly named?: boolean;
 }
 
 const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
@@ -32,7 +35,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
   }
   return {
     streams: streamsOf(config, request),
-    named: request.streams.length > 0,
+    named: request.named ?? request.streams.length > 0,
     full: request.full,
     companies: config.companies,
     content: config.content,
@@ -53,5 +56,9 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
 /** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; everything else stands in the result. */
 export const syncJob = async (config: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
   const options = syncOptions(config, request);
-  return withEngine(config, context, config.maxCredits, (deps) => runSync(options, deps));
+  return withEngine(config, context, config.maxCredits, async (deps) => {
+    // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
+    const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
+    return runSync({ ...options, runId }, deps);
+  });
 };

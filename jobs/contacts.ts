@@ -1,0 +1,4 @@
+// Job contacts: mirrors the contacts.
+import { familyJob } from "./family.ts";
+
+export const contactsJob = familyJob("contacts", ["contacts"]);

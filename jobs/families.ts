@@ -1,0 +1,25 @@
+// THE table of families: every stream belongs to exactly one, and each has a job of its own.
+import type { StreamName } from "../src/catalog/streams.ts";
+import { accountsJob } from "./accounts.ts";
+import { companiesJob } from "./companies.ts";
+import { contactsJob } from "./contacts.ts";
+import type { FamilyJob } from "./family.ts";
+import { insightsJob } from "./insights.ts";
+import { signalsJob } from "./signals.ts";
+import { usageJob } from "./usage.ts";
+
+export const FAMILIES: readonly FamilyJob[] = [
+  accountsJob,
+  contactsJob,
+  signalsJob,
+  companiesJob,
+  insightsJob,
+  usageJob,
+];
+
+/** Jobs that these streams need. */
+export const familiesOf = (streams: readonly StreamName[]): readonly FamilyJob[] =>
+  FAMILIES.filter((family) => family.streams.some((stream) => streams.includes(stream)));
+
+/** The job of a family's name. */
+export const familyNamed = (name: string): FamilyJob | undefined => FAMILIES.find(({ family }) => family === name);

@@ -1,0 +1,37 @@
+// Job publish: the end of a sync. Makes sure that the snapshot holds its runs, and tells how it ended.
+import type { Clock } from "../src/core/clock.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
+import { readRun } from "../src/warehouse/read-run.ts";
+import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
+import type { SyncProfile } from "./session.ts";
+
+/** A run publishes at its end; it may have been killed, or the disk may have been full, between its end and that. */
+const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Promise<boolean> => {
+  if (families.some(({ results, problem }) => results.length === 0 && problem !== null)) return false;
+  const ids = new Set(families.flatMap(({ results }) => results.map(({ report }) => report.run_id)));
+  for (const id of ids) {
+    const run = await readRun(snapshot, id);
+    if (run === null || run.status === "running") return false;
+  }
+  return true;
+};
+
+/** Publishes if that is needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL. */
+export const publishJob = async (
+  { config }: SyncProfile,
+  sync: { readonly syncId: string; readonly full: boolean },
+  families: readonly FamilyEnd[],
+  { clock }: { readonly clock: Clock },
+): Promise<SyncOutcome> => {
+  const snapshot = snapshotPath(config.dataDir);
+  if (!(await isCurrent(snapshot, families))) {
+    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
+    try {
+      await warehouse.publish();
+    } finally {
+      await warehouse.close();
+    }
+  }
+  return mergeResults({ ...sync, snapshot }, families, clock.now());
+};

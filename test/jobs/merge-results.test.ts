@@ -1,0 +1,78 @@
+// One report of a sync out of its families' runs.
+import { expect, test } from "vitest";
+import { FAMILIES, familiesOf } from "../../jobs/families.ts";
+import { failureOf, problemOf } from "../../jobs/family.ts";
+import { type FamilyEnd, mergeResults } from "../../jobs/merge-results.ts";
+import { STREAM_NAMES } from "../../src/catalog/streams.ts";
+import { DuckmirrorError } from "../../src/core/errors.ts";
+import { aReport } from "../support/reports.ts";
+
+const sync = { syncId: "s1", full: false, snapshot: "/data/warehouse.duckdb" };
+const merged = (...families: FamilyEnd[]) => mergeResults(sync, families, 0);
+const ended = (streams: FamilyEnd["streams"], ...results: FamilyEnd["results"]): FamilyEnd => ({
+  streams,
+  results,
+  problem: null,
+});
+
+test("every stream belongs to exactly one family", () => {
+  expect(FAMILIES.flatMap(({ streams }) => streams).sort()).toEqual([...STREAM_NAMES].sort());
+  expect(familiesOf(["signal_counts", "usage"]).map(({ family }) => family)).toEqual(["signals", "usage"]);
+});
+
+test("a run that families shared is counted once", () => {
+  const shared = { requests: 7, credits: { spent: 5, remaining: 95, limit: 100, resets_at: null } };
+  const { report, problem } = merged(
+    ended(["accounts"], { report: aReport({ ...shared, streams: ["accounts"] }), problem: null }),
+    ended(["contacts"], { report: aReport({ ...shared, streams: ["contacts"] }), problem: null }),
+  );
+  expect(problem).toBeNull();
+  expect(report).toMatchObject({ run_id: "s1", status: "done", requests: 7, credits: { spent: 5, remaining: 95 } });
+  expect(report.streams.map(({ stream }) => stream)).toEqual(["accounts", "contacts"]);
+});
+
+test("a sync that went on in a second run adds both up and ends as the second did", () => {
+  const first = aReport({ status: "interrupted", streams: ["accounts"] }, "interrupted");
+  const second = aReport({ run_id: "s1-2", started_at: "2026-01-01T00:02:00.000Z", streams: ["accounts"] });
+  const { report } = merged(ended(["accounts"], { report: first, problem: null }, { report: second, problem: null }));
+  expect(report).toMatchObject({ status: "done", requests: 2, credits: { spent: 2 } });
+  expect(report.streams).toMatchObject([{ stream: "accounts", status: "done", requests: 2, pages: 2 }]);
+});
+
+test("a stream that failed leaves a partial sync; a spent budget comes before it", () => {
+  const failed = ended(["accounts"], {
+    report: aReport({ status: "partial", streams: ["accounts"] }, "failed"),
+    problem: null,
+  });
+  expect(merged(failed)).toMatchObject({ report: { status: "partial" }, problem: { code: "STREAMS_FAILED" } });
+  const budget = problemOf(new DuckmirrorError("BUDGET_SPENT", { allowance: 5 }));
+  const stopped = ended(["contacts"], {
+    report: aReport({ status: "stopped", streams: ["contacts"] }, "stopped"),
+    problem: budget,
+  });
+  expect(merged(failed, stopped)).toMatchObject({ report: { status: "stopped" }, problem: { code: "BUDGET_SPENT" } });
+});
+
+test("a family that never ran is told by its streams", () => {
+  const problem = problemOf(new DuckmirrorError("DISK_FULL", { detail: "no space" }));
+  expect(merged({ streams: ["accounts"], results: [], problem })).toMatchObject({
+    report: {
+      status: "failed",
+      streams: [{ stream: "accounts", status: "failed", error: "The disk is full: no space" }],
+    },
+    problem: { code: "DISK_FULL" },
+  });
+  expect(merged({ streams: ["accounts"], results: [], problem: null }).report.status).toBe("interrupted");
+});
+
+test("a family fails by its own streams or by the whole run, not by a spent budget", () => {
+  const problem = problemOf(new DuckmirrorError("CREDENTIALS_REFUSED", { status: 401, endpoint: "/v1/me" }));
+  expect(failureOf({ report: aReport({ status: "failed", streams: ["accounts"] }, "stopped"), problem })?.code).toBe(
+    "CREDENTIALS_REFUSED",
+  );
+  expect(failureOf({ report: aReport({ status: "partial", streams: ["accounts"] }), problem: null })).toBeNull();
+  expect(
+    failureOf({ report: aReport({ status: "partial", streams: ["accounts"] }, "failed"), problem: null })?.code,
+  ).toBe("STREAMS_FAILED");
+  expect(failureOf({ report: aReport({ status: "stopped", streams: ["accounts"] }, "stopped"), problem })).toBeNull();
+});

@@ -113,6 +113,15 @@ const misshapen = (answer: Answer, table: TableName): readonly TableLoad[] => {
   return [load(answer, table, Array.isArray(answer.data) ? answer.data : [answer.data])];
 };
 
+/** Members of several objects as one record; a name that is taken already is kept as `part.name`. */
+const merged = (own: JsonObject, parts: Readonly<Record<string, JsonObject>>): JsonObject => {
+  const names = new Map<string, JsonValue>(Object.entries(own));
+  for (const [part, members] of Object.entries(parts)) {
+    for (const [name, value] of Object.entries(members)) names.set(names.has(name) ? `${part}.${name}` : name, value);
+  }
+  return Object.fromEntries(names);
+};
+
 /** A member of an answer that should be an object: its members, or the whole under its name where it is none. */
 const membersOf = (name: string, value: JsonValue | undefined): JsonObject => {
   if (value === undefined) return {};
@@ -130,7 +139,7 @@ const insightLoads = (answer: Answer): readonly TableLoad[] => {
   const sections = answer.data === null ? {} : membersOf("data", answer.data);
   // The scope is an account's id as text; as text it would count as a field whose type has changed.
   const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
-  const record = { ...sections, accountId, status: answer.envelope.status ?? null };
+  const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
   const { fields } = tableSpec("account_insights");
   return [load(answer, "account_insights", [record], { asked: new Set(fields.map((field) => field.name)) })];
 };
@@ -139,16 +148,18 @@ const usageLoads = (answer: Answer): readonly TableLoad[] => {
   if (!isJsonObject(answer.data)) return misshapen(answer, "usage_snapshots");
   const capturedAt = at(answer);
   const { quota, totals, breakdown, ...window } = answer.data;
-  const snapshot = {
-    ...window,
-    ...membersOf("quota", quota),
-    ...membersOf("totals", totals),
-    ...(Array.isArray(breakdown) ? {} : membersOf("breakdown", breakdown)),
-    capturedAt,
-    source: "usage",
-  };
+  const snapshot = merged(
+    { capturedAt, source: "usage" },
+    {
+      quota: membersOf("quota", quota),
+      totals: membersOf("totals", totals),
+      data: window,
+      breakdown: Array.isArray(breakdown) ? {} : membersOf("breakdown", breakdown),
+    },
+  );
+  const own = { capturedAt, groupBy: answer.query.groupBy ?? "endpoint" };
   const groups = (Array.isArray(breakdown) ? breakdown : []).map((group: JsonValue) =>
-    isJsonObject(group) ? { ...group, capturedAt, groupBy: answer.query.groupBy ?? "endpoint" } : group,
+    isJsonObject(group) ? merged(own, { breakdown: group }) : group,
   );
   return [load(answer, "usage_snapshots", [snapshot]), load(answer, "usage_breakdown", groups)];
 };

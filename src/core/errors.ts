@@ -191,6 +191,36 @@ export const ERRORS = {
     "The folder {dir} cannot take this export: {detail}.",
     "Give another folder with --dir; formats, and exports with and without --since, each have a folder of their own.",
   ),
+  FORGET_UNFINISHED: row(
+    EXIT.unexpected,
+    "Forgetting {contacts} contact(s) was begun and not finished.",
+    "Run `duckmirror forget --resume`. Until then nothing is written; the snapshot stays readable.",
+  ),
+  FORGET_INCOMPLETE: row(
+    EXIT.unexpected,
+    "Traces are left after forgetting: {detail}.",
+    "Run `duckmirror forget --resume`; if it stays, remove the files named above.",
+  ),
+  FORGOTTEN_UNREADABLE: row(
+    EXIT.unexpected,
+    "The list of forgotten contacts cannot be read: {detail}",
+    "Restore it from a backup: without it a sync would bring forgotten people back. Nothing was changed.",
+  ),
+  CONTACT_UNKNOWN: row(
+    EXIT.usage,
+    "No mirrored contact has the e-mail address that was given.",
+    "Give the contact's id instead: an id is kept out even if it is not mirrored.",
+  ),
+  CONTACT_AMBIGUOUS: row(
+    EXIT.usage,
+    "{count} contacts have that e-mail address: {ids}.",
+    "Give one of the ids, or --all to forget every one of them.",
+  ),
+  SCHEMA_FROZEN: row(
+    EXIT.streamsFailed,
+    "{stream}: a record does not fit the frozen table {table} ({detail}). Nothing of that answer was loaded.",
+    "The answer is kept in the archive. Set `strictness` of the table to evolve or reject, or upgrade duckmirror, and run sync again.",
+  ),
   DISK_FULL: row(
     EXIT.unexpected,
     "The disk is full: {detail}",

@@ -1,6 +1,7 @@
 // Scope task: one scope of one stream within a run, its strategy's progress and what the mirror knows about it.
 // Changed only by the loop in run-sync; what it decides comes from the pure strategies.
 import { type StreamSpec, streamSpec } from "../catalog/streams.ts";
+import { forgottenHash, forgottenId, isForgottenId } from "../core/forgotten.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { LoadCounts, ScopeState } from "../warehouse/checkpoint.ts";
 import type { ListOrder } from "./calls.ts";
@@ -35,6 +36,8 @@ export interface ScopeTask {
   firstMirror: boolean;
   rows: number;
   rejected: number;
+  /** Records met that stand for forgotten people: the service counts them, the mirror does not hold them. */
+  forgotten: ReadonlySet<string>;
   matching: number | null;
   last: MirrorFacts["last"];
   /** Pages taken in; a resumed walk counts as having some. */
@@ -115,6 +118,7 @@ export const createTask = (input: {
     firstMirror: resumed?.firstMirror ?? rows === 0,
     rows,
     rejected: resumed?.rejected ?? 0,
+    forgotten: new Set(resumed?.forgotten),
     matching: null,
     last: null,
     pages: resumed === null ? 0 : 2,
@@ -142,6 +146,7 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.pages = 0;
   task.onlyPage = new Set();
   task.rejected = 0;
+  task.forgotten = new Set();
   task.firstMirror = task.rows === 0;
 };
 
@@ -177,13 +182,18 @@ export const pageReadOf = (
   data: JsonValue,
   total: number | null,
 ): PageRead => {
-  const records = Array.isArray(data) ? data : [];
+  const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
+  // A forgotten person keeps a place in the list, and has no date that could tell anything about its order.
+  const known = records.filter((record) => forgottenHash(record) === null);
+  const ids = records.flatMap((record) => {
+    const forgotten = forgottenHash(record);
+    return (forgotten === null ? idOf(record) : forgottenId(forgotten)) ?? [];
+  });
   return {
     ...request,
-    ids: records.flatMap((record: JsonValue) => idOf(record) ?? []),
+    ids,
     rows: records.length,
-    values:
-      stream.watermark === undefined ? [] : records.map((record: JsonValue) => timeOf(record, stream.watermark ?? "")),
+    values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
     total,
   };
 };
@@ -207,7 +217,8 @@ export const takePage = (task: ScopeTask, read: PageRead): void => {
     task.newest = Math.max(task.newest ?? newest, newest);
   }
   task.pages += 1;
-  task.onlyPage = new Set(task.pages === 1 ? read.ids : []);
+  task.forgotten = new Set([...task.forgotten, ...read.ids.filter(isForgottenId)]);
+  task.onlyPage = new Set(task.pages === 1 ? read.ids.filter((id) => !isForgottenId(id)) : []);
   task.progress = acceptRead(task.progress, read);
 };
 
@@ -227,9 +238,9 @@ export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
   if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
   const facts: MirrorFacts = {
     rows: task.rows,
-    matching: task.matching,
+    matching: task.matching === null ? null : task.matching + task.forgotten.size,
     seen,
-    rejected: task.rejected,
+    rejected: task.rejected + task.forgotten.size,
     last: task.last,
     acceptedGap: acceptedGap(task.before),
   };

@@ -10,6 +10,7 @@ const storedCursor = z.object({
   firstNewest: z.number().nullable(),
   firstMirror: z.boolean(),
   rejected: z.number(),
+  forgotten: z.array(z.string()).default([]),
 });
 
 /** The stored text as a cursor; null when there is none or it is not readable, so that the scope starts anew. */

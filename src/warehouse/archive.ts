@@ -79,6 +79,13 @@ const asGzip = async ({ bytes, encoding }: Wire, decodedBytes: number): Promise<
   return { member: await gzipAsync(decoded), bytes: decoded.length };
 };
 
+/** A response as it stands in the archive: header line, body, line end. */
+export const responseRecord = async (header: ArchiveHeader, wire: Wire): Promise<Buffer> => {
+  const { member, bytes } = await asGzip(wire, header.bytes);
+  const line = await gzipAsync(`${jsonText({ ...header, bytes }).text}\n`);
+  return Buffer.concat([line, member, await lineEnd]);
+};
+
 /** Opens a file that is not there yet: what an earlier process left under the name may end in the middle of a record. */
 export const openNew = async (folder: string, stem: string, suffix: string): Promise<FileHandle> => {
   for (let part = 1; ; part++) {
@@ -130,9 +137,7 @@ export const openArchive = (options: {
   return {
     intent: (record) => append(INTENTS, Buffer.from(`${jsonText({ ...record }).text}\n`)),
     response: async (header, wire) => {
-      const { member, bytes } = await asGzip(wire, header.bytes);
-      const line = await gzipAsync(`${jsonText({ ...header, bytes }).text}\n`);
-      await append(RESPONSES, Buffer.concat([line, member, await lineEnd]));
+      await append(RESPONSES, await responseRecord(header, wire));
       unsynced = true;
     },
     flush: () =>

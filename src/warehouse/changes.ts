@@ -82,6 +82,9 @@ const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }
     case "learned":
       await tx.run(sqlText("warehouse/set-capability.sql"), [entry.name, entry.value, instant(entry.now)]);
       return 0;
+    case "forgotten":
+      await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
+      return 0;
     case "walk-forgotten":
       await walks.forgetWalk(tx, entry.walkId);
       return 0;

@@ -50,7 +50,7 @@ export interface Database extends Sql {
 }
 
 /** Snapshots open in every DuckDB from this version on. */
-const STORAGE_VERSION = "v1.2.0";
+export const STORAGE_VERSION = "v1.2.0";
 
 /** From here on the instance reads no other file, loads no extension, and its settings stay; zone UTC. */
 export const lockDown = async (connection: DuckDBConnection): Promise<void> => {

@@ -103,6 +103,8 @@ const entrySchema = z.discriminatedUnion("kind", [
     walkId: z.string().nullable(),
     scope: scopeSchema.nullable(),
   }),
+  /** Contacts that were forgotten: keyed hashes of their ids, and how many rows the table of contacts lost. */
+  z.object({ kind: z.literal("forgotten"), hashes: z.array(z.string()).readonly(), rows: z.number(), now: ms }),
   z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
 ]);

@@ -44,7 +44,7 @@ const partOf = (name: string, suffix: string) => {
 };
 
 /** Files of the archive, month after month; run ids that sort by time make this the order of the runs. */
-const archiveFiles = async (dir: string, suffix: string, wanted: string | undefined): Promise<readonly string[]> => {
+export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> => {
   const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
   const files = await Promise.all(
     months.map(async (name) => {
@@ -67,8 +67,8 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Decoded bytes of a file as far as they are whole; a torn end is no error. */
-async function* decodedChunks(file: string): AsyncIterable<Buffer> {
+/** Decoded bytes of a gzipped file as far as they are whole; a torn end is told and no error. */
+export async function* decodedChunks(file: string, onTorn: () => void = () => undefined): AsyncIterable<Buffer> {
   const source = createReadStream(file);
   const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
   source.on("error", (error) => gunzip.destroy(error));
@@ -76,14 +76,15 @@ async function* decodedChunks(file: string): AsyncIterable<Buffer> {
     for await (const chunk of source.pipe(gunzip)) if (Buffer.isBuffer(chunk)) yield chunk;
   } catch (error) {
     if (!(error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))) throw error;
+    onTorn();
   } finally {
     source.destroy();
     gunzip.destroy();
   }
 }
 
-/** Cuts decoded bytes into header lines and bodies of the length that the header names. */
-async function* records(file: string): AsyncIterable<ArchivedResponse> {
+/** Responses of one file: decoded bytes cut into header lines and bodies of the length that the header names. */
+export async function* records(file: string, onTorn: () => void = () => undefined): AsyncIterable<ArchivedResponse> {
   let chunks: Buffer[] = [];
   let held = 0;
   let header: ArchiveHeader | null = null;
@@ -93,7 +94,7 @@ async function* records(file: string): AsyncIterable<ArchivedResponse> {
     held -= bytes;
     return all.subarray(0, bytes);
   };
-  for await (const chunk of decodedChunks(file)) {
+  for await (const chunk of decodedChunks(file, onTorn)) {
     chunks.push(chunk);
     held += chunk.length;
     for (;;) {
@@ -115,6 +116,7 @@ async function* records(file: string): AsyncIterable<ArchivedResponse> {
       }
     }
   }
+  if (held > 0 || header !== null) onTorn();
 }
 
 /** Archived responses, oldest month first, in the order they were appended. */

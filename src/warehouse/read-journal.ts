@@ -12,7 +12,7 @@ import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 export const JOURNAL = ".journal.ndjson";
 
 /** Journal files in the order they were written. */
-const journalFiles = async (dir: string): Promise<readonly string[]> => {
+export const journalFiles = async (dir: string): Promise<readonly string[]> => {
   const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name));
   const found = await Promise.all(
     months.map(async (name) =>

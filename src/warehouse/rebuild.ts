@@ -8,6 +8,7 @@ import { replayChange } from "./changes.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import type { Database } from "./database.ts";
 import { statementError } from "./duck-errors.ts";
+import { readForgotten, refuseUnfinished } from "./forgotten-list.ts";
 import { markApplied } from "./journal.ts";
 import type { JournalEvent } from "./journal-event.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
@@ -113,7 +114,7 @@ const fill = async <T>(
 
 /**
  * Rebuilds the working file of a data directory and publishes it. `build` fills the new file; when it throws, nothing
- * has changed. Throws WRITER_BUSY, DATA_DIR_UNWRITABLE, DISK_FULL, and what `build` throws.
+ * has changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and what `build` throws.
  */
 export const rebuildWarehouse = async <T>(
   options: WarehouseOptions,
@@ -123,6 +124,7 @@ export const rebuildWarehouse = async <T>(
   const fresh = `${working}.new`;
   const lock = await enterDataDir(options.dataDir);
   try {
+    refuseUnfinished(await readForgotten(warehousePaths(options.dataDir).archiveDir));
     await removeLeftovers(snapshot);
     await removeFile(fresh);
     const { result, counts } = await fill(fresh, options, build);

@@ -6,6 +6,7 @@ import { type Changes, journalledChanges } from "./changes.ts";
 import type { ScopeState } from "./checkpoint.ts";
 import type { Database } from "./database.ts";
 import { openError } from "./duck-errors.ts";
+import { readForgotten, refuseUnfinished } from "./forgotten-list.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { sqlText } from "./sql-files.ts";
@@ -70,7 +71,8 @@ const capabilityRow = z.object({ name: z.string(), value: z.string() });
 
 /**
  * Opens the data directory for writing, creating and migrating what is missing.
- * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, DATA_DIR_UNWRITABLE or DISK_FULL.
+ * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, FORGET_UNFINISHED,
+ * FORGOTTEN_UNREADABLE, DATA_DIR_UNWRITABLE or DISK_FULL.
  */
 export const openWarehouse = async (options: WarehouseOptions): Promise<Warehouse> => {
   const { dataDir, clock } = options;
@@ -79,6 +81,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   let database: Database;
   let journal: Journal;
   try {
+    refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
     database = await openWorking(working, options);
     journal = await openJournal({ dir: archiveDir, database, clock }).catch(async (error: unknown) => {

@@ -1,0 +1,193 @@
+// Redaction: takes out of an envelope what must never be stored, before anything else sees it: excluded fields, fields
+// that are kept as a hash only, and people who were forgotten. Pure. What it leaves alone is the very same object.
+import type { FieldPath } from "../catalog/field-rules.ts";
+import type { TableName } from "../catalog/tables.ts";
+import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import type { EndpointName } from "./endpoints.ts";
+import { stringifyJson } from "./lossless-json.ts";
+import type { ApiOutcome } from "./outcome.ts";
+
+export interface Redaction {
+  readonly exclude: readonly FieldPath[];
+  readonly hash: readonly FieldPath[];
+  /** Keyed hash of a text, in hex. */
+  readonly hashOf: (text: string) => string;
+  /** Keyed hash of a contact's id when that contact was forgotten, else null. */
+  readonly forgotten: (id: string) => string | null;
+}
+
+export type Redactor = (envelope: JsonObject, endpoint: EndpointName) => JsonObject;
+
+const MAIN: Partial<Record<EndpointName, TableName>> = {
+  listAccounts: "accounts",
+  getAccount: "accounts",
+  listContacts: "contacts",
+  getContact: "contacts",
+  listSignals: "signals",
+  getSignal: "signals",
+  resolveCompany: "companies",
+  getCompany: "companies",
+  listNewsArticles: "news_articles",
+  listJobOpenings: "job_openings",
+  listEarningsCalls: "earnings_calls",
+  listFilings: "filings",
+  getAccountInsight: "account_insights",
+  listUsageRequests: "usage_requests",
+};
+
+/** Members of `included`, whoever asked for them (shapes are not shown in API.md). */
+const INCLUDED: Readonly<Record<string, TableName>> = {
+  account: "accounts",
+  accounts: "accounts",
+  company: "companies",
+  companies: "companies",
+  contact: "contacts",
+  contacts: "contacts",
+  latestEarningsCall: "earnings_calls",
+  owner: "owners",
+  owners: "owners",
+  signal: "signals",
+  signals: "signals",
+};
+
+/** In front of every hash: a hash is told from a plain value, and is never hashed again. */
+const HASHED = /^hmac-sha256:[0-9a-f]{64}$/;
+
+type Change = (value: JsonValue) => JsonValue | undefined;
+
+/** The value with what stands at `path` changed, in every item of a list; undefined takes the member out. */
+const changeAt = (value: JsonValue, path: readonly string[], change: Change): JsonValue => {
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => changeAt(item, path, change));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const [name, ...rest] = path;
+  if (!isJsonObject(value) || name === undefined) return value;
+  const before = value[name];
+  if (before === undefined) return value;
+  const after = rest.length === 0 ? change(before) : changeAt(before, rest, change);
+  if (after === before) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    after === undefined
+      ? entries.filter(([other]) => other !== name)
+      : entries.map(([other, item]) => [other, other === name ? after : item]),
+  );
+};
+
+const hashedBy = (hashOf: Redaction["hashOf"]) => {
+  const hashed = (value: JsonValue): JsonValue => {
+    if (value === null) return null;
+    if (Array.isArray(value)) return value.map(hashed);
+    const text = typeof value === "string" ? value : stringifyJson(value);
+    return HASHED.test(text) ? text : `hmac-sha256:${hashOf(text)}`;
+  };
+  return hashed;
+};
+
+const idOf = (record: JsonObject): string | null => {
+  const { id } = record;
+  return typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? String(id) : null;
+};
+
+/** Whether `included` holds records by their id instead of a record. */
+const isMap = (value: JsonValue): value is JsonObject =>
+  isJsonObject(value) && (value.id === undefined || value.id === null);
+
+/** A redactor; null where there is nothing to redact. */
+export const createRedactor = (redaction: Redaction & { readonly anyForgotten: boolean }): Redactor | null => {
+  const { exclude, hash, hashOf, forgotten, anyForgotten } = redaction;
+  if (exclude.length === 0 && hash.length === 0 && !anyForgotten) return null;
+  const hashed = hashedBy(hashOf);
+
+  /** The service's own log of requests names contacts by their paths and parameters. */
+  const unnamed = (text: string): string => {
+    const whole = forgotten(text);
+    if (whole !== null) return forgottenId(whole);
+    return text.replace(/(?<=\/contacts\/)[^/?#\s"']+/g, (segment) => {
+      let id = segment;
+      try {
+        id = decodeURIComponent(segment);
+      } catch {
+        // Not an encoded path: the segment is what it is.
+      }
+      const known = forgotten(id);
+      return known === null ? segment : forgottenId(known);
+    });
+  };
+
+  const record = (value: JsonValue, table: TableName, key: string | null = null): JsonValue => {
+    if (!isJsonObject(value)) return value;
+    if (table === "contacts") {
+      const id = idOf(value) ?? key;
+      const known = id === null ? null : forgotten(id);
+      if (known !== null) return forgottenRecord(known);
+    }
+    let clean: JsonValue = table === "usage_requests" && anyForgotten ? mapTexts(value, unnamed) : value;
+    for (const { path } of exclude.filter((rule) => rule.table === table)) {
+      // Of an owner only the id is known: `data` is all the rest.
+      if (table === "owners" && path[0] === "data" && path.length === 1) clean = onlyId(clean);
+      else clean = changeAt(clean, table === "owners" && path[0] === "data" ? path.slice(1) : path, () => undefined);
+    }
+    for (const { path } of hash.filter((rule) => rule.table === table)) clean = changeAt(clean, path, hashed);
+    return clean;
+  };
+
+  const records = (value: JsonValue, table: TableName): JsonValue => {
+    if (Array.isArray(value)) {
+      const items = value.map((item: JsonValue) => record(item, table));
+      return items.some((item, index) => item !== value[index]) ? items : value;
+    }
+    return record(value, table);
+  };
+
+  const embedded = (value: JsonValue, table: TableName): JsonValue => {
+    if (!isMap(value)) return records(value, table);
+    const entries = Object.entries(value).map(([key, item]) => {
+      const known = table === "contacts" ? forgotten(key) : null;
+      return [known === null ? key : forgottenId(known), record(item, table, key)] as const;
+    });
+    return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
+  };
+
+  return (envelope, endpoint) => {
+    const table = MAIN[endpoint];
+    const { data, included } = envelope;
+    const members: Record<string, JsonValue> = {};
+    if (data !== undefined && table !== undefined) members.data = records(data, table);
+    if (isJsonObject(included)) {
+      const parts = Object.entries(included).map(([key, value]) => {
+        const of = Object.hasOwn(INCLUDED, key) ? INCLUDED[key] : undefined;
+        return [key, of === undefined ? value : embedded(value, of)] as const;
+      });
+      members.included = parts.some(([key, value]) => value !== included[key]) ? Object.fromEntries(parts) : included;
+    }
+    const changed = Object.entries(members).some(([name, value]) => value !== envelope[name]);
+    return changed ? { ...envelope, ...members } : envelope;
+  };
+};
+
+const onlyId = (value: JsonValue): JsonValue => {
+  if (!isJsonObject(value)) return value;
+  return value.id === undefined ? {} : { id: value.id };
+};
+
+/**
+ * An outcome as the rest of the program may see it, archive included: the body is written anew from what is left. A
+ * body that cannot be read cannot be redacted either: it is not kept.
+ */
+export const redactOutcome = <T extends ApiOutcome>(outcome: T, redact: Redactor | null): T | ApiOutcome => {
+  if (redact === null) return outcome;
+  if (outcome.kind === "invalid") return { ...outcome, wire: null };
+  if (outcome.kind !== "ok") return outcome;
+  const envelope = redact(outcome.envelope, outcome.call.endpoint);
+  if (envelope === outcome.envelope) return outcome;
+  return {
+    ...outcome,
+    envelope,
+    data: envelope.data ?? null,
+    included: isJsonObject(envelope.included) ? envelope.included : null,
+    wire: { bytes: Buffer.from(stringifyJson(envelope)), encoding: "identity" },
+  };
+};

@@ -2,9 +2,10 @@
 // sync and tells how its streams ended.
 import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
+import type { Config } from "../src/core/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { syncReportSchema } from "../src/core/sync-report.ts";
-import type { Sessions, SyncProfile } from "./session.ts";
+import type { Sessions } from "./session.ts";
 
 /** A failure as it is stored and shown; no stack. */
 export const problemSchema = z.object({ code: z.string(), message: z.string(), hint: z.string() });
@@ -29,7 +30,7 @@ export type FamilyResult = z.output<typeof familyResultSchema>;
 /** What a family's job is asked. */
 export interface FamilyAsk {
   readonly syncId: string;
-  readonly profile: SyncProfile;
+  readonly profile: Config;
   /** Streams of the sync, of all families. */
   readonly streams: readonly StreamName[];
   /** All families of the sync. */

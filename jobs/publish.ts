@@ -1,10 +1,10 @@
 // Job publish: the end of a sync. Makes sure that the snapshot holds its runs, and tells how it ended.
 import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { readRun } from "../src/warehouse/read-run.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
-import type { SyncProfile } from "./session.ts";
 
 /** A run publishes at its end; it may have been killed, or the disk may have been full, between its end and that. */
 const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Promise<boolean> => {
@@ -19,7 +19,7 @@ const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Prom
 
 /** Publishes if that is needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL. */
 export const publishJob = async (
-  { config }: SyncProfile,
+  config: Config,
   sync: { readonly syncId: string; readonly full: boolean },
   families: readonly FamilyEnd[],
   { clock }: { readonly clock: Clock },

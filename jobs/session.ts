@@ -10,17 +10,12 @@ import type { SyncResult } from "../src/sync/run-sync.ts";
 import type { JobContext } from "./engine.ts";
 import type { SyncRequest } from "./sync.ts";
 
-/** One organization: its name and all its settings. */
-export interface SyncProfile {
-  readonly name: string;
-  readonly config: Config;
-}
-
 /** What one job brings to the run of its sync. */
 export interface SessionAsk {
   /** Id of the sync; the run gets it, or, when a run has it already, `<id>-2` and so on. */
   readonly syncId: string;
-  readonly profile: SyncProfile;
+  /** Settings of the organization. */
+  readonly profile: Config;
   /** Which of `expected` this is. */
   readonly part: string;
   readonly streams: readonly StreamName[];
@@ -48,7 +43,7 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** Runs the engine. */
   readonly run: (
-    profile: SyncProfile,
+    profile: Config,
     request: SyncRequest,
     context: Pick<JobContext, "signal" | "hardSignal" | "emit">,
   ) => Promise<SyncResult>;
@@ -158,7 +153,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
-  const start = async (session: Session, profile: SyncProfile): Promise<SyncResult> => {
+  const start = async (session: Session, profile: Config): Promise<SyncResult> => {
     session.started = true;
     const { asks, over, syncId } = session;
     const ran = new AbortController();
@@ -174,7 +169,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
       const result = await deps.run(profile, request, {
         signal: over.signal,
         hardSignal: hardAfter(over.signal, ran.signal),
-        emit: (event) => deps.emit(event, { runId: syncId, profile: profile.name }),
+        emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
       });
       remember(syncId, result);
       return result;
@@ -197,7 +192,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
   /** A session of its own, with its first part in it. */
   const open = (ask: SessionAsk): Promise<SyncResult> => {
     const { syncId, profile } = ask;
-    const dir = profile.config.dataDir;
+    const dir = profile.dataDir;
     const session: Session = {
       syncId,
       asks: [],
@@ -222,7 +217,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
       const left = ask.streams.filter((_, index) => known[index] === undefined);
       const last = known.findLast((result) => result !== undefined);
       if (left.length === 0 && last !== undefined) return partOf(last, ask.streams);
-      const dir = profile.config.dataDir;
+      const dir = profile.dataDir;
       const there = underWay.get(dir);
       if (there === undefined) return partOf(await open({ ...ask, streams: left }), left);
       if (there.session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });

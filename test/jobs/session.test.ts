@@ -22,7 +22,7 @@ const configIn = (dir: string) =>
 
 interface Started {
   readonly request: SyncRequest;
-  readonly profile: string;
+  readonly dir: string;
   readonly signal: AbortSignal;
   readonly hardSignal: AbortSignal;
   end(status?: RunStatus, streams?: StreamStatus): Promise<void>;
@@ -42,7 +42,7 @@ const aRig = (most = 8) => {
       new Promise<SyncResult>((resolve, reject) => {
         started.push({
           request,
-          profile: profile.name,
+          dir: profile.dataDir,
           signal,
           hardSignal,
           end: async (status = "done", streams = "done") => {
@@ -60,7 +60,7 @@ const aRig = (most = 8) => {
   const join = (part: string, streams: readonly StreamName[], more: Partial<SessionAsk> = {}, profile = "acme") =>
     sessions.join({
       syncId: "s1",
-      profile: { name: profile, config: configIn(`/data/${profile}`) },
+      profile: configIn(`/data/${profile}`),
       part,
       streams,
       expected: ["accounts", "contacts"],
@@ -211,10 +211,10 @@ describe("syncs of", () => {
       join("accounts", ["accounts"], { syncId: name, expected: ["accounts"] }, name),
     );
     await settled();
-    expect(started.map(({ profile }) => profile)).toEqual(["a", "b"]);
+    expect(started.map(({ dir }) => dir)).toEqual(["/data/a", "/data/b"]);
     await started[0]?.end();
     await settled();
-    expect(started.map(({ profile }) => profile)).toEqual(["a", "b", "c"]);
+    expect(started.map(({ dir }) => dir)).toEqual(["/data/a", "/data/b", "/data/c"]);
     await started[1]?.end();
     await started[2]?.end();
     await Promise.all(runs);

@@ -79,7 +79,8 @@ const quoted = (excerpt: string): string => {
   return `, ${excerpt.length > MOST_QUOTED ? `${excerpt.slice(0, MOST_QUOTED)}…` : excerpt}`;
 };
 
-const detailOf = (outcome: ApiOutcome): string => {
+/** What went wrong, in words; empty when nothing did. */
+export const causeOf = (outcome: ApiOutcome): string => {
   switch (outcome.kind) {
     case "refused":
       return `status ${outcome.status}${quoted(outcome.excerpt)}`;
@@ -100,7 +101,7 @@ const give =
   (outcome, context) => ({
     kind,
     code,
-    context: { endpoint: endpointOf(outcome, context), detail: detailOf(outcome), ...more(outcome) },
+    context: { endpoint: endpointOf(outcome, context), detail: causeOf(outcome), ...more(outcome) },
   });
 
 /** A second POST is a second effect, unless the first certainly had none. */
@@ -206,7 +207,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "free",
     follows: "Asked again with other parameters, where there are any; else the scope fails.",
     applies: (outcome) => [400, 422].includes(refusedStatus(outcome) ?? 0),
-    decide: (outcome) => ({ kind: "adjust", detail: detailOf(outcome) }),
+    decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
     when: "408, 425, 5xx",

@@ -1,5 +1,6 @@
 // Answers: what the outcome of a request means for its task: rows to load, a shape to give up, an end.
 import type { OkOutcome } from "../api/outcome.ts";
+import { causeOf } from "../api/retry-policy.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { LoadCounts, TableLoad } from "../warehouse/checkpoint.ts";
@@ -64,6 +65,10 @@ const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readon
 const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
   task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
 
+/** What was asked for, as a message names it: like verdicts do (api/retry-policy.ts). */
+const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
+  `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
+
 /** A page of a list arrived. */
 export const takeListAnswer = async (
   run: SyncRun,
@@ -78,9 +83,8 @@ export const takeListAnswer = async (
     landed(task, request);
     await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
     const detail = "`data` is not a list";
-    return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint: task.stream.path, detail }), {
-      resumable: true,
-    });
+    const endpoint = whereOf(task, wanted, request);
+    return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
   await settleShape(run, task, request, outcome);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
@@ -166,10 +170,8 @@ export const askDifferently = async (
           elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
         });
   if (next === null) {
-    const detail = `HTTP ${outcome.status} ${outcome.excerpt}`.trim();
-    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint: wanted.call.path, detail }), {
-      resumable: true,
-    });
+    const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
+    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", context), { resumable: true });
   }
   run.shapes.set(name, next);
   task.asked = false;
@@ -198,7 +200,6 @@ export const takeAbsence = async (
     run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
     return closeTask(run, task);
   }
-  return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint: wanted.call.path, detail }), {
-    resumable: true,
-  });
+  const endpoint = whereOf(task, wanted, request);
+  return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
 };

@@ -189,6 +189,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         now: receivedAt,
         random: deps.random(),
         remainingCredits: ledger.snapshot().remaining,
+        stream: order.stream,
       });
       await keep(order, requestId, outcome, receivedAt);
       requests.push({

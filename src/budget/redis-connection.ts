@@ -18,6 +18,8 @@ export interface RedisConnection {
   readonly address: string;
   /** What went wrong, without the password; the reason of a lost connection rather than that it is lost. */
   detail(error: unknown): string;
+  /** It was ended here, and will not come back. */
+  closed(): boolean;
   /** Ends it, whatever state it is in. */
   close(): Promise<void>;
 }
@@ -61,6 +63,7 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
   let lastError: string | null = null;
+  let closed = false;
   redis.on("error", (error) => {
     lastError = detailOf(error);
   });
@@ -76,7 +79,9 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
       const lost = redis.status !== "ready" && lastError !== null && lastError !== "";
       return scrubber.scrub(lost ? (lastError ?? text) : text === "" ? "no connection" : text);
     },
+    closed: () => closed,
     close: async () => {
+      closed = true;
       if (redis.status === "end") return;
       const ended = new Promise<void>((resolve) => redis.once("end", () => resolve()));
       // QUIT waits for what was sent before; a server that is away or frozen gets no such courtesy.

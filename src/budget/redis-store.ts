@@ -103,7 +103,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
   };
 
   const endsNow = (error: unknown): boolean =>
-    redis.status === "end" || (isReply(error) && !PASSING.test(detailOf(error)));
+    connection.closed() || (isReply(error) && !PASSING.test(detailOf(error)));
 
   const update: StateStore<S>["update"] = async <R>(
     step: (state: S, now: number) => Stepped<S, R>,

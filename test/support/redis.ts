@@ -56,9 +56,9 @@ const argumentsOf = (options: RedisOptions, port: number): readonly string[] => 
     ...given("maxmemory", maxmemory),
     ...given("maxmemory-policy", policy),
     ...(appendonlyDir === undefined ? [] : ["--appendonly", "yes", "--appendfsync", "always", "--dir", appendonlyDir]),
-    ...(replicaOf === undefined
-      ? []
-      : ["--replicaof", "127.0.0.1", String(replicaOf), "--repl-diskless-sync-delay", "0"]),
+    // A replica gets its copy at once.
+    ...given("repl-diskless-sync-delay", "0"),
+    ...(replicaOf === undefined ? [] : ["--replicaof", "127.0.0.1", String(replicaOf)]),
     ...given("requirepass", password),
     ...given("masterauth", password),
   ];

@@ -5,14 +5,14 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
-import { decode, encodingOf, readWire } from "./body.ts";
+import { readWire } from "./body.ts";
 import { ENDPOINTS } from "./endpoints.ts";
-import { readEnvelope } from "./envelope.ts";
 import { stringifyJson } from "./lossless-json.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { type HeaderBag, parseRateHeaders } from "./rate-headers.ts";
 import { readRefusal } from "./refusal.ts";
 import { createTransport, isLoopback, type Timeouts, type Transport } from "./transport.ts";
+import { type RawAnswer, readWireAnswer, tooLarge } from "./wire-answer.ts";
 
 export interface ClientOptions {
   /** Address of the service; a path in it is kept in front of `/v1`. */
@@ -35,6 +35,12 @@ export interface Client {
   send(call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome>;
   /** Waits for requests in flight, then closes the connections. */
   close(): Promise<void>;
+}
+
+/** A client that also hands out answers unread, for who passes them on. */
+export interface HttpClient extends Client {
+  /** As `send`, but the body of a 200 is neither decoded nor parsed. */
+  exchange(call: ApiCall, signal?: AbortSignal): Promise<RawAnswer>;
 }
 
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 300_000 };
@@ -102,7 +108,7 @@ interface Exchange {
  * Throws TOKEN_MISSING, TOKEN_OVER_PLAIN_HTTP (the token would cross the network unencrypted) or CONFIG_INVALID.
  * Source: API.md, "Authentication".
  */
-export const createClient = (options: ClientOptions): Client => {
+export const createClient = (options: ClientOptions): HttpClient => {
   const base = parseBase(options.baseUrl, options.allowPlainHttp === true);
   const token = parseToken(options.token);
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
@@ -169,41 +175,27 @@ export const createClient = (options: ClientOptions): Client => {
     exchange: Exchange,
     response: Dispatcher.ResponseData,
     deadline: ReturnType<typeof withDeadline>,
-  ): Promise<ApiOutcome> => {
-    const reached = "unknown";
-    const tooLarge = () =>
-      exchange.broken({
-        reached,
-        status: 200,
-        reason: "too_large",
-        detail: `the body exceeds ${limit} bytes`,
-        limitBytes: limit,
-      });
+  ): Promise<RawAnswer> => {
+    const { call, sentAt } = exchange;
+    const beyond = () => tooLarge({ call, sentAt, durationMs: exchange.elapsed() }, limit);
     if (Number(response.headers["content-length"] ?? 0) > limit) {
       response.body.on("error", () => {}).destroy();
-      return tooLarge();
+      return beyond();
     }
     const wire = await readWire(response.body, limit);
-    if (wire.kind === "too_large") return tooLarge();
+    if (wire.kind === "too_large") return beyond();
     if (wire.kind === "broken") return failure(exchange, wire.error, deadline, 200);
-
-    const common = () => answered(exchange, 200, wire.bytes.length, response.headers);
-    const encoding = encodingOf(response.headers["content-encoding"]);
-    if (encoding === null) {
-      const name = scrubber.scrub(String(response.headers["content-encoding"]).slice(0, 100));
-      return { kind: "invalid", ...common(), detail: `the body has the content encoding ${name}`, wire: null };
-    }
-    const text = await decode(wire.bytes, encoding, limit);
-    if (text.kind === "too_large") return tooLarge();
-    if (text.kind === "encoding")
-      return exchange.broken({ reached, status: 200, reason: "encoding", detail: text.detail });
-
-    const kept = { bytes: wire.bytes, encoding };
-    const reading = readEnvelope(text.text, exchange.call.endpoint);
-    if (!reading.ok) {
-      return { kind: "invalid", ...common(), bytes: text.bytes, detail: scrubber.scrub(reading.detail), wire: kept };
-    }
-    return { kind: "ok", ...common(), bytes: text.bytes, ...reading.value, wire: kept };
+    const header = response.headers["content-encoding"] ?? "";
+    return {
+      kind: "wire",
+      call,
+      status: 200,
+      sentAt,
+      durationMs: exchange.elapsed(),
+      rate: parseRateHeaders(response.headers, options.clock.now()),
+      contentEncoding: scrubber.scrub(String(header).slice(0, 100)),
+      bytes: wire.bytes,
+    };
   };
 
   const request = (call: ApiCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
@@ -216,23 +208,27 @@ export const createClient = (options: ClientOptions): Client => {
       signal,
     });
 
-  const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
-    const exchange = begin(call);
-    if (signal?.aborted) return exchange.broken({ reached: "unsent", reason: "aborted", detail: "aborted" });
+  const exchange = async (call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
+    const begun = begin(call);
+    if (signal?.aborted) return begun.broken({ reached: "unsent", reason: "aborted", detail: "aborted" });
     const deadline = withDeadline(signal, timeouts.totalMs);
     try {
-      const response = await request(call, deadline.signal).catch((error: unknown) =>
-        failure(exchange, error, deadline),
-      );
+      const response = await request(call, deadline.signal).catch((error: unknown) => failure(begun, error, deadline));
       if ("kind" in response) return response;
-      if (response.statusCode === 200) return await readOk(exchange, response, deadline);
+      if (response.statusCode === 200) return await readOk(begun, response, deadline);
       const refusal = await readRefusal(response, base, (text) => scrubber.scrub(text));
-      const common = answered(exchange, response.statusCode, refusal.bytes, response.headers);
+      const common = answered(begun, response.statusCode, refusal.bytes, response.headers);
       return { kind: "refused", ...common, excerpt: refusal.excerpt, usage: refusal.usage };
     } finally {
       deadline.release();
     }
   };
 
-  return { send, close: () => transport.close() };
+  const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
+    const answer = await exchange(call, signal);
+    if (answer.kind !== "wire") return answer;
+    return readWireAnswer(answer, { limitBytes: limit, scrub: (text) => scrubber.scrub(text) });
+  };
+
+  return { send, exchange, close: () => transport.close() };
 };

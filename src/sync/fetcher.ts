@@ -120,7 +120,9 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       url: urlOf(order.call),
       sentAt: clock.now(),
     });
-    const sending = await sender.send({ requestId, runId: order.runId, call: order.call }, deps.hardSignal);
+    const { runId, call, stream, scope, walkId, detail } = order;
+    const about = { stream, scope, walkId, url: urlOf(call), detail };
+    const sending = await sender.send({ requestId, runId, call, about }, deps.hardSignal);
     if (sending.kind !== "outcome") {
       ledger.settle(reservation, "free");
       return sending;
@@ -181,7 +183,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       const sending = await sendOnce(order, requestId, reservation);
       if (sending.kind === "denied") return { requests, result: { kind: "stop", error: sending.error } };
       if (sending.kind === "unsent") return { requests, result: { kind: "interrupted" } };
-      const { outcome, lostAttempts } = sending;
+      const { outcome, lostAttempts, kept } = sending;
       const receivedAt = clock.now();
       requests.push(...lost(order, requestId, lostAttempts, outcome.sentAt));
       const verdict = verdictOf(outcome, {
@@ -192,6 +194,10 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         stream: order.stream,
       });
       await keep(order, requestId, outcome, receivedAt);
+      if (kept !== undefined) {
+        await archive.flush();
+        kept();
+      }
       requests.push({
         requestId,
         runId: order.runId,

@@ -5,6 +5,7 @@ import type { ApiCall, ApiOutcome } from "../api/outcome.ts";
 import { chargeOf } from "../api/retry-policy.ts";
 import type { Throttle } from "../budget/throttle.ts";
 import type { DuckmirrorError } from "../core/errors.ts";
+import type { ArchiveHeader } from "../warehouse/archive.ts";
 
 /** One request on its way. */
 export interface Parcel {
@@ -12,6 +13,8 @@ export interface Parcel {
   readonly requestId: string;
   readonly runId: string;
   readonly call: ApiCall;
+  /** What the archive says beside the answer: whoever finds one that nobody waits for any more can put it there. */
+  readonly about: Pick<ArchiveHeader, "stream" | "scope" | "walkId" | "url" | "detail">;
 }
 
 export type Sending =
@@ -20,6 +23,8 @@ export type Sending =
       readonly outcome: ApiOutcome;
       /** Attempts of senders that died on the way: each may have cost a credit. */
       readonly lostAttempts: number;
+      /** To be called when the answer is durable here: until then the sender keeps it, for this process may die. */
+      readonly kept?: () => void;
     }
   /** It never left: nobody may send it, for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }

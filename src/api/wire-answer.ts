@@ -1,0 +1,69 @@
+// A 200 as it came over the wire, and how it is read: the same way right after it arrived, and on another machine that
+// was handed its bytes.
+import { decode, encodingOf } from "./body.ts";
+import { readEnvelope } from "./envelope.ts";
+import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
+
+/** HTTP 200 whose body was received completely and not looked at yet. */
+export interface WireAnswer {
+  readonly kind: "wire";
+  readonly call: ApiCall;
+  readonly status: 200;
+  /** When the request was sent, ms since the epoch. */
+  readonly sentAt: number;
+  readonly durationMs: number;
+  readonly rate: RateInfo | null;
+  /** The Content-Encoding header, at most 100 characters and without the token; empty: none. */
+  readonly contentEncoding: string;
+  /** The body as received. */
+  readonly bytes: Buffer;
+}
+
+/** What one request came back as, before a body is parsed. */
+export type RawAnswer = WireAnswer | RefusedOutcome | BrokenOutcome;
+
+export interface ReadingOptions {
+  /** Largest body accepted when decoded, in bytes. */
+  readonly limitBytes: number;
+  /** Takes the token out of a text. */
+  readonly scrub: (text: string) => string;
+}
+
+/** The outcome of a body that is larger than what was allowed. It was charged. */
+export const tooLarge = (
+  answer: Pick<BrokenOutcome, "call" | "sentAt" | "durationMs">,
+  limitBytes: number,
+): BrokenOutcome => ({
+  kind: "broken",
+  call: answer.call,
+  sentAt: answer.sentAt,
+  durationMs: answer.durationMs,
+  reached: "unknown",
+  status: 200,
+  reason: "too_large",
+  detail: `the body exceeds ${limitBytes} bytes`,
+  limitBytes,
+});
+
+/** Decodes and parses the body. Throws nothing. Source: API.md, "Envelope objects". */
+export const readWireAnswer = async (
+  answer: WireAnswer,
+  { limitBytes, scrub }: ReadingOptions,
+): Promise<ApiOutcome> => {
+  const { kind: _, contentEncoding, bytes: received, ...common } = answer;
+  const encoding = encodingOf(contentEncoding);
+  if (encoding === null) {
+    const detail = `the body has the content encoding ${contentEncoding}`;
+    return { kind: "invalid", ...common, bytes: received.length, detail, wire: null };
+  }
+  const text = await decode(received, encoding, limitBytes);
+  if (text.kind === "too_large") return tooLarge(answer, limitBytes);
+  if (text.kind === "encoding") {
+    const { rate: __, ...exchange } = common;
+    return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
+  }
+  const wire = { bytes: received, encoding };
+  const reading = readEnvelope(text.text, answer.call.endpoint);
+  if (!reading.ok) return { kind: "invalid", ...common, bytes: text.bytes, detail: scrub(reading.detail), wire };
+  return { kind: "ok", ...common, bytes: text.bytes, ...reading.value, wire };
+};

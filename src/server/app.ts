@@ -2,10 +2,17 @@
 import { setMaxListeners } from "node:events";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { admission, isOwnHost, isSameOrigin, SECURITY_HEADERS } from "./access.ts";
+import { createMetrics } from "./metrics.ts";
 import { errorAnswer, HttpRefusal, notFound } from "./refusals.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { explorerRoutes } from "./routes/explorer.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { metricsRoutes } from "./routes/metrics.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
+import { pageRoutes } from "./routes/page.ts";
+import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
+import { createRunFigures } from "./run-figures.ts";
 import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
 
 /** Paths that need no key: they tell nothing of the data. */
@@ -81,10 +88,20 @@ export const createServer = async (
   healthRoutes(app, context);
   mirrorApiRoutes(app, context);
   syncRoutes(app, context);
+  pageRoutes(app, context);
+  pageApiRoutes(app, context);
+  eventRoutes(app, context);
+  explorerRoutes(app, context);
+  const figures = createRunFigures();
+  const stopListening = options.triggers?.listen?.((event, { profile }) =>
+    figures.note(profile, event, options.clock.now()),
+  );
+  metricsRoutes(app, createMetrics(context, figures));
   await more(app);
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    stopListening?.();
     stopping.abort(new Error("the server is closing"));
     await app.close();
     await Promise.all(context.mirrors.map(({ snapshots }) => snapshots.close()));

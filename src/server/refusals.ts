@@ -1,4 +1,5 @@
 // What the server answers when it does not answer: `{"error": {"code", "message", "hint"}}` and a status.
+import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 
 export class HttpRefusal extends Error {
@@ -51,6 +52,8 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   if (error instanceof DuckmirrorError) {
     return answer(STATUS[error.code] ?? 500, error.code, error.message, error.hint);
   }
+  if (error instanceof z.ZodError)
+    return answer(400, "USAGE", z.prettifyError(error), "docs/SERVER.md shows what is asked.");
   const status = fastifyStatus(error);
   if (status !== null && error instanceof Error) return answer(status, "BAD_REQUEST", error.message, "");
   return answer(500, "UNEXPECTED", "Something went wrong.", "The server's log says what.");

@@ -1,0 +1,5 @@
+-- Purpose: how runs ended. Grain: one row per status. Readers: src/server/metrics.ts.
+SELECT status, count(*) AS runs, max(coalesce(finished_at, started_at)) AS last_at
+FROM sync.runs
+GROUP BY status
+ORDER BY status;

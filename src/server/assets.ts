@@ -1,0 +1,49 @@
+// The page's files, held in memory: only what stands in the folder when the server starts is served, whatever is asked.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+const gzipBytes = promisify(gzip);
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+export interface Asset {
+  readonly type: string;
+  readonly etag: string;
+  readonly bytes: Buffer;
+  /** Compressed once, when somebody first wants it so. */
+  gzipped(): Promise<Buffer>;
+}
+
+const assetOf = (file: URL, type: string): Asset => {
+  const bytes = readFileSync(file);
+  let zipped: Promise<Buffer> | undefined;
+  return {
+    type,
+    bytes,
+    etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`,
+    gzipped: () => {
+      zipped ??= gzipBytes(bytes);
+      return zipped;
+    },
+  };
+};
+
+/** Files of the page by their name below its folder, e.g. `vendor/uPlot.min.css`. */
+export const readAssets = (folder = new URL("./page/", import.meta.url)): ReadonlyMap<string, Asset> => {
+  const assets = new Map<string, Asset>();
+  for (const name of readdirSync(fileURLToPath(folder), { recursive: true, encoding: "utf8" })) {
+    const path = name.replaceAll("\\", "/");
+    const type = TYPES[path.split(".").at(-1) ?? ""];
+    const file = new URL(path, folder);
+    if (type !== undefined && statSync(file).isFile()) assets.set(path, assetOf(file, type));
+  }
+  return assets;
+};

@@ -1,0 +1,136 @@
+// /metrics for Prometheus. Everything but the process's own figures comes from the snapshot, so that any process can
+// answer and a restart loses no count. What only a running worker knows is added by what it tells (run-figures.ts).
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { z } from "zod";
+import { isCode } from "../core/errors.ts";
+import { sqlText } from "../warehouse/sql-files.ts";
+import { readBurn, readFindingCounts, readFreshness } from "./overview.ts";
+import type { RunFigures } from "./run-figures.ts";
+import type { ServerContext } from "./server-context.ts";
+import { perSnapshot, type Snapshot } from "./snapshot.ts";
+
+const outcomeRow = z.object({
+  endpoint: z.string(),
+  status: z.string(),
+  charge: z.string(),
+  requests: z.number(),
+  seconds: z.number(),
+  rows: z.number(),
+  bytes: z.number(),
+});
+const runsRow = z.object({ status: z.string(), runs: z.number(), last_at: z.number() });
+
+const readOutcomes = perSnapshot((snapshot) =>
+  snapshot.query(sqlText("server/requests-by-outcome.sql"), [], outcomeRow),
+);
+const readRunCounts = perSnapshot((snapshot) => snapshot.query(sqlText("server/runs-by-status.sql"), [], runsRow));
+
+/** Metrics by name: made once per scrape, so that nothing of a replaced snapshot stays. */
+const metricsIn = (registry: Registry) => {
+  const registers = [registry];
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name: `duckmirror_${name}`, help, labelNames: ["profile", ...labelNames], registers });
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name: `duckmirror_${name}`, help, labelNames: ["profile", ...labelNames], registers });
+  return {
+    up: gauge("snapshot_up", "1 when the profile has a snapshot that opens."),
+    published: gauge("snapshot_published_timestamp_seconds", "When the snapshot was published."),
+    bytes: gauge("snapshot_bytes", "Size of the snapshot."),
+    rows: gauge("table_rows", "Rows of a table.", "table"),
+    staleness: gauge("table_staleness_seconds", "Time since the stalest part of a table was last checked.", "table"),
+    failedScopes: gauge("table_failed_scopes", "Lists of a table whose last check failed.", "table"),
+    limit: gauge("credits_limit", "Credits of the period, as the service last said."),
+    remaining: gauge("credits_remaining", "Credits left in the period, as the service last said."),
+    reset: gauge("credits_reset_timestamp_seconds", "When the period ends."),
+    forecast: gauge(
+      "credits_forecast_remaining",
+      "Credits left at the reset at the pace of the last days; below 0: too few.",
+    ),
+    readAt: gauge("credits_reading_timestamp_seconds", "When the service last told the credits."),
+    spent: counter("credits_spent_total", "Credits this mirror spent since it began."),
+    ambiguous: counter("credits_ambiguous_total", "Requests that died without an answer and may have cost a credit."),
+    requests: counter("requests_total", "Requests by endpoint, status and charge.", "endpoint", "status", "charge"),
+    seconds: counter("request_seconds_total", "Time that requests took.", "endpoint"),
+    received: counter("rows_received_total", "Records received.", "endpoint"),
+    downloaded: counter("bytes_received_total", "Bytes received.", "endpoint"),
+    runs: counter("runs_total", "Runs by how they ended.", "status"),
+    lastRun: gauge("last_run_timestamp_seconds", "When the last run of this status ended.", "status"),
+    rejects: gauge("rejected_records", "Records that could not become rows."),
+    drift: gauge("schema_drift", "Ways in which received records differ from the API document."),
+  };
+};
+type Metrics = ReturnType<typeof metricsIn>;
+
+const setSome = (gauge: Gauge, labels: Readonly<Record<string, string>>, value: number | null | undefined) => {
+  if (value !== null && value !== undefined) gauge.set(labels, value);
+};
+
+const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : ms / 1000);
+
+const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot, now: number): Promise<void> => {
+  const labels = { profile };
+  metrics.published.set(labels, snapshot.publishedAt / 1000);
+  metrics.bytes.set(labels, snapshot.bytes);
+  for (const table of await readFreshness(snapshot)) {
+    const of = { profile, table: table.table_name };
+    metrics.rows.set(of, table.row_count);
+    const checked = table.oldest_checked_at;
+    setSome(metrics.staleness, of, checked === null ? null : Math.max(0, now - checked) / 1000);
+    metrics.failedScopes.set(of, table.failed_scopes);
+  }
+  const reading = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
+  setSome(metrics.limit, labels, reading?.credit_limit);
+  setSome(metrics.remaining, labels, reading?.remaining);
+  setSome(metrics.forecast, labels, reading?.forecast_remaining);
+  setSome(metrics.reset, labels, seconds(reading?.resets_at));
+  setSome(metrics.readAt, labels, seconds(reading?.captured_at));
+  for (const { endpoint, status, charge, ...figures } of await readOutcomes(snapshot)) {
+    metrics.requests.inc({ profile, endpoint, status, charge }, figures.requests);
+    metrics.seconds.inc({ profile, endpoint }, figures.seconds);
+    metrics.received.inc({ profile, endpoint }, figures.rows);
+    metrics.downloaded.inc({ profile, endpoint }, figures.bytes);
+    metrics.spent.inc(labels, charge === "spent" ? figures.requests : 0);
+    metrics.ambiguous.inc(labels, charge === "ambiguous" ? figures.requests : 0);
+  }
+  for (const { status, runs, last_at } of await readRunCounts(snapshot)) {
+    metrics.runs.inc({ profile, status }, runs);
+    metrics.lastRun.set({ profile, status }, last_at / 1000);
+  }
+  const findings = await readFindingCounts(snapshot);
+  metrics.rejects.set(labels, findings.rejects);
+  metrics.drift.set(labels, findings.drifts);
+};
+
+export interface MetricsPage {
+  readonly contentType: string;
+  /** Text of one scrape. A profile without a snapshot shows as `snapshot_up 0` and nothing else. */
+  text(): Promise<string>;
+}
+
+export const createMetrics = (context: ServerContext, figures: RunFigures): MetricsPage => {
+  const ours = new Registry();
+  collectDefaultMetrics({ register: ours });
+  return {
+    contentType: ours.contentType,
+    text: async () => {
+      const scraped = new Registry();
+      const metrics = metricsIn(scraped);
+      for (const { name, snapshots } of context.mirrors) {
+        const up = await snapshots
+          .use((snapshot) => addSnapshot(metrics, name, snapshot, context.clock.now()))
+          .then(() => 1)
+          .catch((error: unknown) => {
+            if (!isCode(error, "SNAPSHOT_MISSING")) context.onFault(error);
+            return 0;
+          });
+        metrics.up.set({ profile: name }, up);
+      }
+      if (context.queueDepths !== undefined) {
+        const help = "Jobs in the queue by state.";
+        const depth = new Gauge({ name: "duckmirror_queue_jobs", help, labelNames: ["state"], registers: [scraped] });
+        for (const [state, jobs] of Object.entries(await context.queueDepths())) depth.set({ state }, jobs);
+      }
+      return `${await scraped.metrics()}\n${await figures.registry.metrics()}\n${await ours.metrics()}`;
+    },
+  };
+};

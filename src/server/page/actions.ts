@@ -1,0 +1,96 @@
+// Buttons that start work, and what is under way. Shown only where the server can start any.
+import { badge, byId, make, ofKind } from "./dom.ts";
+import { ago, count } from "./format.ts";
+import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
+
+const LOOK_MS = 1500;
+const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
+
+/** Run id → what it last told. */
+const followed = new Map<string, { run: ActiveRun | null; told: string }>();
+let looking = false;
+
+const problem = (error: unknown): void => {
+  const place = byId("notice");
+  place.hidden = false;
+  place.textContent = error instanceof Refused ? `${error.message}\n${error.hint}` : String(error);
+};
+
+const showActive = (): void => {
+  byId("active").replaceChildren(
+    ...[...followed].map(([runId, { run, told }]) => {
+      const state = run?.state ?? "queued";
+      const cancel = make("button", { type: "button", "aria-label": `Cancel run ${runId}` }, "Cancel");
+      cancel.addEventListener("click", () => {
+        send("DELETE", `/api/syncs/${encodeURIComponent(runId)}`).catch(problem);
+      });
+      const mood = state === "done" ? "good" : state === "failed" ? "bad" : OVER.includes(state) ? "warn" : "plain";
+      const since = run === null ? "" : ` asked ${ago(run.asked_at, Date.now())}`;
+      return make(
+        "div",
+        { class: "buttons" },
+        badge(state, mood),
+        make("span", {}, `${runId}${since} ${run?.error?.message ?? told}`),
+        OVER.includes(state) ? null : cancel,
+      );
+    }),
+  );
+};
+
+const look = async (): Promise<void> => {
+  for (const [runId, entry] of followed) {
+    if (entry.run !== null && OVER.includes(entry.run.state)) continue;
+    entry.run = await ask<ActiveRun>(`/api/syncs/${encodeURIComponent(runId)}`).catch(() => entry.run);
+  }
+  showActive();
+  const open = [...followed.values()].some(({ run }) => run === null || !OVER.includes(run.state));
+  looking = open;
+  if (open) setTimeout(() => void look(), LOOK_MS);
+};
+
+const follow = (runId: string): void => {
+  if (!followed.has(runId)) followed.set(runId, { run: null, told: "" });
+  showActive();
+  if (!looking) setTimeout(() => void look(), 200);
+  looking = true;
+};
+
+const start = async (path: string, body: unknown): Promise<void> => {
+  byId("notice").hidden = true;
+  try {
+    const { run_id } = await send<{ run_id: string }>("POST", path, body);
+    follow(run_id);
+  } catch (error) {
+    problem(error);
+  }
+};
+
+/** What a run tells while it runs, in a few words. */
+export const tellProgress = (event: Readonly<Record<string, unknown>>): void => {
+  const runId = String(event.run_id);
+  follow(runId);
+  const entry = followed.get(runId);
+  if (entry === undefined) return;
+  if (event.kind === "page")
+    entry.told = `${event.stream}: ${count(Number(event.rows))} rows, ${count(Number(event.requests))} requests`;
+  else if (event.kind === "waiting")
+    entry.told = `waits for the ${event.why} until ${new Date(Number(event.until)).toLocaleTimeString()}`;
+  else if (event.kind === "published") entry.told = "published";
+  showActive();
+};
+
+export const startActions = ({ syncs, verify }: Abilities): void => {
+  byId("actions").hidden = !syncs;
+  byId("verify-now").hidden = !verify;
+  byId("sync-now").addEventListener("click", () => {
+    const full = ofKind("sync-full", HTMLInputElement).checked;
+    void start("/api/syncs", { full, profile: chosenProfile() });
+  });
+  byId("verify-now").addEventListener("click", () => void start("/api/verifications", { profile: chosenProfile() }));
+};
+
+/** Runs that were under way before this page was opened. */
+export const followActive = async (): Promise<void> => {
+  const { runs } = await ask<{ runs: readonly ActiveRun[] }>("/api/syncs");
+  for (const run of runs) follow(run.run_id);
+};

@@ -1,0 +1,94 @@
+// The status page: asks for the figures, shows them, and does so again whenever another snapshot is published.
+import { followActive, startActions, tellProgress } from "./actions.ts";
+import { redrawPlots } from "./charts.ts";
+import { showCredits, showGrowth, showRate } from "./credit-plots.ts";
+import { byId, make, ofKind } from "./dom.ts";
+import { offerFeedback, startExplorer } from "./explorer.ts";
+import { startFeedback } from "./feedback.ts";
+import { listen, rest } from "./live.ts";
+import { showRuns, startRuns } from "./run-views.ts";
+import { showFindings, showPlan } from "./side-views.ts";
+import { startTheme } from "./theme.ts";
+import { showFreshness, showTiles } from "./tiles.ts";
+import { type Abilities, ask, chooseProfile, chosenProfile, type Growth, type Overview, Refused } from "./wire.ts";
+
+let version: string | null | undefined;
+let refreshing: ReturnType<typeof setInterval> | null = null;
+
+const notice = (error: unknown): void => {
+  const place = byId("notice");
+  place.hidden = false;
+  place.textContent =
+    error instanceof Refused ? `${error.message}\n${error.hint}` : `The page failed: ${String(error)}`;
+};
+
+const showAll = async (abilities: Abilities): Promise<void> => {
+  const overview = await ask<Overview>("/api/status");
+  byId("notice").hidden = true;
+  showTiles(overview);
+  showFreshness(overview);
+  showRuns(overview);
+  showCredits(overview);
+  showRate(overview);
+  byId("content").dataset.ready = overview.snapshot.version;
+  rest();
+  // Ages grow while nothing else changes.
+  if (refreshing !== null) clearInterval(refreshing);
+  const shownAt = Date.now();
+  refreshing = setInterval(() => {
+    const aged = { ...overview, now: overview.now + Date.now() - shownAt };
+    showTiles(aged);
+    showFreshness(aged);
+  }, 30_000);
+  const profile = abilities.profiles.find(({ name }) => name === chosenProfile());
+  showGrowth(await ask<Growth>("/api/growth"), overview.now);
+  await showFindings(overview.now);
+  await showPlan(profile?.plan === true);
+  byId("content").dataset.complete = overview.snapshot.version;
+};
+
+const listenTo = (abilities: Abilities): void => {
+  version = undefined;
+  listen((found) => {
+    if (found === version) return;
+    version = found;
+    showAll(abilities).catch(notice);
+  }, tellProgress);
+};
+
+const startProfiles = (abilities: Abilities): void => {
+  const { profiles } = abilities;
+  const wanted = new URLSearchParams(location.search).get("profile");
+  const first = profiles.find(({ name }) => name === wanted) ?? profiles[0];
+  chooseProfile(first?.name ?? "");
+  offerFeedback(first?.feedback === true);
+  if (profiles.length < 2) return;
+  byId("profile-label").hidden = false;
+  const select = ofKind("profile", HTMLSelectElement);
+  select.append(...profiles.map(({ name }) => make("option", { value: name }, name)));
+  select.value = chosenProfile();
+  select.addEventListener("change", () => location.assign(`/?profile=${encodeURIComponent(select.value)}`));
+};
+
+const start = async (): Promise<void> => {
+  startTheme();
+  startRuns();
+  startFeedback();
+  const abilities = await ask<Abilities>("/api/profiles");
+  startProfiles(abilities);
+  startActions(abilities);
+  byId("queues-link").hidden = !abilities.queues;
+  byId("logout").hidden = !abilities.login;
+  byId("footer").textContent = `duckmirror ${abilities.version}`;
+  listenTo(abilities);
+  await startExplorer();
+  if (abilities.syncs) await followActive();
+};
+
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === width) return;
+  width = innerWidth;
+  redrawPlots();
+});
+start().catch(notice);

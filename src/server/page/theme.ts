@@ -1,0 +1,20 @@
+// Light or dark: the system's wish, until the toggle says otherwise; the choice is kept in this browser.
+import { redrawPlots } from "./charts.ts";
+import { byId } from "./dom.ts";
+
+const KEY = "duckmirror-theme";
+
+const systemDark = (): boolean => matchMedia("(prefers-color-scheme: dark)").matches;
+const current = (): string => document.documentElement.dataset.theme ?? (systemDark() ? "dark" : "light");
+
+export const startTheme = (): void => {
+  const kept = localStorage.getItem(KEY);
+  if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
+  byId("theme").addEventListener("click", () => {
+    const next = current() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    localStorage.setItem(KEY, next);
+    redrawPlots();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);
+};

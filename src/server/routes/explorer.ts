@@ -1,0 +1,133 @@
+// The explorer: read-only SQL on the snapshot, bounded in rows, bytes, time and number at once; saved queries; feedback
+// on a record. A query ends when its page goes away.
+import { readdirSync } from "node:fs";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { parseFeedback } from "../../replica/feedback.ts";
+import { Refusal } from "../../replica/refusal.ts";
+import { type QueryCursor, streamQuery } from "../../warehouse/query.ts";
+import { sqlText } from "../../warehouse/sql-files.ts";
+import { HttpRefusal, notFound } from "../refusals.ts";
+import type { ServerContext } from "../server-context.ts";
+
+const MOST_ROWS = 5000;
+const MOST_CHARACTERS = 8_000_000;
+const MOST_MS = 30_000;
+/** Each query may use every core: more at once would only make all of them slow. */
+const MOST_AT_ONCE = 2;
+const MEMORY_LIMIT = "1GB";
+
+const askSchema = z.strictObject({
+  sql: z.string().min(1).max(100_000),
+  profile: z.string().optional(),
+  limit: z.int().min(1).max(MOST_ROWS).default(1000),
+});
+
+const folder = new URL("../../../sql/queries/", import.meta.url);
+
+/** `-- Question: ...` of a saved query's head. */
+const headLine = (sql: string, word: string): string =>
+  new RegExp(`^-- ${word}: (.*(?:\\n-- (?!\\w+:).*)*)`, "m").exec(sql)?.[1]?.replaceAll("\n-- ", " ") ?? "";
+
+const savedQueries = () =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((file) => {
+      const sql = sqlText(`queries/${file}`);
+      const [question, answer, readers] = ["Question", "Answer", "Readers"].map((word) => headLine(sql, word));
+      return { name: file.replace(/\.sql$/, ""), question, answer, readers, sql };
+    });
+
+/** JSON that a browser reads exactly: what no number of its holds goes as text. */
+const cellJson = (_name: string, value: unknown): unknown => {
+  if (typeof value === "bigint") return String(value);
+  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+};
+
+const gather = async ({ columns, batches }: QueryCursor, limit: number) => {
+  const rows: string[] = [];
+  let characters = 0;
+  let truncated = false;
+  for await (const batch of batches) {
+    for (const row of batch) {
+      if (rows.length >= limit || characters >= MOST_CHARACTERS) {
+        truncated = true;
+        break;
+      }
+      const text = JSON.stringify(row, cellJson);
+      characters += text.length;
+      rows.push(text);
+    }
+    if (truncated) break;
+  }
+  return { columns, rows, truncated };
+};
+
+/** Aborts with the reason that came first: the page went away, the server closes, or time is up. */
+const limitsOf = (request: FastifyRequest, closing: AbortSignal) => {
+  const gone = new AbortController();
+  const leave = () => gone.abort(new DuckmirrorError("QUERY_LIMIT", { detail: "nobody waits for it any more" }));
+  request.raw.socket.once("close", leave);
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${MOST_MS / 1000} seconds` }));
+  }, MOST_MS);
+  return {
+    signal: AbortSignal.any([gone.signal, late.signal, closing]),
+    release: () => {
+      clearTimeout(timer);
+      request.raw.socket.removeListener("close", leave);
+    },
+  };
+};
+
+export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  let running = 0;
+
+  app.get("/api/queries", async () => ({ queries: savedQueries() }));
+
+  app.post("/api/query", async (request, reply) => {
+    const parsed = askSchema.safeParse(request.body);
+    if (!parsed.success) throw new DuckmirrorError("USAGE", { detail: z.prettifyError(parsed.error) });
+    const { sql, profile, limit } = parsed.data;
+    const { snapshots } = context.mirror(profile);
+    if (running >= MOST_AT_ONCE) {
+      reply.header("retry-after", "2");
+      throw new HttpRefusal(429, "BUSY", "Other queries are still running.", "Try again when they have ended.");
+    }
+    running += 1;
+    const { signal, release } = limitsOf(request, context.closing);
+    const start = performance.now();
+    try {
+      const snapshot = snapshots.path;
+      const ask = { snapshot, sql, signal, memoryLimit: MEMORY_LIMIT };
+      const { columns, rows, truncated } = await streamQuery(ask, (cursor) => gather(cursor, limit));
+      reply.header("content-type", "application/json; charset=utf-8");
+      const head = JSON.stringify({ columns, truncated, ms: Math.round(performance.now() - start) });
+      return `${head.slice(0, -1)},"rows":[${rows.join(",")}]}`;
+    } catch (error) {
+      if (signal.aborted && signal.reason instanceof DuckmirrorError) throw signal.reason;
+      throw error;
+    } finally {
+      running -= 1;
+      release();
+    }
+  });
+
+  app.post("/api/feedback", async (request) => {
+    const { profile, ...body } = z
+      .object({ profile: z.string().optional() })
+      .loose()
+      .parse(request.body ?? {});
+    const { sendFeedback } = context.mirror(profile);
+    if (sendFeedback === undefined) throw notFound("way to send feedback from this server");
+    try {
+      return await sendFeedback(parseFeedback(body));
+    } catch (error) {
+      if (error instanceof Refusal) throw new DuckmirrorError("USAGE", { detail: error.message });
+      throw error;
+    }
+  });
+};

@@ -1,0 +1,75 @@
+// What the status page asks for: figures of the snapshot, runs and their requests, findings, the next sync's cost.
+// GET only, JSON, times in ms since the epoch. `?profile=` names the mirror; without it the first one is meant.
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { readFindings } from "../findings.ts";
+import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../overview.ts";
+import { notFound } from "../refusals.ts";
+import { readRun, readRunRequests } from "../run-detail.ts";
+import type { ServerContext } from "../server-context.ts";
+
+const profileSchema = z.object({ profile: z.string().optional() });
+const runsSchema = profileSchema.extend({ before: z.coerce.number().optional() });
+const requestsSchema = profileSchema.extend({
+  stream: z.string().optional(),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+/** Requests shown at once. */
+const REQUESTS_SHOWN = 100;
+
+export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
+
+  app.get("/api/profiles", async () => ({
+    version: context.version,
+    profiles: context.mirrors.map((mirror) => ({
+      name: mirror.name,
+      published: mirror.snapshots.version() !== null,
+      plan: mirror.plan !== undefined,
+      feedback: mirror.sendFeedback !== undefined,
+    })),
+    syncs: context.triggers !== undefined,
+    verify: context.triggers?.verify !== undefined,
+    queues: context.queueDepths !== undefined,
+    login: context.key !== null,
+  }));
+
+  app.get("/api/status", async (request) => {
+    const mirror = mirrorOf(request.query);
+    const overview = await mirror.snapshots.use(readOverview);
+    return { now: context.clock.now(), profile: mirror.name, rate_allowed: mirror.ratePerMinute, ...overview };
+  });
+
+  app.get("/api/growth", async (request) => ({
+    growth: await mirrorOf(request.query).snapshots.use(readRowsOverTime),
+  }));
+
+  app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
+
+  app.get("/api/plan", async (request) => {
+    const { plan } = mirrorOf(request.query);
+    if (plan === undefined) throw notFound("forecast on this server");
+    return plan();
+  });
+
+  app.get("/api/runs", async (request) => {
+    const { before } = runsSchema.parse(request.query);
+    const runs = await mirrorOf(request.query).snapshots.use((snapshot) =>
+      readRuns(snapshot, before ?? null, RUNS_SHOWN),
+    );
+    return { runs };
+  });
+
+  app.get<{ Params: { id: string } }>("/api/runs/:id", async (request) =>
+    mirrorOf(request.query).snapshots.use((snapshot) => readRun(snapshot, request.params.id)),
+  );
+
+  app.get<{ Params: { id: string } }>("/api/runs/:id/requests", async (request) => {
+    const { stream, offset } = requestsSchema.parse(request.query);
+    const page = { stream: stream ?? null, limit: REQUESTS_SHOWN, offset };
+    const requests = await mirrorOf(request.query).snapshots.use((snapshot) =>
+      readRunRequests(snapshot, request.params.id, page),
+    );
+    return { requests, more: requests.length === REQUESTS_SHOWN };
+  });
+};

@@ -72,6 +72,8 @@ const LONGEST_SLEEP_MS = 3_600_000;
 const SHARED_SLEEP_MS = 1_000;
 /** Share of the window by which a slot may be older than usual when it arrives; more would crowd a later window. */
 const STALE = 0.005;
+/** So many slots in a row must be slow before that is the usual. */
+const LATELY = 4;
 
 const shifted = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
 
@@ -84,8 +86,8 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
   let granted: readonly number[] = [];
   let latest: SharedLimiter = { limiter: startLimiter(configured), flights: [] };
   let skewMs = 0;
-  /** How long the store took to hand out the latest slot. */
-  let usualMs = 0;
+  /** How long the store took to hand out the latest slots. */
+  let lately: readonly number[] = [];
   /** Ends the wait of who is being served, since something changed. */
   let look = () => {};
   let serving = false;
@@ -145,9 +147,9 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
 
   /** A slot that was long on its way belongs to the past. Constant slowness shifts all slots alike and does no harm. */
   const isStale = (tookMs: number): boolean => {
-    const stale = tookMs > usualMs + windowMs(latest.limiter) * STALE;
-    usualMs = tookMs;
-    return stale;
+    const usualMs = Math.min(...lately);
+    lately = [...lately, tookMs].slice(-LATELY);
+    return tookMs > usualMs + windowMs(latest.limiter) * STALE;
   };
 
   /** Whoever asked for the slot gets it; gave that one up, the next in line, unless it wants a fence of its own. */

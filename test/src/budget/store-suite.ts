@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { RateInfo } from "../../../src/api/outcome.ts";
 import type { SharedLimiter } from "../../../src/budget/flights.ts";
 import type { SharedLedger } from "../../../src/budget/leases.ts";
 import type { Limits } from "../../../src/budget/ledger.ts";
@@ -12,6 +11,7 @@ import { createOrganizationLedger } from "../../../src/budget/organization-ledge
 import type { Fence, StateStore } from "../../../src/budget/state-store.ts";
 import { createThrottle } from "../../../src/budget/throttle.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { said } from "./counting-service.ts";
 
 /** An organization whose state nobody else has; every call stands for another process. */
 export interface SharedOrganization {
@@ -30,15 +30,6 @@ export const GREEDY: Limits = { maxCredits: null, reserve: 0, pace: "greedy", ru
 
 /** A machine whose clock is wrong by `ms`. */
 export const skewedClock = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
-
-const said = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
-});
 
 const isGranted = (result: unknown): boolean =>
   typeof result === "object" && result !== null && "granted" in result && result.granted === true;

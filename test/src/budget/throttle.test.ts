@@ -1,17 +1,8 @@
 // The throttle: fair, interruptible, and as fast as the service allows, on a clock that tests move.
 import { describe, expect, test } from "vitest";
-import type { RateInfo } from "../../../src/api/outcome.ts";
 import { createThrottle, type Throttle } from "../../../src/budget/throttle.ts";
-import { createManualClock, type ManualClock, settled } from "./manual-clock.ts";
-
-const said = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
-});
+import { fixedWindow, said, slidingWindow } from "./counting-service.ts";
+import { createManualClock, settled } from "./manual-clock.ts";
 
 /** Callers that note their number when their turn comes. */
 const callers = (throttle: Throttle, count: number, turns: number[]) =>
@@ -84,50 +75,6 @@ test("a refusal makes everyone wait until then, and the state says so", async ()
 });
 
 describe("against a service that counts", () => {
-  interface Service {
-    readonly refusals: number;
-    /** Remaining and reset after one request now; null: refused. */
-    request(): RateInfo | null;
-  }
-
-  const fixedWindow = (clock: ManualClock, limit: number): Service => {
-    let window = 0;
-    let used = 0;
-    const service = {
-      refusals: 0,
-      request: () => {
-        const current = Math.floor(clock.now() / 60_000);
-        if (current !== window) [window, used] = [current, 0];
-        const resetsAt = Math.ceil(((current + 1) * 60_000) / 1_000) * 1_000;
-        if (used >= limit) {
-          service.refusals += 1;
-          return null;
-        }
-        used += 1;
-        return said({ limit, remaining: limit - used, resetsAt });
-      },
-    };
-    return service;
-  };
-
-  /** Its reset says when everything is free again, which is always a minute away. */
-  const slidingWindow = (clock: ManualClock, limit: number): Service => {
-    let times: number[] = [];
-    const service = {
-      refusals: 0,
-      request: () => {
-        times = times.filter((time) => time > clock.now() - 60_000);
-        if (times.length >= limit) {
-          service.refusals += 1;
-          return null;
-        }
-        times.push(clock.now());
-        return said({ limit, remaining: limit - times.length, resetsAt: clock.now() + 60_000 });
-      },
-    };
-    return service;
-  };
-
   const cases = [300, 1_200, 60].flatMap((limit) => [
     { name: `fixed window, ${limit} a minute`, make: fixedWindow, limit },
     { name: `sliding window, ${limit} a minute`, make: slidingWindow, limit },

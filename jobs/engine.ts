@@ -7,6 +7,7 @@ import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { readLastQuota } from "../src/sync/mirror-view.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
+import { archiveStore } from "../src/warehouse/archive-store.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type Connect, connectAlone } from "./connection.ts";
 
@@ -53,7 +54,14 @@ export const withEngine = async <T>(
         runEveryMs: config.syncEveryMs,
         ...(lastQuota === null ? {} : { lastQuota }),
       });
-      return await work({ ...context, warehouse, sender: connection.sender, unsent, ledger });
+      return await work({
+        ...context,
+        warehouse,
+        archive: archiveStore(warehouse.archiveDir),
+        sender: connection.sender,
+        unsent,
+        ledger,
+      });
     } finally {
       await warehouse.close();
     }

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import { isStreamName, type StreamName } from "../catalog/streams.ts";
 import type { ArchiveHeader, IntentRecord } from "../warehouse/archive.ts";
+import type { ArchiveStore } from "../warehouse/archive-store.ts";
 import type { RequestRecord, ScopeState } from "../warehouse/checkpoint.ts";
-import { readArchive, readIntents } from "../warehouse/read-archive.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
@@ -113,7 +113,7 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
 
 const recoverRun = async (
   warehouse: Warehouse,
-  archiveDir: string,
+  archive: ArchiveStore,
   runId: string,
   rows: ReadonlyMap<string, number>,
   unsent: ReadonlySet<string>,
@@ -140,7 +140,7 @@ const recoverRun = async (
   }
   const answered = new Set<string>();
   let answers = 0;
-  for await (const { header, body } of readArchive(archiveDir, { runId })) {
+  for await (const { header, body } of archive.responses(runId)) {
     answered.add(header.requestId);
     if (known.has(header.requestId) || !isStreamName(header.stream)) continue;
     const answer = parseArchived(header, body);
@@ -155,7 +155,7 @@ const recoverRun = async (
       await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
     }
   }
-  const lost = (await readIntents(archiveDir, runId)).flatMap((intent) => {
+  const lost = (await archive.intents(runId)).flatMap((intent) => {
     const { requestId } = intent;
     if (known.has(requestId) || answered.has(requestId) || unsent.has(requestId)) return [];
     if (!isStreamName(intent.stream)) return [];
@@ -171,7 +171,7 @@ const recoverRun = async (
  */
 export const recover = async (
   warehouse: Warehouse,
-  archiveDir: string,
+  archive: ArchiveStore,
   rows: ReadonlyMap<string, number>,
   now: number,
   unsent: ReadonlySet<string> = new Set(),
@@ -184,7 +184,7 @@ export const recover = async (
   let answers = 0;
   let ambiguous = 0;
   for (const { run_id: runId } of crashed) {
-    const found = await recoverRun(warehouse, archiveDir, runId, rows, unsent);
+    const found = await recoverRun(warehouse, archive, runId, rows, unsent);
     answers += found.answers;
     ambiguous += found.ambiguous;
     await warehouse.finishRun(runId, {

@@ -6,7 +6,6 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { RunStatus, SyncReport } from "../core/sync-report.ts";
-import { openArchive } from "../warehouse/archive.ts";
 import type { QuotaReading } from "../warehouse/checkpoint.ts";
 import { pruneArchive, pruneHistory } from "../warehouse/retention.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
@@ -112,7 +111,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const runId = options.runId ?? newRunId(startedAt, deps.random);
   const recovered = await recover(
     warehouse,
-    warehouse.archiveDir,
+    deps.archive,
     await readScopeRows(warehouse.database),
     startedAt,
     deps.unsent,
@@ -132,7 +131,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
 
   const watch = watchTime(options, deps);
   setMaxListeners(0, watch.signal);
-  const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
+  const archive = deps.archive.open({ runId, now: startedAt });
   const quota = quotaRecorder(clock);
   let sequence = 0;
   const run: SyncRun = {

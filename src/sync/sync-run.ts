@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import type { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressSink } from "../core/progress-events.ts";
 import type { Archive } from "../warehouse/archive.ts";
+import type { ArchiveStore } from "../warehouse/archive-store.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
 import type { CallOptions } from "./calls.ts";
 import type { Committer } from "./committer.ts";
@@ -34,6 +35,7 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
 /** What a sync works with. The caller opens and closes all of it. */
 export interface SyncDeps {
   readonly warehouse: Warehouse;
+  readonly archive: ArchiveStore;
   readonly sender: Sender;
   /** Requests of earlier runs that were announced but certainly never left. */
   readonly unsent: ReadonlySet<string>;

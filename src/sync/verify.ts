@@ -5,7 +5,6 @@ import type { StreamName } from "../catalog/streams.ts";
 import { tableSpec } from "../catalog/tables.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { JsonValue } from "../core/json.ts";
-import { openArchive } from "../warehouse/archive.ts";
 import type { QuotaReading, ScopeState } from "../warehouse/checkpoint.ts";
 import { countByValue, sampleIds } from "../warehouse/compare.ts";
 import { stateKey } from "./due/candidate.ts";
@@ -154,7 +153,7 @@ const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => 
 export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
   const { warehouse, clock, emit, ledger } = deps;
   const startedAt = clock.now();
-  await recover(warehouse, warehouse.archiveDir, await readScopeRows(warehouse.database), startedAt, deps.unsent);
+  await recover(warehouse, deps.archive, await readScopeRows(warehouse.database), startedAt, deps.unsent);
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);
@@ -169,7 +168,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const onQuota = (seen: Quota) => {
     quota = seen;
   };
-  const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
+  const archive = deps.archive.open({ runId, now: startedAt });
   let sequence = 0;
   const run: VerifyRun = {
     runId,

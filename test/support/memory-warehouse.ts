@@ -15,12 +15,13 @@ interface StoredRow {
 
 export interface MemoryWarehouse extends Warehouse {
   ids(table: TableName): readonly string[];
+  /** Throws when it was killed. */
+  alive(): void;
   kill(): void;
   revive(): void;
 }
 
 export interface MemoryOptions {
-  readonly archiveDir: string;
   /** Called with every id that is about to be deleted. */
   readonly onDelete: (table: TableName, id: string) => void;
 }
@@ -126,7 +127,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   return {
     database,
     snapshot: "memory",
-    archiveDir: options.archiveDir,
+    archiveDir: "memory",
     startRun: async ({ runId }) => {
       alive();
       runs.set(runId, "running");
@@ -192,6 +193,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return { path: "memory", bytes: 0, durationMs: 0 };
     },
     close: async () => undefined,
+    alive,
     ids: (name) => [...table(name).keys()],
     kill: () => {
       dead = true;

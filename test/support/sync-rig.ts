@@ -28,6 +28,19 @@ export const hurriedClock = (): Clock => {
   };
 };
 
+/** A clock of its own that only waiting moves: what runs on it does not depend on how fast the machine is. */
+export const simulatedClock = (start = Date.UTC(2026, 10, 21)): Clock => {
+  let now = start;
+  return {
+    now: () => now,
+    sleep: async (ms, signal) => {
+      if (signal?.aborted) throw signal.reason;
+      now += Math.max(0, ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+};
+
 /** Numbers in [0, 1), the same ones for the same seed. */
 export const seededRandom = (seed: number): (() => number) => {
   let state = seed;

@@ -1,0 +1,28 @@
+// An archive in memory, for simulations: nothing of it depends on how fast a disk is, so a seed replays exactly.
+import type { ArchiveHeader, IntentRecord, Wire } from "../../src/warehouse/archive.ts";
+import type { ArchiveStore } from "../../src/warehouse/archive-store.ts";
+
+/** Bodies must come uncompressed. `alive` throws once the simulated process is dead. */
+export const createMemoryArchive = (alive: () => void): ArchiveStore => {
+  const intents: IntentRecord[] = [];
+  const responses: { readonly header: ArchiveHeader; readonly body: Buffer }[] = [];
+  return {
+    open: () => ({
+      intent: async (record) => {
+        alive();
+        intents.push(record);
+      },
+      response: async (header: ArchiveHeader, wire: Wire) => {
+        alive();
+        if (wire.encoding !== "identity") throw new TypeError("the memory archive keeps plain bodies");
+        responses.push({ header, body: wire.bytes });
+      },
+      flush: async () => undefined,
+      close: async () => undefined,
+    }),
+    responses: async function* (runId) {
+      for (const response of responses) if (response.header.runId === runId) yield response;
+    },
+    intents: async (runId) => intents.filter((intent) => intent.runId === runId),
+  };
+};

@@ -7,6 +7,7 @@ import { createThrottle } from "../../../src/budget/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { type CountingService, fixedWindow, slidingWindow } from "./counting-service.ts";
 import { createManualClock } from "./manual-clock.ts";
+import { recording } from "./store-suite.ts";
 
 /** The store, `wayMs` away in each direction. */
 const distant = (store: StateStore<SharedLimiter>, clock: Clock, wayMs: () => number): StateStore<SharedLimiter> => ({
@@ -94,12 +95,39 @@ describe("a store that is slow", () => {
     expect(share).toBeGreaterThanOrEqual(0.9);
   });
 
-  test("now and then two seconds late: slots that come too late are left unused, and the limit holds", async () => {
-    const { refusals, share } = await run({
-      ...plan,
-      wayMs: (random) => (random() < 0.05 ? 2_000 : random()),
-    });
+  test("now and then seconds late for some: the limit holds all the same", async () => {
+    const wayMs = (random: () => number) => (random() < 0.1 ? 4_000 + random() * 8_000 : random());
+    const { refusals, share } = await run({ ...plan, limit: 60, configured: 60, skewsMs: EIGHT, wayMs });
     expect(refusals).toBe(0);
     expect(share).toBeGreaterThanOrEqual(0.5);
+  });
+
+  test("a slot that comes seconds too late is left unused; where all come so late, that is the usual", async () => {
+    const clock = createManualClock();
+    let late = 0;
+    const store = distant(createMemoryState(clock, startAfterLoss(clock.now())), clock, () => late);
+    const taken: number[] = [];
+    const throttle = createThrottle({ clock, configured: 60, store: recording(store, taken) });
+    const turns: number[] = [];
+    const ask = async (times: number) => {
+      for (let n = 0; n < times; n += 1) {
+        await throttle.acquire();
+        turns.push(clock.now());
+      }
+    };
+    void ask(2);
+    await clock.advance(5_000);
+    expect(turns).toHaveLength(2);
+    late = 3_000;
+    void ask(1);
+    await clock.advance(6_500);
+    expect({ turns: turns.length, taken: taken.length }).toEqual({ turns: 2, taken: 3 });
+    late = 0;
+    await clock.advance(8_000);
+    expect(turns).toHaveLength(3);
+    late = 3_000;
+    void ask(3);
+    await clock.advance(60_000);
+    expect(turns).toHaveLength(6);
   });
 });

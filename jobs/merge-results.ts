@@ -105,7 +105,11 @@ export const mergeResults = (
           .sort()
           .at(-1) ?? at,
       requests: runs.reduce((sum, run) => sum + run.requests, 0),
-      credits: { ...credits, spent: runs.reduce((sum, run) => sum + run.credits.spent, 0) },
+      credits: {
+        ...credits,
+        spent: runs.reduce((sum, run) => sum + run.credits.spent, 0),
+        ambiguous: runs.reduce((sum, run) => sum + run.credits.ambiguous, 0),
+      },
       streams,
       warehouse: sync.snapshot,
     },

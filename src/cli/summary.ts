@@ -37,7 +37,9 @@ const creditLine = ({ credits }: SyncReport): string => {
   const left = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
   const limit = credits.limit === null || left === "" ? "" : ` of ${formatCount(credits.limit)}`;
   const reset = credits.resets_at === null ? "" : `, reset ${credits.resets_at.slice(0, 16).replace("T", " ")} UTC`;
-  return `${counted(credits.spent, "credit")} spent${left}${limit}${reset}`;
+  const unsure =
+    credits.ambiguous === 0 ? "" : ` (up to ${formatCount(credits.ambiguous)} more: answers lost on the way)`;
+  return `${counted(credits.spent, "credit")} spent${unsure}${left}${limit}${reset}`;
 };
 
 /** The report as text for people, without a final line end. */

@@ -42,6 +42,8 @@ export const syncReportSchema = z.object({
   requests: count,
   credits: z.object({
     spent: count,
+    /** Requests that ended before a status line: each may have cost one credit more. */
+    ambiguous: count.default(0),
     /** null where the service never said. */
     remaining: z.int().nullable(),
     limit: z.int().nullable(),

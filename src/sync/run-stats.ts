@@ -7,6 +7,8 @@ interface StreamStats {
   modes: Set<string>;
   requests: number;
   credits: number;
+  /** Requests that ended before a status line. */
+  ambiguous: number;
   pages: number;
   rows: number;
   inserted: number;
@@ -25,6 +27,7 @@ const empty = (): StreamStats => ({
   modes: new Set(),
   requests: 0,
   credits: 0,
+  ambiguous: 0,
   pages: 0,
   rows: 0,
   inserted: 0,
@@ -41,7 +44,7 @@ export interface RunStats {
   of(stream: StreamName): StreamStats;
   countRequests(requests: readonly RequestRecord[]): void;
   countLoad(stream: StreamName, counts: LoadCounts): void;
-  totals(): { readonly requests: number; readonly credits: number };
+  totals(): { readonly requests: number; readonly credits: number; readonly ambiguous: number };
   reports(streams: readonly StreamName[], ended: "done" | "stopped" | "interrupted"): readonly StreamReport[];
 }
 
@@ -65,6 +68,7 @@ export const createRunStats = (): RunStats => {
         const stats = of(request.stream);
         stats.requests += 1;
         stats.credits += request.charge === "spent" ? 1 : 0;
+        stats.ambiguous += request.charge === "ambiguous" ? 1 : 0;
         stats.rows += request.rows;
         stats.pages += request.status === 200 && request.error === null ? 1 : 0;
       }
@@ -81,6 +85,7 @@ export const createRunStats = (): RunStats => {
       return {
         requests: all.reduce((sum, stats) => sum + stats.requests, 0),
         credits: all.reduce((sum, stats) => sum + stats.credits, 0),
+        ambiguous: all.reduce((sum, stats) => sum + stats.ambiguous, 0),
       };
     },
     reports: (streams, ended) =>

@@ -162,15 +162,16 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const report = (status: RunStatus, finishedAt: number): SyncReport => {
     const { limit, remaining, resetsAt } = deps.ledger.snapshot();
     const ended = status === "stopped" || status === "interrupted" ? status : "done";
-    const totals = run.stats.totals();
+    const { requests, credits: spent, ambiguous } = run.stats.totals();
+    const resets_at = resetsAt === null ? null : iso(resetsAt);
     return {
       run_id: runId,
       status,
       mode,
       started_at: iso(startedAt),
       finished_at: iso(finishedAt),
-      requests: totals.requests,
-      credits: { spent: totals.credits, remaining, limit, resets_at: resetsAt === null ? null : iso(resetsAt) },
+      requests,
+      credits: { spent, ambiguous, remaining, limit, resets_at },
       streams: [...run.stats.reports(options.streams, status === "failed" ? "stopped" : ended)],
       warehouse: warehouse.snapshot,
     };

@@ -21,7 +21,7 @@ test("every stream belongs to exactly one family", () => {
 });
 
 test("a run that families shared is counted once", () => {
-  const shared = { requests: 7, credits: { spent: 5, remaining: 95, limit: 100, resets_at: null } };
+  const shared = { requests: 7, credits: { spent: 5, ambiguous: 0, remaining: 95, limit: 100, resets_at: null } };
   const { report, problem } = merged(
     ended(["accounts"], { report: aReport({ ...shared, streams: ["accounts"] }), problem: null }),
     ended(["contacts"], { report: aReport({ ...shared, streams: ["contacts"] }), problem: null }),

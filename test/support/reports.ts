@@ -28,7 +28,7 @@ export const aReport = (
   started_at: "2026-01-01T00:00:00.000Z",
   finished_at: "2026-01-01T00:01:00.000Z",
   requests: streams.length,
-  credits: { spent: streams.length, remaining: 100, limit: 1000, resets_at: "2026-02-01T00:00:00.000Z" },
+  credits: { spent: streams.length, ambiguous: 0, remaining: 100, limit: 1000, resets_at: "2026-02-01T00:00:00.000Z" },
   streams: streams.map((stream) => aStreamReport(stream, { status })),
   warehouse: "/data/warehouse.duckdb",
   ...more,

@@ -94,7 +94,7 @@ describe("renderSummary", () => {
     started_at: "2026-03-01T12:00:00Z",
     finished_at: "2026-03-01T12:01:10Z",
     requests: 15,
-    credits: { spent: 13, remaining: 4987, limit: 5000, resets_at: "2026-04-01T00:00:00Z" },
+    credits: { spent: 13, ambiguous: 0, remaining: 4987, limit: 5000, resets_at: "2026-04-01T00:00:00Z" },
     streams: [aStream, { ...aStream, stream: "signals", status: "failed", pages: 2, inserted: 500, error: "HTTP 500" }],
     warehouse: "data/warehouse.duckdb",
   };
@@ -119,8 +119,8 @@ describe("renderSummary", () => {
   });
 
   test("claims nothing about credits the service never reported", () => {
-    const unknown = { ...report, credits: { spent: 1, remaining: null, limit: null, resets_at: null } };
+    const unknown = { ...report, credits: { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null } };
     const text = renderSummary(unknown, { columns: 200, outColours: pc.createColors(false) });
-    expect(text).toContain("· 1 credit spent\n");
+    expect(text).toContain("· 1 credit spent (up to 2 more: answers lost on the way)\n");
   });
 });

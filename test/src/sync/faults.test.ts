@@ -53,7 +53,7 @@ test.each([1, 2, 3])(
     const [row] = await setup.rig.rows(
       "SELECT count(*) FILTER (charge = 'spent') AS spent, count(*) FILTER (charge = 'ambiguous') AS ambiguous FROM sync.requests",
     );
-    expect(row?.spent).toBe(report.credits.spent);
+    expect(row).toEqual({ spent: report.credits.spent, ambiguous: report.credits.ambiguous });
     // A page of HTML that stood in for an answer counts as a 200 here and cost nothing there; a duplicate the other way.
     const struck = setup.proxy.passed.filter(({ fault }) => fault === "html").length;
     const twice = setup.proxy.passed.filter(({ fault }) => fault === "duplicate").length;

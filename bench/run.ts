@@ -7,9 +7,10 @@ import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
+import { sharedLimiter } from "./shared-limiter.ts";
 import { throughput } from "./throughput.ts";
 
-const CASES: readonly BenchCase[] = [credits, rate, throughput, publish];
+const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish];
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);

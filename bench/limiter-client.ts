@@ -1,0 +1,39 @@
+// One process of the case shared-limiter: sends what the shared limiter lets it send, until its parent ends.
+// Arguments: Redis, organization, service, requests per minute (empty: learned from answers), error of its clock in ms.
+import { z } from "zod";
+import { connectRedis } from "../src/budget/redis-connection.ts";
+import { redisLimiter } from "../src/budget/stored-state.ts";
+import { createThrottle } from "../src/budget/throttle.ts";
+import { type Clock, systemClock } from "../src/core/clock.ts";
+
+const WORKERS = 4;
+
+const [redisUrl = "", organization = "", service = "", rate = "", skew = "0"] = process.argv.slice(2);
+process.on("disconnect", () => process.exit());
+
+const judgement = z.object({ remaining: z.number(), resetsInMs: z.number() });
+const clock: Clock = { ...systemClock, now: () => systemClock.now() + Number(skew) };
+const connection = connectRedis(redisUrl);
+const throttle = createThrottle({
+  clock,
+  configured: rate === "" ? null : Number(rate),
+  store: redisLimiter({ connection, organization, clock }),
+});
+
+const work = async () => {
+  for (;;) {
+    await throttle.acquire();
+    const response = await fetch(service);
+    const body: unknown = await response.json();
+    if (response.status === 429) {
+      void throttle.observe(null, 0);
+      void throttle.backOff(clock.now() + 1_000);
+      continue;
+    }
+    const { remaining, resetsInMs } = judgement.parse(body);
+    const resetsAt = clock.now() + resetsInMs;
+    void throttle.observe({ limit: 300, windowMs: null, remaining, resetsAt, retryAt: null }, 0);
+  }
+};
+
+for (let n = 0; n < WORKERS; n += 1) void work();

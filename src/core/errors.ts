@@ -273,6 +273,26 @@ export const ERRORS = {
     "Another worker has taken this work over.",
     "Nothing more is requested here; the other worker goes on with it.",
   ),
+  JOB_VERSION: row(
+    EXIT.unexpected,
+    "The queued job {job} has payload version {found}; this program reads version {known}.",
+    "It is kept: `duckmirror jobs --retry {job}` takes it up with the version of duckmirror that queued it, or a newer one.",
+  ),
+  WORKER_UNREACHABLE: row(
+    EXIT.streamsFailed,
+    "No worker answers at {address}: {detail}",
+    "Start `duckmirror worker`, check `listen`, or set REDIS_URL where the worker has it. `duckmirror sync` needs no worker.",
+  ),
+  RUN_UNKNOWN: row(
+    EXIT.usage,
+    "No sync {run} is known.",
+    "`duckmirror status` lists the last runs, `duckmirror jobs` what is queued or under way.",
+  ),
+  WAIT_SPENT: row(
+    EXIT.budget,
+    "The sync {run} had not ended within --timeout.",
+    "It goes on. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
+  ),
   INTERRUPTED: row(
     EXIT.interrupted,
     "Interrupted; everything fetched so far is committed.",

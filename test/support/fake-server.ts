@@ -7,10 +7,17 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of this machine; every request needs the bearer token `test-token`. */
-export const startFakeServer = async (service: FakeService): Promise<FakeServer> => {
-  const server = createServer((request, response) => {
+/**
+ * Listens on a free port of this machine; every request needs the bearer token `test-token`. `hold` keeps requests
+ * waiting before they are answered.
+ */
+export const startFakeServer = async (
+  service: FakeService,
+  hold: (path: string) => Promise<void> = async () => undefined,
+): Promise<FakeServer> => {
+  const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://fake");
+    await hold(url.pathname);
     const authorised = request.headers.authorization === "Bearer test-token";
     const answer = authorised
       ? service.answer(url.pathname, Object.fromEntries(url.searchParams))

@@ -1,0 +1,122 @@
+// What is asked for, and what an ask becomes: the same with Redis and without. The shape of triggers is that of
+// src/server/triggers.ts, which this layer may not import. PURE.
+import { createHash } from "node:crypto";
+import { familiesOf } from "../../jobs/families.ts";
+import type { Problem } from "../../jobs/family.ts";
+import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
+import type { Config } from "../core/config.ts";
+import { didYouMean } from "../core/did-you-mean.ts";
+import { DuckmirrorError, ERRORS } from "../core/errors.ts";
+import type { ProgressEvent } from "../core/progress-events.ts";
+import type { RunStatus } from "../core/sync-report.ts";
+import { newRunId } from "../sync/run-sync.ts";
+import type { SyncPayload } from "./payloads.ts";
+
+export interface SyncAsk {
+  /** Empty: those of the configuration. */
+  readonly streams: readonly string[];
+  readonly full: boolean;
+  /** null: the only or first one. */
+  readonly profile: string | null;
+  /** The same key within a day means the same sync. */
+  readonly idempotencyKey: string | null;
+}
+
+export interface Started {
+  readonly runId: string;
+  /** True when a sync that was asked for already takes it along. */
+  readonly joined: boolean;
+}
+
+export type AskedState = "queued" | "running" | "done" | "partial" | "stopped" | "failed" | "cancelled";
+
+/** A sync that was asked for. */
+export interface AskedSync {
+  readonly runId: string;
+  readonly state: AskedState;
+  readonly profile: string;
+  /** ms since the epoch. */
+  readonly askedAt: number;
+  /** The report, as `sync --json` prints it; null until it ended. */
+  readonly report: unknown;
+  /** Why it did not do all it set out to do; null: it did, or is under way. */
+  readonly error: Problem | null;
+}
+
+/** Hears what the runs of this process tell. */
+export type RunListener = (event: ProgressEvent, run: { runId: string; profile: string }) => void;
+
+export interface Triggers {
+  /** Throws USAGE, PROFILE_UNKNOWN and, where the queue is in Redis, REDIS_UNAVAILABLE. */
+  start(ask: SyncAsk): Promise<Started>;
+  find(runId: string): Promise<AskedSync | null>;
+  /** False when it is unknown or over. */
+  cancel(runId: string): Promise<boolean>;
+  /** Syncs queued or under way. */
+  active(): Promise<readonly AskedSync[]>;
+}
+
+/** A key is remembered so long, s. */
+export const KEY_LASTS_S = 86_400;
+
+/** The profile an ask means. Throws PROFILE_UNKNOWN. */
+export const profileOf = (profiles: readonly Config[], name: string | null): Config => {
+  const found = name === null ? profiles[0] : profiles.find(({ profile }) => profile === name);
+  if (found !== undefined) return found;
+  const names = profiles.map(({ profile }) => profile);
+  throw new DuckmirrorError("PROFILE_UNKNOWN", {
+    which: `the profiles ${names.join(", ")}`,
+    detail: `"${name ?? ""}" is not one of them.${didYouMean(name ?? "", names)}`,
+  });
+};
+
+/** What an ask means, as it is queued. Throws USAGE for a stream that does not exist. */
+export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
+  const unknown = ask.streams.find((name) => !isStreamName(name));
+  if (unknown !== undefined) {
+    throw new DuckmirrorError("USAGE", {
+      detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}`,
+    });
+  }
+  const wanted = ask.streams.length > 0 ? ask.streams : (config.streams ?? STREAM_NAMES);
+  const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
+  return {
+    v: 1,
+    syncId: newRunId(now, random),
+    profile: config.profile,
+    streams,
+    families: familiesOf(streams).map(({ family }) => family),
+    full: ask.full,
+    named: ask.streams.length > 0,
+    askedAt: now,
+  };
+};
+
+type Extent = Pick<SyncPayload, "streams" | "full">;
+
+/** True when a sync does all that another one would. */
+export const covers = (sync: Extent, other: Extent): boolean =>
+  (sync.full || !other.full) && other.streams.every((stream) => sync.streams.includes(stream));
+
+/** A key of any length and content as part of a name. */
+export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
+
+/** State of a sync that has ended. */
+export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);
+
+/** The error of a stored failure. */
+export const errorOf = (problem: Problem): DuckmirrorError => {
+  const code = Object.keys(ERRORS).find((known): known is keyof typeof ERRORS => known === problem.code);
+  return new ToldError(code ?? "UNEXPECTED", problem);
+};
+
+/** Words of another process: its message was filled in there. */
+class ToldError extends DuckmirrorError {
+  override readonly hint: string;
+
+  constructor(code: keyof typeof ERRORS, { message, hint }: Problem) {
+    super(code, { detail: message });
+    this.message = message;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,75 @@
+// What queued jobs carry: versioned, parsed once where a worker takes a job. A payload of another version is kept as a
+// dead letter instead of being guessed at.
+import { z } from "zod";
+import { familyResultSchema, problemSchema } from "../../jobs/family.ts";
+import { isStreamName } from "../catalog/streams.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import { syncReportSchema } from "../core/sync-report.ts";
+
+const VERSION = 1;
+const version = z.literal(VERSION);
+const streamName = z.string().refine(isStreamName, { error: "is not a stream" });
+
+/** A sync: which streams of which organization, in which families. */
+export const syncPayload = z.object({
+  v: version,
+  /** Id of the sync, and of its first run. */
+  syncId: z.string(),
+  profile: z.string(),
+  streams: z.array(streamName),
+  families: z.array(z.string()),
+  full: z.boolean(),
+  /** Somebody asked for exactly these streams. */
+  named: z.boolean(),
+  /** ms since the epoch. */
+  askedAt: z.number(),
+});
+export type SyncPayload = z.output<typeof syncPayload>;
+
+export const familyPayload = syncPayload.extend({ family: z.string() });
+
+export const exportPayload = z.object({ v: version, syncId: z.string(), profile: z.string() });
+
+/** A schedule fell due. */
+export const tickPayload = z.object({
+  v: version,
+  profile: z.string(),
+  /** Names the schedule within its profile. */
+  schedule: z.string(),
+  streams: z.array(z.string()),
+  full: z.boolean(),
+  jitterMs: z.number(),
+  /** The start was put off already. */
+  putOff: z.boolean().default(false),
+});
+
+/** What a family's job has done so far, kept with the job while it runs, and its result at the end. */
+export const familyProgress = z.object({
+  v: version,
+  results: z.array(familyResultSchema),
+  /** Why it could not run; null: it ran. */
+  problem: problemSchema.nullable(),
+});
+export type FamilyProgress = z.output<typeof familyProgress>;
+
+/** How a sync ended: the result of its publish job. */
+export const syncOutcome = z.object({
+  v: version,
+  report: syncReportSchema,
+  problem: problemSchema.nullable(),
+  cancelled: z.boolean(),
+});
+export type StoredOutcome = z.output<typeof syncOutcome>;
+
+const anyVersion = z.object({ v: z.unknown() });
+
+/** A job's payload. `job` names it in the error. Throws JOB_VERSION. */
+export const parsePayload = <T>(schema: z.ZodType<T>, job: string, payload: unknown): T => {
+  const parsed = schema.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  const found = anyVersion.safeParse(payload).data?.v;
+  const issue = parsed.error.issues[0];
+  const what =
+    found === VERSION ? `${VERSION}, but ${issue?.path.join(".")}: ${issue?.message}` : String(found ?? "none");
+  throw new DuckmirrorError("JOB_VERSION", { job, found: what, known: VERSION });
+};

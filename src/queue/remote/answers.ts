@@ -1,0 +1,92 @@
+// Answers on their way from a fetcher to the loader: packed as a note and the compressed body, read there with the same
+// code as one that arrived in the loader's own process.
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { encodingOf } from "../../api/body.ts";
+import type { ApiOutcome, RateInfo } from "../../api/outcome.ts";
+import { type RawAnswer, type ReadingOptions, readWireAnswer } from "../../api/wire-answer.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { callOf, type Note, type RemoteRequest } from "./messages.ts";
+
+const gzipAsync = promisify(gzip);
+/** Smaller bodies hardly shrink. */
+const WORTH_BYTES = 1024;
+const NOTHING = Buffer.alloc(0);
+
+export interface Packed {
+  readonly note: Note;
+  readonly body: Buffer;
+}
+
+/** The answer to `request`, sent for the `nth` time. A body that came uncompressed is compressed. */
+export const packAnswer = async (request: RemoteRequest, nth: number, answer: RawAnswer): Promise<Packed> => {
+  const note = (result: Note["result"]): Note => ({ v: 1, request, nth, sentAt: answer.sentAt, result });
+  switch (answer.kind) {
+    case "wire": {
+      const { kind, durationMs, rate, bytes, contentEncoding } = answer;
+      const bare = encodingOf(contentEncoding) === "identity" && bytes.length >= WORTH_BYTES;
+      return {
+        note: note({ kind, durationMs, rate, contentEncoding: bare ? "gzip" : contentEncoding }),
+        body: bare ? await gzipAsync(bytes) : bytes,
+      };
+    }
+    case "refused": {
+      const { call: _, sentAt: __, ...result } = answer;
+      return { note: note(result), body: NOTHING };
+    }
+    case "broken": {
+      const { call: _, sentAt: __, ...result } = answer;
+      return { note: note(result), body: NOTHING };
+    }
+    default:
+      return answer satisfies never;
+  }
+};
+
+/** The word that nobody may send `request`. */
+export const packDenial = (request: RemoteRequest, at: number, error: DuckmirrorError): Packed => {
+  const context = Object.fromEntries(
+    Object.entries(error.context).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  return {
+    note: { v: 1, request, nth: 0, sentAt: at, result: { kind: "denied", code: error.code, context } },
+    body: NOTHING,
+  };
+};
+
+const shifted = (at: number | null, byMs: number): number | null => (at === null ? null : at + byMs);
+const shiftedRate = (rate: RateInfo | null, byMs: number): RateInfo | null =>
+  rate === null ? null : { ...rate, resetsAt: shifted(rate.resetsAt, byMs), retryAt: shifted(rate.retryAt, byMs) };
+
+export type Unpacked =
+  | { readonly kind: "outcome"; readonly outcome: ApiOutcome }
+  | { readonly kind: "denied"; readonly error: DuckmirrorError };
+
+/** Reads an answer. `skewMs`: Redis's clock minus the reader's. Throws nothing. */
+export const unpackAnswer = async (
+  { note, body }: Packed,
+  skewMs: number,
+  reading: ReadingOptions,
+): Promise<Unpacked> => {
+  const { request, result } = note;
+  if (result.kind === "denied") return { kind: "denied", error: new DuckmirrorError(result.code, result.context) };
+  const exchange = { call: callOf(request), sentAt: note.sentAt - skewMs };
+  switch (result.kind) {
+    case "wire": {
+      const rate = shiftedRate(result.rate, -skewMs);
+      const outcome = await readWireAnswer({ ...result, ...exchange, rate, status: 200, bytes: body }, reading);
+      return { kind: "outcome", outcome };
+    }
+    case "refused":
+      return { kind: "outcome", outcome: { ...result, ...exchange, rate: shiftedRate(result.rate, -skewMs) } };
+    case "broken": {
+      const { limitBytes, ...broken } = result;
+      return {
+        kind: "outcome",
+        outcome: { ...broken, ...exchange, ...(limitBytes === undefined ? {} : { limitBytes }) },
+      };
+    }
+    default:
+      return result satisfies never;
+  }
+};

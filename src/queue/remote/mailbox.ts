@@ -1,0 +1,169 @@
+// Mailbox of a mirror in Redis: which requests left, and answers until the loader has made them durable. One request
+// leaves only where four things hold at the same instant, checked in one script.
+import { createHash } from "node:crypto";
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import { keyOf } from "../queues.ts";
+
+/** An answer that nobody fetched goes after this long. */
+const TTL_MS = 30 * 86_400_000;
+
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+const script = (text: string): Script => ({ text, sha: createHash("sha1").update(text).digest("hex") });
+
+/**
+ * KEYS: lock of the job, epoch, departures, answers, sizes. ARGV: token of the lock, epoch, request, slot in ms, longest
+ * age of a slot in ms, most bytes outstanding, lifetime in ms. A request whose answer was taken is `done`.
+ */
+const DEPART = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if redis.call('GET', KEYS[2]) ~= ARGV[2] then return {'fenced', now, 0} end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'unlocked', now, 0} end
+local before = redis.call('HGET', KEYS[3], ARGV[3])
+if before == 'done' then return {'answered', now, 0} end
+for nth = 1, tonumber(before or '0') do
+  if redis.call('HEXISTS', KEYS[4], ARGV[3] .. '.' .. nth) == 1 then return {'answered', now, nth} end
+end
+local held = 0
+for _, size in ipairs(redis.call('HVALS', KEYS[5])) do held = held + size end
+if held > tonumber(ARGV[6]) then return {'full', now, 0} end
+if now - ARGV[4] > tonumber(ARGV[5]) then return {'stale', now, 0} end
+local nth = redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
+redis.call('PEXPIRE', KEYS[3], ARGV[7])
+return {'go', now, nth}`);
+
+/** KEYS: answers, bodies, sizes. ARGV: delivery, note, body, its bytes, lifetime in ms. */
+const PUT = script(`
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+redis.call('HSET', KEYS[3], ARGV[1], ARGV[4])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[5]) end
+return 1`);
+
+/** KEYS: answers, bodies, sizes, departures. ARGV: delivery, request. */
+const DROP = script(`
+for nth = 1, 3 do redis.call('HDEL', KEYS[nth], ARGV[1]) end
+if redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1 then redis.call('HSET', KEYS[4], ARGV[2], 'done') end
+return 1`);
+
+/** KEYS: epoch, then what goes with it. ARGV: epoch. Only its owner ends it. */
+const RESIGN = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', unpack(KEYS))
+return 1`);
+
+const departureSchema = z.tuple([
+  z.enum(["go", "fenced", "unlocked", "answered", "full", "stale"]),
+  z.number(),
+  z.number(),
+]);
+
+export interface DepartureAsk {
+  readonly requestId: string;
+  /** Of the loader that asked for the request: another one took over where it is not the mailbox's. */
+  readonly epoch: string;
+  /** Key of the job's lock, and what it holds while this worker has the job. */
+  readonly lockKey: string;
+  readonly lockToken: string;
+  /** When the slot was taken, ms of Redis's clock. */
+  readonly slotAt: number;
+}
+
+export interface Departure {
+  /**
+   * `go`: it counts as sent from now on. `fenced`: another loader took over. `unlocked`: another fetcher has the job.
+   * `answered`: it was sent before, and the answer lies here. `full`: too much waits for the loader. `stale`: the slot
+   * belongs to the past.
+   */
+  readonly kind: "go" | "fenced" | "unlocked" | "answered" | "full" | "stale";
+  /** ms of Redis's clock. */
+  readonly at: number;
+  /** Of `go`: how often the request has left by now; of `answered`: which time was answered. */
+  readonly nth: number;
+}
+
+/** How old a slot may be when its request leaves: less than the limiter's margin over a window of a minute. */
+export const MOST_SLOT_AGE_MS = 250;
+/** Bytes of bodies that may wait for the loader of a mirror; what is in flight then comes on top. */
+export const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Id of one answer: a request may be sent again when who sent it died. */
+export const deliveryId = (requestId: string, nth: number): string => `${requestId}.${nth}`;
+
+/** Every method rejects with Redis's errors. */
+export interface Mailbox {
+  /** May the request leave now? */
+  depart(ask: DepartureAsk): Promise<Departure>;
+  /** Leaves an answer; the same one twice is one. */
+  put(delivery: string, note: string, body: Buffer): Promise<void>;
+  read(delivery: string): Promise<{ readonly note: string; readonly body: Buffer } | null>;
+  /** The answer was taken; its request never leaves again. */
+  drop(delivery: string, requestId: string): Promise<void>;
+  /** Ids of the answers that wait. */
+  deliveries(): Promise<readonly string[]>;
+  /** Which of the requests have left, or were even answered. */
+  departed(requestIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** From now on only requests of this epoch leave. */
+  claim(epoch: string): Promise<void>;
+  /** null: nobody has claimed the mailbox, or Redis lost its memory. */
+  epoch(): Promise<string | null>;
+  /** Forgets which requests left: those of earlier epochs never will. */
+  forgetDepartures(): Promise<void>;
+  /** Nothing leaves any more under this epoch; of another one nothing changes. */
+  resign(epoch: string): Promise<void>;
+}
+
+export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOST_WAITING_BYTES): Mailbox => {
+  const key = (part: string) => keyOf("mirror", mirror, part);
+  const [epochKey, departures, answers] = [key("epoch"), key("departures"), key("answers")];
+  const [bodies, sizes] = [key("bodies"), key("sizes")];
+
+  const run = async ({ text, sha }: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) => {
+    try {
+      return await redis.evalsha(sha, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return redis.eval(text, keys.length, ...keys, ...args);
+    }
+  };
+
+  return {
+    depart: async ({ requestId, epoch, lockKey, lockToken, slotAt }) => {
+      const keys = [lockKey, epochKey, departures, answers, sizes];
+      const args = [lockToken, epoch, requestId, slotAt, MOST_SLOT_AGE_MS, mostWaitingBytes, TTL_MS];
+      const [kind, at, nth] = departureSchema.parse(await run(DEPART, keys, args));
+      return { kind, at, nth };
+    },
+    put: async (delivery, note, body) => {
+      await run(PUT, [answers, bodies, sizes], [delivery, note, body, note.length + body.length, TTL_MS]);
+    },
+    read: async (delivery) => {
+      const [note, body] = await Promise.all([redis.hget(answers, delivery), redis.hgetBuffer(bodies, delivery)]);
+      return note === null ? null : { note, body: body ?? Buffer.alloc(0) };
+    },
+    drop: async (delivery, requestId) => {
+      await run(DROP, [answers, bodies, sizes, departures], [delivery, requestId]);
+    },
+    deliveries: () => redis.hkeys(answers),
+    departed: async (requestIds) => {
+      if (requestIds.length === 0) return new Set();
+      const counts = await redis.hmget(departures, ...requestIds);
+      return new Set(requestIds.filter((_, index) => counts[index] !== null));
+    },
+    claim: async (epoch) => {
+      await redis.set(epochKey, epoch, "PX", TTL_MS);
+    },
+    epoch: () => redis.get(epochKey),
+    forgetDepartures: async () => {
+      await redis.del(departures);
+    },
+    resign: async (epoch) => {
+      await run(RESIGN, [epochKey, departures], [epoch]);
+    },
+  };
+};

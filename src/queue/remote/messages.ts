@@ -1,0 +1,111 @@
+// What loader and fetchers say to each other: a request on its way, the note beside an answer, and the word that one
+// arrived. Versioned; moments are ms of Redis's clock, since two machines' clocks need not agree.
+import { z } from "zod";
+import { ENDPOINTS, type EndpointName } from "../../api/endpoints.ts";
+import { parseJson, stringifyJson } from "../../api/lossless-json.ts";
+import type { ApiCall } from "../../api/outcome.ts";
+import { ERRORS } from "../../core/errors.ts";
+import { isJsonObject } from "../../core/json.ts";
+import type { Parcel } from "../../sync/sender.ts";
+
+const version = z.literal(1);
+const endpoint = z.string().refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));
+const errorCode = z.string().refine((name): name is keyof typeof ERRORS => Object.hasOwn(ERRORS, name));
+const figure = z.number().nullable();
+/** JSON text, since ids may be larger than what JSON.parse holds exactly. */
+const jsonText = z.string();
+
+const requestSchema = z.object({
+  requestId: z.string(),
+  runId: z.string(),
+  endpoint,
+  path: z.string(),
+  query: z.record(z.string(), z.string()),
+  body: jsonText.nullable(),
+  stream: z.string(),
+  scope: z.string(),
+  walkId: z.string().nullable(),
+  url: z.string(),
+  detail: jsonText,
+});
+export type RemoteRequest = z.output<typeof requestSchema>;
+
+/** A job of the queue `fetch`: one request. */
+export const fetchPayload = z.object({
+  v: version,
+  profile: z.string(),
+  /** Key of the organization, to see that both sides mean the same token. */
+  organization: z.string(),
+  mirror: z.string(),
+  epoch: z.string(),
+  /** When its slot of the rate limit was taken. */
+  slotAt: z.number(),
+  request: requestSchema,
+});
+export type FetchPayload = z.output<typeof fetchPayload>;
+
+/** A job of a mirror's queue of pages: an answer lies in its mailbox. */
+export const pagePayload = z.object({ v: version, delivery: z.string() });
+
+const rate = z
+  .object({ limit: figure, windowMs: figure, remaining: figure, resetsAt: figure, retryAt: figure })
+  .nullable();
+const usage = z.object({ limit: figure, used: figure, remaining: figure, resetsAt: figure }).nullable();
+
+const resultSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("wire"), durationMs: z.number(), rate, contentEncoding: z.string() }),
+  z.object({
+    kind: z.literal("refused"),
+    status: z.number(),
+    durationMs: z.number(),
+    bytes: z.number(),
+    rate,
+    excerpt: z.string(),
+    usage,
+  }),
+  z.object({
+    kind: z.literal("broken"),
+    durationMs: z.number(),
+    reached: z.enum(["unsent", "unknown"]),
+    status: figure,
+    reason: z.enum(["dns", "connect", "timeout", "reset", "too_large", "encoding", "aborted"]),
+    detail: z.string(),
+    limitBytes: z.number().optional(),
+  }),
+  /** It never left, for this reason. */
+  z.object({
+    kind: z.literal("denied"),
+    code: errorCode,
+    context: z.record(z.string(), z.union([z.string(), z.number()])),
+  }),
+]);
+
+/** What lies beside the body of an answer in the mailbox. */
+export const noteSchema = z.object({
+  v: version,
+  request: requestSchema,
+  /** How often the request had left when this answer's did; 0: never. */
+  nth: z.number(),
+  sentAt: z.number(),
+  result: resultSchema,
+});
+export type Note = z.output<typeof noteSchema>;
+
+export const requestOf = ({ requestId, runId, call, about }: Parcel): RemoteRequest => ({
+  requestId,
+  runId,
+  endpoint: call.endpoint,
+  path: call.path,
+  query: { ...call.query },
+  body: call.body === undefined ? null : stringifyJson(call.body),
+  stream: about.stream,
+  scope: about.scope,
+  walkId: about.walkId,
+  url: about.url,
+  detail: stringifyJson(about.detail),
+});
+
+export const callOf = ({ endpoint, path, query, body }: RemoteRequest): ApiCall => {
+  const parsed = body === null ? null : parseJson(body);
+  return { endpoint, path, query, ...(isJsonObject(parsed) ? { body: parsed } : {}) };
+};

@@ -1,0 +1,113 @@
+// Organizations a fetcher sends for: client, limiter and ledger of each, opened from its own configuration when the
+// first request comes and kept.
+import { createClient, type HttpClient } from "../../api/client.ts";
+import { createOrganizationLedger, type OrganizationLedger } from "../../budget/organization-ledger.ts";
+import type { RedisConnection } from "../../budget/redis-connection.ts";
+import { organizationKey } from "../../budget/redis-store.ts";
+import { redisLedger, redisLimiter } from "../../budget/stored-state.ts";
+import { createThrottle, type Throttle } from "../../budget/throttle.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+
+export interface Organization {
+  /** See organizationKey. */
+  readonly key: string;
+  readonly client: HttpClient;
+  readonly throttle: Throttle;
+  readonly ledger: OrganizationLedger;
+}
+
+/** Limits of an organization that all its processes share; what one run may spend is the run's own ledger's to say. */
+export const sharedLimits = (config: Config) =>
+  ({ maxCredits: null, reserve: config.reserveCredits, pace: "greedy", runEveryMs: config.syncEveryMs }) as const;
+
+/** Limiter and ledger of the organization with this key, in Redis. */
+export const openShared = (
+  config: Config,
+  place: { readonly connection: RedisConnection; readonly organization: string; readonly clock: Clock },
+) => {
+  const limits = sharedLimits(config);
+  return {
+    throttle: createThrottle({
+      clock: place.clock,
+      configured: config.rateLimitPerMinute,
+      store: redisLimiter(place),
+    }),
+    ledger: createOrganizationLedger({ clock: place.clock, store: redisLedger(place, limits), limits }),
+  };
+};
+
+export interface OrganizationsOptions {
+  readonly connection: RedisConnection;
+  readonly profiles: readonly Config[];
+  readonly tokenOf: (config: Config) => Promise<Secret>;
+  readonly version: string;
+  readonly clock: Clock;
+  /** The clock of Redis, by which answers are dated. */
+  readonly storeClock: Clock;
+  /** Most connections to one service. */
+  readonly connections: number;
+}
+
+export interface Organizations {
+  /** Throws PROFILE_UNKNOWN where this worker has no such profile, and configuration errors. */
+  open(profile: string): Promise<Organization>;
+  /** Those opened so far. */
+  opened(): Promise<readonly Organization[]>;
+  /** The service refused the credentials: they are read anew for the next request. */
+  forget(profile: string): void;
+  close(): Promise<void>;
+}
+
+export const createOrganizations = (options: OrganizationsOptions): Organizations => {
+  const { connection, profiles, tokenOf, version, clock, storeClock, connections } = options;
+  const known = new Map<string, Promise<Organization>>();
+  const clients = new Set<HttpClient>();
+
+  const create = async (profile: string): Promise<Organization> => {
+    const config = profiles.find((each) => each.profile === profile);
+    if (config === undefined) {
+      const which = `the profiles ${profiles.map((each) => each.profile).join(", ")}`;
+      throw new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: `"${profile}" is not one of them` });
+    }
+    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+    const token = await tokenOf(config);
+    const client = createClient({
+      baseUrl: config.baseUrl,
+      token,
+      version,
+      clock: storeClock,
+      timeouts: config.timeouts,
+      maxBodyBytes: config.maxBodyBytes,
+      connections,
+      allowPlainHttp: config.allowPlainHttp,
+    });
+    clients.add(client);
+    const key = organizationKey(config.baseUrl, token.reveal());
+    return { key, client, ...openShared(config, { connection, organization: key, clock }) };
+  };
+
+  return {
+    open: (profile) => {
+      const found = known.get(profile);
+      if (found !== undefined) return found;
+      const opening = create(profile);
+      known.set(profile, opening);
+      // What failed is tried again: a token file may be put right meanwhile.
+      opening.catch(() => known.delete(profile));
+      return opening;
+    },
+    opened: async () => {
+      const settled = await Promise.allSettled(known.values());
+      return settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    },
+    forget: (profile) => {
+      known.delete(profile);
+    },
+    close: async () => {
+      await Promise.all([...clients].map((client) => client.close()));
+    },
+  };
+};

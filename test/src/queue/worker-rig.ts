@@ -1,0 +1,153 @@
+// Workers with a Redis of their own and a fake service, in one process; everything is gone after the test.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, vi } from "vitest";
+import { vocabulary } from "../../../src/cli/load-settings.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { type Config, resolveConfig } from "../../../src/core/config.ts";
+import type { ProgressEvent } from "../../../src/core/progress-events.ts";
+import { createScrubber, Secret } from "../../../src/core/secret.ts";
+import type { AskedSync, SyncAsk, Triggers } from "../../../src/queue/asks.ts";
+import { engineRunner } from "../../../src/queue/run-engine.ts";
+import { type RunningWorker, startWorker, type WorkerDeps } from "../../../src/queue/worker.ts";
+import { runQuery } from "../../../src/warehouse/query.ts";
+import { anOrganization } from "../../support/fake-data.ts";
+import { startFakeServer } from "../../support/fake-server.ts";
+import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
+
+const endings: (() => Promise<unknown>)[] = [];
+/** Runs `end` after the test, the last one first. */
+export const afterTest = (end: () => Promise<unknown>): void => void endings.push(end);
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+export const aDataDir = async (): Promise<string> => {
+  const dir = await mkdtemp(join(tmpdir(), "duckmirror-worker-"));
+  afterTest(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+export const aRedis = async (options: RedisOptions = {}): Promise<TestRedis> => {
+  const redis = await startRedis(options);
+  afterTest(() => redis.kill());
+  return redis;
+};
+
+export interface Organization {
+  readonly service: FakeService;
+  readonly dataDir: string;
+  /** Its configuration; `redis`: the queue's. */
+  config(redis: { readonly url: string } | null, env?: Record<string, string>): Config;
+  /** From now on requests wait; answers with what lets them go. */
+  hold(): () => void;
+  /** Rows of a query on the published snapshot. */
+  rows(sql: string): Promise<readonly (readonly unknown[])[]>;
+}
+
+/** An organization with a service of its own. */
+export const anOrg = async (name = "default", accounts = 3, server: ServerChoice = {}): Promise<Organization> => {
+  const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, credits: 10_000 });
+  const dataDir = await aDataDir();
+  let held: Promise<void> = Promise.resolve();
+  const { url, close } = await startFakeServer(service, () => held);
+  afterTest(close);
+  return {
+    service,
+    dataDir,
+    config: (redis, env = {}) => ({
+      ...resolveConfig({
+        flags: {},
+        env: {
+          DUCKMIRROR_BASE_URL: server.url ?? url,
+          DUCKMIRROR_TOKEN: "test-token",
+          DUCKMIRROR_DATA_DIR: dataDir,
+          DUCKMIRROR_RATE_LIMIT: "100000",
+          DUCKMIRROR_SCHEDULE: "off",
+          DUCKMIRROR_EXPORT_FORMATS: "none",
+          ...(redis === null ? {} : { REDIS_URL: redis.url }),
+          ...env,
+        },
+        file: null,
+        cwd: dataDir,
+        vocabulary: vocabulary(),
+      }),
+      profile: name,
+    }),
+    hold: () => {
+      let release = () => {};
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      afterTest(async () => release());
+      return release;
+    },
+    rows: async (sql) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows,
+  };
+};
+
+interface ServerChoice {
+  /** Another address than that of the fake service. */
+  readonly url?: string;
+}
+
+export interface WorkerRig extends RunningWorker {
+  readonly logged: string[];
+  readonly events: { readonly event: ProgressEvent; readonly runId: string }[];
+}
+
+/** A worker, with times short enough for tests. */
+export const aWorker = async (
+  redis: { readonly url: string },
+  profiles: readonly Config[],
+  more: Partial<WorkerDeps> & { readonly clock?: Clock } = {},
+): Promise<WorkerRig> => {
+  const logged: string[] = [];
+  const events: WorkerRig["events"] = [];
+  const clock = more.clock ?? systemClock;
+  const scrubber = createScrubber();
+  const worker = await startWorker({
+    redisUrl: new Secret(redis.url),
+    profiles,
+    clock,
+    random: Math.random,
+    scrubber,
+    log: (level, text) => void logged.push(`${level} ${text}`),
+    run: engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber }),
+    emit: (event, { runId }) => void events.push({ event, runId }),
+    ...more,
+    times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },
+  });
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= worker.stop();
+    return stopped;
+  };
+  afterTest(stop);
+  return { ...worker, stop, logged, events };
+};
+
+export const anAsk = (more: Partial<SyncAsk> = {}): SyncAsk => ({
+  streams: [],
+  full: false,
+  profile: null,
+  idempotencyKey: null,
+  ...more,
+});
+
+/** The sync once it is in one of these states; by default once it has ended. */
+export const reached = (
+  triggers: Triggers,
+  runId: string,
+  states: readonly AskedSync["state"][] = ["done", "partial", "stopped", "failed", "cancelled"],
+): Promise<AskedSync> =>
+  vi.waitFor(
+    async () => {
+      const sync = await triggers.find(runId);
+      if (sync === null || !states.includes(sync.state)) throw new Error(`${runId} is ${sync?.state ?? "unknown"}`);
+      return sync;
+    },
+    { timeout: 20_000, interval: 25 },
+  );

@@ -1,10 +1,12 @@
 // Job plan: what the next sync would request and why, without a single request.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
 import { type Forecast, forecastOf } from "../src/sync/forecast.ts";
 import { readLastQuota, readShapes } from "../src/sync/mirror-view.ts";
 import { type Credits, type Outlook, outlookOf } from "../src/sync/outlook.ts";
 import { planSync } from "../src/sync/plan-view.ts";
+import { type MirrorReader, readSnapshot } from "../src/warehouse/mirror-reader.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
@@ -23,32 +25,69 @@ const allowanceOf = (config: Config, remaining: number | null): number | null =>
   return known.length === 0 ? null : Math.min(...known);
 };
 
+const reportOn = async (
+  warehouse: MirrorReader,
+  config: Config,
+  request: SyncRequest,
+  now: number,
+): Promise<PlanReport> => {
+  const options = syncOptions(config, request);
+  const shapes = await readShapes(warehouse);
+  const { candidates, view } = await planSync(warehouse, options, shapes, now);
+  const quota = await readLastQuota(warehouse.database);
+  const credits = {
+    remaining: quota?.remaining ?? null,
+    limit: quota?.limit ?? null,
+    resetsAt: quota?.resetsAt ?? null,
+  };
+  const forecast = forecastOf(candidates);
+  const outlook = outlookOf({
+    view,
+    options: { ...options, shapes },
+    forecast,
+    credits,
+    ratePerMinute: config.rateLimitPerMinute,
+    syncEveryMs: config.syncEveryMs,
+    now,
+  });
+  return { forecast, outlook, credits, allowance: allowanceOf(config, credits.remaining) };
+};
+
 /** Reads the mirror's state and forecasts the next sync. Throws WRITER_BUSY while one is running. */
 export const planJob = async (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> => {
   const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
   try {
-    const now = clock.now();
-    const options = syncOptions(config, request);
-    const shapes = await readShapes(warehouse);
-    const { candidates, view } = await planSync(warehouse, options, shapes, now);
-    const quota = await readLastQuota(warehouse.database);
-    const credits = {
-      remaining: quota?.remaining ?? null,
-      limit: quota?.limit ?? null,
-      resetsAt: quota?.resetsAt ?? null,
-    };
-    const forecast = forecastOf(candidates);
-    const outlook = outlookOf({
-      view,
-      options: { ...options, shapes },
-      forecast,
-      credits,
-      ratePerMinute: config.rateLimitPerMinute,
-      syncEveryMs: config.syncEveryMs,
-      now,
-    });
-    return { forecast, outlook, credits, allowance: allowanceOf(config, credits.remaining) };
+    return await reportOn(warehouse, config, request, clock.now());
   } finally {
     await warehouse.close();
   }
 };
+
+/** The same from the published snapshot: as old as that is, but at any moment, and no writer has to wait. */
+export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> =>
+  readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock.now()));
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** The contract of `plan --json`. */
+export const planJson = ({ forecast, outlook, credits, allowance }: PlanReport) => ({
+  requests: forecast.requests,
+  credits: forecast.requests,
+  at_least: forecast.atLeast,
+  allowance,
+  minutes: outlook.minutes,
+  rate_per_minute: outlook.ratePerMinute,
+  remaining: credits.remaining,
+  limit: credits.limit,
+  resets_at: iso(credits.resetsAt),
+  credits_per_day: outlook.creditsPerDay,
+  left_at_reset: outlook.leftAtReset,
+  streams: forecast.streams.map((stream) => ({
+    stream: stream.stream,
+    scopes: stream.scopes,
+    requests: stream.requests,
+    credits: stream.requests,
+    at_least: stream.atLeast,
+    because: stream.because,
+  })),
+});

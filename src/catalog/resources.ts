@@ -258,3 +258,6 @@ export const usageLimit = fields({
   capturedAt: time("When the limits were read.", required),
   data: json("The contracted limits; their shape is not documented."),
 });
+
+/** Source: API.md, "POST /v1/feedback". */
+export const FEEDBACK_CATEGORIES = ["missing-data", "wrong-data", "api-usability", "feature-request", "other"] as const;

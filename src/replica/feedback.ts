@@ -1,8 +1,7 @@
 // POST /v1/feedback: the request body, checked (API.md, "Feedback request" and "POST /v1/feedback").
 import { z } from "zod";
+import { FEEDBACK_CATEGORIES } from "../catalog/resources.ts";
 import { Refusal } from "./refusal.ts";
-
-export const FEEDBACK_CATEGORIES = ["missing-data", "wrong-data", "api-usability", "feature-request", "other"] as const;
 
 const feedbackSchema = z.object({
   message: z.string().min(1),

@@ -3,7 +3,7 @@
 import type { ColumnType, FieldSpec } from "../catalog/fields.ts";
 import * as resource from "../catalog/resources.ts";
 import { SIGNAL_TYPES } from "../catalog/resources.ts";
-import { FEEDBACK_CATEGORIES } from "./feedback.ts";
+import { FEEDBACK_CATEGORIES } from "../catalog/resources.ts";
 
 export interface Schema {
   readonly [keyword: string]: unknown;

@@ -4,6 +4,7 @@ import type { Quota } from "../api/outcome.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../catalog/streams.ts";
 import type { Database } from "../warehouse/database.ts";
 import { instant } from "../warehouse/duck-values.ts";
+import type { MirrorReader } from "../warehouse/mirror-reader.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
 import { type MirrorView, stateKey } from "./due/candidate.ts";
@@ -26,7 +27,7 @@ const contentless = z.object({ id: z.string(), account_id: z.string(), updated_a
 const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.number() });
 
 /** The state of the mirror for planning. `content`: whether signal contents are wanted. */
-export const readMirrorView = async (warehouse: Warehouse, now: number, content: boolean): Promise<MirrorView> => {
+export const readMirrorView = async (warehouse: MirrorReader, now: number, content: boolean): Promise<MirrorView> => {
   const { database } = warehouse;
   const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
   const [states, accounts, companies, inputs, hints, signals] = await Promise.all([
@@ -90,7 +91,7 @@ export const readLastQuota = async (database: Database): Promise<Quota | null> =
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
 /** What earlier runs learned about each list. */
-export const readShapes = async (warehouse: Warehouse): Promise<Map<StreamName, ListShape>> => {
+export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
   const known = await warehouse.capabilities();
   const shapes = new Map<StreamName, ListShape>();
   for (const stream of STREAM_NAMES) {

@@ -1,7 +1,7 @@
 // Plan view: the mirror's state and the configuration, turned into due candidates. Shared by `plan` and `sync`, so that
 // what is announced is what is done.
 import { type StreamName, streamSpec, wantedContent } from "../catalog/streams.ts";
-import type { Warehouse } from "../warehouse/warehouse.ts";
+import type { MirrorReader } from "../warehouse/mirror-reader.ts";
 import type { Candidate, DueOptions, MirrorView } from "./due/candidate.ts";
 import { dueCandidates } from "./due/due.ts";
 import type { ListShape } from "./list-shape.ts";
@@ -19,7 +19,7 @@ export interface Plan {
 
 /** Reads the mirror's state and decides what is due. Sends nothing. */
 export const planSync = async (
-  warehouse: Warehouse,
+  warehouse: MirrorReader,
   options: PlanOptions,
   shapes: ReadonlyMap<StreamName, ListShape>,
   now: number,

@@ -1,29 +1,24 @@
 // The warehouse as the rest of the program sees it: one writer, checkpoints, walks, runs, the published snapshot.
 import { z } from "zod";
-import { isStreamName, type StreamName } from "../catalog/streams.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { type Changes, journalledChanges } from "./changes.ts";
-import type { ScopeState } from "./checkpoint.ts";
 import type { Database } from "./database.ts";
 import { openError } from "./duck-errors.ts";
 import { readForgotten, refuseUnfinished } from "./forgotten-list.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { type MirrorReader, mirrorReader } from "./mirror-reader.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { sqlText } from "./sql-files.ts";
 import * as walks from "./walks.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
-export interface Warehouse extends Changes {
-  readonly database: Database;
+export interface Warehouse extends Changes, MirrorReader {
   /** Path of the snapshot that readers open. */
   readonly snapshot: string;
   /** Directory of the archive. */
   readonly archiveDir: string;
-  scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
   /** Committed requests of a run. */
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
-  /** What was learned about the service: name → JSON text. */
-  capabilities(): Promise<ReadonlyMap<string, string>>;
   /** Mirrored rows in scope that the walk did not meet; `sampleSize` ids of them (default 20). */
   missing(scope: walks.WalkScope & { readonly sampleSize?: number }): Promise<walks.Missing>;
   /** Distinct records that the walk has met. */
@@ -35,39 +30,7 @@ export interface Warehouse extends Changes {
   close(): Promise<void>;
 }
 
-const stateRow = z
-  .object({
-    stream: z.string().refine(isStreamName),
-    scope: z.string(),
-    status: z.enum(["idle", "walking", "failed"]),
-    walk_id: z.string().nullable(),
-    cursor: z.string().nullable(),
-    watermark: z.number().nullable(),
-    total_count: z.number().nullable(),
-    rows_at_walk: z.number().nullable(),
-    checked_at: z.number().nullable(),
-    walked_at: z.number().nullable(),
-    error: z.string().nullable(),
-    run_id: z.string(),
-  })
-  .transform(
-    (row): ScopeState => ({
-      stream: row.stream,
-      scope: row.scope,
-      status: row.status,
-      walkId: row.walk_id,
-      cursor: row.cursor,
-      watermark: row.watermark,
-      totalCount: row.total_count,
-      rowsAtWalk: row.rows_at_walk,
-      checkedAt: row.checked_at,
-      walkedAt: row.walked_at,
-      error: row.error,
-      runId: row.run_id,
-    }),
-  );
 const requestRow = z.object({ request_id: z.string() });
-const capabilityRow = z.object({ name: z.string(), value: z.string() });
 
 /**
  * Opens the data directory for writing, creating and migrating what is missing.
@@ -94,18 +57,13 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   }
 
   return {
-    database,
+    ...mirrorReader(database),
     snapshot,
     archiveDir,
     ...journalledChanges(database, journal),
-    scopeStates: (stream) => database.query(sqlText("warehouse/scope-states.sql"), [stream ?? null], stateRow),
     requestsOf: async (runId) => {
       const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
       return new Set(rows.map((row) => row.request_id));
-    },
-    capabilities: async () => {
-      const rows = await database.query(sqlText("warehouse/capabilities.sql"), [], capabilityRow);
-      return new Map(rows.map(({ name, value }) => [name, value]));
     },
     missing: ({ sampleSize = 20, ...scope }) => walks.findMissing(database, scope, sampleSize),
     seenCount: (walkId) => walks.countSeen(database, walkId),

@@ -1,6 +1,6 @@
 // duckmirror plan: what the next sync would request and why, in requests, credits and time. Sends nothing.
 import { z } from "zod";
-import { type PlanReport, planJob } from "../../../jobs/plan.ts";
+import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
 import { formatCount, formatDuration } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
@@ -15,29 +15,6 @@ const inputSchema = z.object({
 const MOST_REASONS = 2;
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
-/** The contract of `plan --json`. */
-const toJson = ({ forecast, outlook, credits, allowance }: PlanReport) => ({
-  requests: forecast.requests,
-  credits: forecast.requests,
-  at_least: forecast.atLeast,
-  allowance,
-  minutes: outlook.minutes,
-  rate_per_minute: outlook.ratePerMinute,
-  remaining: credits.remaining,
-  limit: credits.limit,
-  resets_at: iso(credits.resetsAt),
-  credits_per_day: outlook.creditsPerDay,
-  left_at_reset: outlook.leftAtReset,
-  streams: forecast.streams.map((stream) => ({
-    stream: stream.stream,
-    scopes: stream.scopes,
-    requests: stream.requests,
-    credits: stream.requests,
-    at_least: stream.atLeast,
-    because: stream.because,
-  })),
-});
 
 const reasonsText = (because: PlanReport["forecast"]["streams"][number]["because"]): string => {
   const named = because
@@ -99,7 +76,7 @@ export const command = defineCommand({
     const streams = input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== "");
     const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false };
     const report = await planJob(config, request, context.clock);
-    if (context.shared.json) await context.printJson(toJson(report));
+    if (context.shared.json) await context.printJson(planJson(report));
     else await context.terminal.out(render(report, context));
     return EXIT.done;
   },

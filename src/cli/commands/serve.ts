@@ -2,20 +2,22 @@
 import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config.ts";
-import { snapshotPath } from "../../core/data-dir.ts";
-import { EXIT } from "../../core/errors.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { type ListenAddress, parseListen } from "../../core/listen-address.ts";
 import { resolveServerKey } from "../../core/server-key.ts";
 import { startServer } from "../../server/listen.ts";
 import { defineCommand } from "../command.ts";
+import { servedProfile } from "../served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
 
-/** What a configuration shows on its page. */
-const profileOf = (config: Config) => ({
-  name: "default",
-  snapshot: snapshotPath(config.dataDir),
-  ratePerMinute: config.rateLimitPerMinute,
-});
+/** The flag over the setting. Throws USAGE. */
+const listenOf = ({ listen }: z.output<typeof inputSchema>, config: Config): ListenAddress => {
+  if (listen === undefined) return config.listen;
+  const parsed = parseListen(listen);
+  if (parsed !== null) return parsed;
+  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
+};
 
 export const command = defineCommand({
   configure: (cli) =>
@@ -29,19 +31,22 @@ export const command = defineCommand({
   input: inputSchema,
   run: async (input, context) => {
     const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
-    const config = await context.loadConfig({ listen: input.listen });
-    const key = await resolveServerKey(config);
+    const configs = await context.loadProfiles();
+    const [config] = configs;
+    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const listen = listenOf(input, config);
+    const key = await resolveServerKey({ ...config, listen });
     if (key !== null) scrubber.hide(key);
     const logger = await context.logger(config);
     const server = await startServer(
       {
-        profiles: [profileOf(config)],
+        profiles: configs.map((profile) => servedProfile(profile, context)),
         key,
         clock,
         version,
         onFault: (error) => logger.error({ err: error }, "a request failed"),
       },
-      config.listen,
+      listen,
     );
     try {
       if (shared.json) await printJson({ url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` });

@@ -159,10 +159,14 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
   };
 };
 
-/** The waiting page to try next: a bridge before all others. Where pages overlap, one that only touches has to wait. */
+/** Whether a page that only touches the end can be joined there: after a resume, and in overlapping walks, it cannot. */
+const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
+
+/** The waiting page to try next: a bridge before all others. One that only touches may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
-  const { end, overlap, waiting } = coverage;
-  const reaches = waiting.filter((read) => startOf(read) < end || (startOf(read) === end && (!overlap || end === 0)));
+  const { end, waiting } = coverage;
+  const touches = end === 0 || touchSuffices(coverage);
+  const reaches = waiting.filter((read) => startOf(read) < end || (startOf(read) === end && touches));
   return reaches.find((read) => read.role === "bridge") ?? reaches[0];
 };
 
@@ -221,8 +225,9 @@ export const nextReads = (
   let row = coverage.end;
   while (reads.length < room) {
     const position = row;
+    const touches = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
     const passed = taken.find(
-      (span) => (span.start < position || (!coverage.overlap && span.start === position)) && span.end > position,
+      (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
     );
     if (passed !== undefined) {
       row = passed.end;

@@ -1,6 +1,7 @@
 // Connection: the way a job's requests take to the service, opened from the configuration. In one process that is a
 // client behind a throttle of its own; a worker puts shared limits or fetchers on other machines in its place.
 import { createClient } from "../src/api/client.ts";
+import type { Redactor } from "../src/api/redact.ts";
 import { createThrottle } from "../src/budget/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
@@ -20,9 +21,10 @@ export interface Connection {
   readonly sender: Sender;
   /**
    * Called once, when the warehouse is open and before anything is planned: answers that arrived for earlier runs go to
-   * the archive, where recovery finds them. Answers with the requests of earlier runs that certainly never left.
+   * the archive, where recovery finds them, redacted (`redactOutcome`): what must not be stored must not be archived.
+   * Answers with the requests of earlier runs that certainly never left.
    */
-  readonly takeOver: (warehouse: Warehouse) => Promise<ReadonlySet<string>>;
+  readonly takeOver: (warehouse: Warehouse, redact: Redactor | null) => Promise<ReadonlySet<string>>;
   readonly close: () => Promise<void>;
 }
 

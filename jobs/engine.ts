@@ -6,10 +6,13 @@ import type { Config } from "../src/core/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { readLastQuota } from "../src/sync/mirror-view.ts";
+import { redactingArchive, redactingSender } from "../src/sync/redacting.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
 import { archiveStore } from "../src/warehouse/archive-store.ts";
+import { readForgotten } from "../src/warehouse/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type Connect, connectAlone } from "./connection.ts";
+import { redactorOf } from "./redaction.ts";
 
 /** What a job is given from outside. */
 export interface JobContext {
@@ -44,7 +47,8 @@ export const withEngine = async <T>(
   try {
     const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
     try {
-      const unsent = await connection.takeOver(warehouse);
+      const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
+      const unsent = await connection.takeOver(warehouse, redact);
       const lastQuota = await readLastQuota(warehouse.database);
       const ledger = createLedger({
         clock,
@@ -57,8 +61,8 @@ export const withEngine = async <T>(
       return await work({
         ...context,
         warehouse,
-        archive: archiveStore(warehouse.archiveDir),
-        sender: connection.sender,
+        archive: redactingArchive(archiveStore(warehouse.archiveDir), redact),
+        sender: redactingSender(connection.sender, redact),
         unsent,
         ledger,
       });

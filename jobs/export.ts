@@ -2,6 +2,7 @@
 import type { Config } from "../src/core/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export.ts";
+import { rememberExport } from "../src/warehouse/export-registry.ts";
 import type { ExportFormat } from "../src/warehouse/export-tables.ts";
 
 /** What is asked of one export. */
@@ -17,17 +18,21 @@ export interface ExportJobRequest {
 }
 
 /** Exports. Throws SNAPSHOT_MISSING, EXPORT_FOLDER, WRITER_BUSY, USAGE, DATA_DIR_UNWRITABLE, DISK_FULL. */
-export const exportJob = (
+export const exportJob = async (
   config: Config,
   request: ExportJobRequest,
   context: { readonly signal: AbortSignal },
-): Promise<ExportReport> =>
-  exportSnapshot({
+): Promise<ExportReport> => {
+  const dir = request.dir ?? exportDir(config.dataDir, request.format);
+  const report = await exportSnapshot({
     snapshot: snapshotPath(config.dataDir),
-    dir: request.dir ?? exportDir(config.dataDir, request.format),
+    dir,
     format: request.format,
     tables: request.tables,
     since: request.since,
     guardFormulas: request.guardFormulas,
     signal: context.signal,
   });
+  await rememberExport(config.dataDir, dir);
+  return report;
+};

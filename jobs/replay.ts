@@ -3,7 +3,10 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import { replay } from "../src/sync/replay.ts";
+import { readForgotten } from "../src/warehouse/forgotten-list.ts";
 import { rebuildWarehouse } from "../src/warehouse/rebuild.ts";
+import { warehousePaths } from "../src/warehouse/working-file.ts";
+import { redactorOf } from "./redaction.ts";
 
 export interface ReplayContext {
   readonly clock: Clock;
@@ -34,8 +37,10 @@ export const replayJob = async (
   { clock, emit }: ReplayContext,
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
+  const { archiveDir } = warehousePaths(config.dataDir);
+  const redact = await redactorOf(config, await readForgotten(archiveDir));
   const { result, tables, kept, published } = await rebuildWarehouse({ dataDir: config.dataDir, clock }, (target) =>
-    replay(target, { partial: request.partial, emit }),
+    replay(target, { partial: request.partial, emit, redact }),
   );
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   return {

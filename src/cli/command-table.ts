@@ -69,6 +69,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/serve.ts"),
   },
   {
+    name: "forget",
+    summary: "Erase a contact from tables, archive and exports, and keep it out",
+    load: () => import("./commands/forget.ts"),
+  },
+  {
+    name: "feedback",
+    summary: "Tell the service what is wrong or missing; costs one credit",
+    load: () => import("./commands/feedback.ts"),
+  },
+  {
     name: "sandbox",
     summary: "Run the whole service on this machine, with generated data, to try things out",
     load: () => import("./commands/sandbox.ts"),

@@ -1,4 +1,5 @@
 // Configuration for a command: the shared options as flags, the catalog as vocabulary, secrets hidden at once.
+import { ruledTables } from "../catalog/field-rules.ts";
 import { STREAM_NAMES, streamSpec, wantedContent } from "../catalog/streams.ts";
 import { TABLE_NAMES, tableSpec } from "../catalog/tables.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config.ts";
@@ -28,6 +29,7 @@ export const vocabulary = (): Vocabulary => ({
   streams: STREAM_NAMES,
   content: contentFields(),
   comesWith: COMES_WITH,
+  fields: ruledTables(),
 });
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
@@ -43,7 +45,9 @@ const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
 };
 
 const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
-  if (config.token?.kind === "value") scrubber.hide(config.token.value);
+  for (const secret of [config.token, config.serverKey, config.hashKey]) {
+    if (secret?.kind === "value") scrubber.hide(secret.value);
+  }
   if (config.redisUrl === null) return;
   const { password } = new URL(config.redisUrl.reveal());
   scrubber.hide(decodeURIComponent(password));

@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { closest, didYouMean } from "./did-you-mean.ts";
 import { DuckmirrorError } from "./errors.ts";
+import { undocumentedFields } from "./field-settings.ts";
 import { Secret } from "./secret.ts";
 import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
 
@@ -146,15 +147,17 @@ export const resolveConfig = (parts: {
     }
     return null;
   };
-  const serverKeyOf = () => {
+  const keyOf = (name: "server_key" | "hash_key") => {
     // In one place both may be set; a key stands closer than the name of a file.
-    const stronger = KINDS.find((kind) => origins.server_key?.kind === kind || origins.server_key_file?.kind === kind);
-    if (setting.server_key !== undefined && origins.server_key?.kind === stronger) {
-      return { kind: "value", value: new Secret(setting.server_key) } as const;
+    const file = `${name}_file` as const;
+    const stronger = KINDS.find((kind) => origins[name]?.kind === kind || origins[file]?.kind === kind);
+    const [key, keyFile] = [setting[name], setting[file]];
+    if (key !== undefined && origins[name]?.kind === stronger) {
+      return { kind: "value", value: new Secret(key) } as const;
     }
-    if (setting.server_key_file === undefined) return null;
-    return { kind: "file", path: path("server_key_file", setting.server_key_file) } as const;
+    return keyFile === undefined ? null : ({ kind: "file", path: path(file, keyFile) } as const);
   };
+  const unknownFields = undocumentedFields(vocabulary.fields, [...setting.exclude_fields, ...setting.hash_fields]);
   // Several organizations share one --data-dir: each has a folder of its own in it.
   const dataDir = path("data_dir", setting.data_dir);
   return {
@@ -187,6 +190,13 @@ export const resolveConfig = (parts: {
     },
     concurrency: setting.concurrency,
     maxDeleteShare: setting.max_delete_share,
+    /** `table.field`, in the API's names. */
+    excludeFields: setting.exclude_fields,
+    hashFields: setting.hash_fields,
+    /** Where the key of hashed fields is; `resolveHashKey` (hash-key.ts) gets it. null: none. */
+    hashKey: keyOf("hash_key"),
+    /** Table, or `*` for all → how strict; see `strictnessOf`. */
+    strictness: setting.strictness,
     allowPlainHttp: setting.allow_plain_http,
     /** null: keep for ever. */
     archiveRetentionDays: setting.archive_retention_days,
@@ -203,7 +213,7 @@ export const resolveConfig = (parts: {
     maxFetches: setting.max_fetches,
     listen: setting.listen,
     /** Where the key of the server is; `resolveServerKey` (server-key.ts) gets it. null: none. */
-    serverKey: serverKeyOf(),
+    serverKey: keyOf("server_key"),
     logLevel: setting.log_level,
     logFormat: setting.log_format,
     redisUrl: setting.redis_url === undefined ? null : new Secret(setting.redis_url),
@@ -211,7 +221,10 @@ export const resolveConfig = (parts: {
     file: file?.path ?? null,
     /** Setting → where its value comes from; settings at their default are absent. */
     origins: Object.fromEntries(Object.entries(origins).map(([name, origin]) => [name, origin.where])),
-    warnings: warningsOf(env),
+    warnings: [
+      ...warningsOf(env),
+      ...unknownFields.map((name) => `${name} is not a documented field: it is kept out should the service send it.`),
+    ],
   };
 };
 

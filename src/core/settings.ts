@@ -2,6 +2,7 @@
 // Flags, environment and file are all text (or lists and maps of text), so one parser serves the three.
 import { z } from "zod";
 import { didYouMean } from "./did-you-mean.ts";
+import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseListen } from "./listen-address.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
 import {
@@ -27,6 +28,8 @@ export interface Vocabulary {
   readonly content: readonly string[];
   /** Tables that are no stream of their own → the stream they come along with. */
   readonly comesWith: Readonly<Record<string, string>>;
+  /** Table → what may be said about its fields. */
+  readonly fields: FieldVocabulary;
 }
 
 /** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service tells. */
@@ -155,6 +158,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .transform((found) => found.share)
       .prefault(0.5)
       .meta({ description: "Largest share of a table that one sync may delete without --allow-mass-delete." }),
+    ...fieldSettings(vocabulary.fields, [...vocabulary.streams, ...Object.keys(vocabulary.comesWith)]),
     allow_plain_http: yesNo
       .prefault(false)
       .meta({ description: "Send the token over http:// to a host that is not this machine." }),
@@ -244,7 +248,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
 
 export type SettingName = keyof z.output<ReturnType<typeof settingsSchema>>;
 
-const NO_VOCABULARY: Vocabulary = { streams: [], content: [], comesWith: {} };
+const NO_VOCABULARY: Vocabulary = { streams: [], content: [], comesWith: {}, fields: {} };
 
 /** Every setting: name, description, default as text (null: none), an example. In the order of the schema. */
 export const settingList = () =>

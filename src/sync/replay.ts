@@ -1,6 +1,7 @@
 // Replay: the working database from the archive alone, without a request. The journal says what was loaded, deleted and
 // stored, in which order; the archived responses hold the rows, read by the present catalog: a column that was added
 // since is filled as if it had always been there.
+import type { Redactor } from "../api/redact.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressSink } from "../core/progress-events.ts";
@@ -10,6 +11,7 @@ import { readArchive } from "../warehouse/read-archive.ts";
 import { readJournal } from "../warehouse/read-journal.ts";
 import type { Rebuilding } from "../warehouse/rebuild.ts";
 import { type ArchivedAnswer, archivedLoads, parseArchived } from "./archived-answer.ts";
+import { redactedResponse } from "./redacting.ts";
 
 export interface Replayed {
   readonly runs: number;
@@ -27,7 +29,7 @@ const MOST_AHEAD = 1024;
 const TOLD_EVERY = 200;
 
 /** Responses of one run, handed out by id. They are asked for nearly in the order in which they were archived. */
-const createAnswers = (archiveDir: string, runId: string) => {
+const createAnswers = (archiveDir: string, runId: string, redact: Redactor | null) => {
   const responses = readArchive(archiveDir, { runId })[Symbol.asyncIterator]();
   const ahead = new Map<string, ArchivedAnswer | null>();
   const passed = new Set<string>();
@@ -42,7 +44,7 @@ const createAnswers = (archiveDir: string, runId: string) => {
     while (ahead.size < MOST_AHEAD) {
       const next = await responses.next();
       if (next.done) return null;
-      const { header, body } = next.value;
+      const { header, body } = redactedResponse(next.value, redact);
       const answer = parseArchived(header, body);
       if (header.requestId === requestId) return answer;
       if (!passed.delete(header.requestId)) ahead.set(header.requestId, answer);
@@ -68,10 +70,13 @@ const loadsFrom = async (rows: JournalRows, answers: Answers): Promise<readonly 
   return answer === null ? null : archivedLoads(answer, rows.walkId);
 };
 
-/** Files everything the archive tells into `target`. Throws ARCHIVE_INCOMPLETE unless `partial`. */
+/**
+ * Files everything the archive tells into `target`. `redact`: what must not be stored now, although it was archived.
+ * Throws ARCHIVE_INCOMPLETE unless `partial`.
+ */
 export const replay = async (
   target: Rebuilding,
-  options: { readonly partial: boolean; readonly emit: ProgressSink },
+  options: { readonly partial: boolean; readonly emit: ProgressSink; readonly redact: Redactor | null },
 ): Promise<Replayed> => {
   const runs = new Set<string>();
   const open = new Map<string, Answers>();
@@ -100,7 +105,7 @@ export const replay = async (
     }
   };
   const answersOf = (runId: string): Answers => {
-    const known = open.get(runId) ?? createAnswers(target.archiveDir, runId);
+    const known = open.get(runId) ?? createAnswers(target.archiveDir, runId, options.redact);
     open.set(runId, known);
     return known;
   };

@@ -28,6 +28,8 @@ const manifestSchema = z.object({
   format: z.enum(EXPORT_FORMATS),
   /** Only rows that changed since then (ISO 8601); null: all rows. */
   since: z.string().nullable(),
+  /** CSV: cells that a spreadsheet would run have a quote in front. */
+  guardFormulas: z.boolean().default(false),
   /** Last run of the mirror that this set shows. */
   run: z.string().nullable(),
   files: z.array(entrySchema),

@@ -216,7 +216,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
       moves.push({ from, to: file });
     }
   }
-  const manifest: Manifest = { version: 1, format, since, run, files };
+  const manifest: Manifest = { version: 1, format, since, guardFormulas: request.guardFormulas, run, files };
   const removals = (before?.files ?? [])
     .map(({ file }) => file)
     .filter((old) => !files.some(({ file }) => file === old));

@@ -14,6 +14,13 @@ const vocabulary = {
   streams: ["accounts", "contacts", "signals", "news_articles", "usage"],
   content: ["articleBody", "fullTranscript", "news_articles.articleBody"],
   comesWith: { owners: "accounts", usage_requests: "usage" },
+  fields: {
+    contacts: {
+      excludable: ["email", "phone", "mainScore"],
+      hashable: ["email", "phone"],
+      needed: { id: "it is the key" },
+    },
+  },
 };
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJvcmciOiJvcmdfMSJ9.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg";
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { loadConfig, loadProfiles } from "../../../src/core/config.ts";
 import type { DuckmirrorError } from "../../../src/core/errors.ts";
 
-const vocabulary = { streams: ["accounts", "signals"], content: [], comesWith: {} };
+const vocabulary = { streams: ["accounts", "signals"], content: [], comesWith: {}, fields: {} };
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });

@@ -12,7 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), "duckmirror-key-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const given = (env: Record<string, string>) =>
-  resolveConfig({ flags: {}, env, file: null, cwd: folder, vocabulary: { streams: [], content: [], comesWith: {} } });
+  resolveConfig({
+    flags: {},
+    env,
+    file: null,
+    cwd: folder,
+    vocabulary: { streams: [], content: [], comesWith: {}, fields: {} },
+  });
 
 describe("where it listens", () => {
   test.each([

@@ -1,0 +1,52 @@
+// Job forget: erases contacts from everything that duckmirror keeps, and keeps them out. Sends nothing, needs no token.
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config.ts";
+import type { ProgressSink } from "../src/core/progress-events.ts";
+import { createForgetBodies } from "../src/sync/forget-bodies.ts";
+import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget.ts";
+import { hasherOf } from "./redaction.ts";
+
+export interface ForgetJobRequest {
+  /** Ids or e-mail addresses; empty: only what was begun and not finished. */
+  readonly contacts: readonly string[];
+  /** Forget everybody whom an address fits. */
+  readonly all: boolean;
+  /** Absolute paths of exports that the data directory does not know. */
+  readonly exportDirs: readonly string[];
+}
+
+const STEPS: Readonly<Record<ForgetStep, string>> = {
+  listed: "found, and on the list of whom no sync brings back",
+  archive: "archive cleaned",
+  tables: "tables cleaned",
+  rewritten: "working database written anew",
+  published: "snapshot published",
+  exports: "exports brought up to date",
+  scanned: "every file looked through",
+};
+
+const isAddress = (text: string) => text.includes("@");
+
+/** Forgets contacts. Throws what `forgetContacts` throws, and CONFIG_INVALID. */
+export const forgetJob = async (
+  config: Config,
+  { contacts, all, exportDirs }: ForgetJobRequest,
+  context: { readonly clock: Clock; readonly emit: ProgressSink },
+): Promise<ForgetReport> => {
+  const addresses = contacts.filter(isAddress);
+  const hashOf = await hasherOf(config);
+  // An address may be stored as its hash: of the address as it was typed, which is how services mostly write it.
+  const forms = addresses.flatMap((address) => [address, address.toLowerCase()]);
+  const hashed = hashOf === null ? [] : forms.map((address) => `hmac-sha256:${hashOf(address)}`);
+  return forgetContacts(
+    { dataDir: config.dataDir, clock: context.clock },
+    {
+      ids: contacts.filter((contact) => !isAddress(contact)),
+      emails: [...new Set([...addresses, ...hashed])],
+      all,
+      exportDirs,
+      bodies: createForgetBodies,
+      onStep: (step) => context.emit({ kind: "note", level: "info", text: STEPS[step] }),
+    },
+  );
+};

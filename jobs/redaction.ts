@@ -1,0 +1,30 @@
+// What must never be stored, from the configuration and the list of who was forgotten, as a redactor of answers.
+import { createHmac } from "node:crypto";
+import { createRedactor, type Redactor } from "../src/api/redact.ts";
+import { fieldPath } from "../src/catalog/field-rules.ts";
+import type { Config } from "../src/core/config.ts";
+import { resolveHashKey } from "../src/core/hash-key.ts";
+import type { ForgottenList } from "../src/warehouse/forgotten-list.ts";
+
+const pathsOf = (names: readonly string[]) => names.flatMap((name) => fieldPath(name) ?? []);
+
+/** Keyed hashes of texts as `hash_fields` stores them; null where no field is hashed. Throws CONFIG_INVALID. */
+export const hasherOf = async (config: Config): Promise<((text: string) => string) | null> => {
+  const key = await resolveHashKey(config);
+  return key === null ? null : (text) => createHmac("sha256", key.reveal()).update(text).digest("hex");
+};
+
+/**
+ * The redactor of a data directory; null where there is nothing to redact. `forgotten`: null on a machine that fetches
+ * and holds no warehouse. Throws CONFIG_INVALID.
+ */
+export const redactorOf = async (config: Config, forgotten: ForgottenList | null): Promise<Redactor | null> => {
+  const hashOf = await hasherOf(config);
+  return createRedactor({
+    exclude: pathsOf(config.excludeFields),
+    hash: hashOf === null ? [] : pathsOf(config.hashFields),
+    hashOf: hashOf ?? (() => ""),
+    forgotten: forgotten?.find ?? (() => null),
+    anyForgotten: (forgotten?.entries.length ?? 0) > 0,
+  });
+};

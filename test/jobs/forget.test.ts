@@ -1,0 +1,252 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { afterEach, expect, test } from "vitest";
+import { exportJob } from "../../jobs/export.ts";
+import { forgetJob } from "../../jobs/forget.ts";
+import { replayJob } from "../../jobs/replay.ts";
+import { vocabulary } from "../../src/cli/load-settings.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config.ts";
+import { isCode } from "../../src/core/errors.ts";
+import { runQuery } from "../../src/warehouse/query.ts";
+import { aFolder } from "../support/cli.ts";
+import { aContact, anOrganization } from "../support/fake-data.ts";
+import { createFakeService } from "../support/fake-service.ts";
+import { dumpMirror } from "../support/mirror-dump.ts";
+import { type SyncRig, startSyncRig } from "../support/sync-rig.ts";
+
+const ID = "7f3a1c52-person";
+const TRACES = [
+  ID,
+  "ada.king@lovelace.example",
+  "old.address@lovelace.example",
+  "+44 20 7946 0101",
+  "Augusta Kingsley",
+];
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const configOf = (dataDir: string, env: Record<string, string> = {}) =>
+  resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: dataDir, ...env },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+const context = { clock: systemClock, emit: () => undefined };
+const forget = (dataDir: string, ...contacts: string[]) =>
+  forgetJob(configOf(dataDir), { contacts, all: false, exportDirs: [] }, context);
+
+const filesIn = (dir: string): string[] =>
+  readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+/** Files below the folder in which a text stands, read without any of duckmirror's own code. */
+const filesWith = (dir: string, texts: readonly string[]): string[] =>
+  filesIn(dir).filter((file) => {
+    const bytes = file.endsWith(".gz") ? gunzipSync(readFileSync(file)) : readFileSync(file);
+    return texts.some((text) => bytes.includes(text));
+  });
+
+const person = () =>
+  aContact(ID, {
+    firstName: "Augusta",
+    lastName: "Kingsley",
+    email: "old.address@lovelace.example",
+    phone: "+44 20 7946 0101",
+    lastChangeDetectedOn: "2026-11-19T00:00:00.000Z",
+  });
+
+/** A mirror of 24 contacts and one more, who has changed her address since, and exports of it in two places. */
+const aMirror = async (maxPerPage = 100) => {
+  const data = anOrganization(6);
+  const ada = person();
+  data.contacts.push(ada);
+  const service = createFakeService(data, { maxPerPage });
+  rig = await startSyncRig(service);
+  const mirror = rig;
+  expect((await mirror.sync()).error).toBeNull();
+  ada.email = "ada.king@lovelace.example";
+  ada.lastChangeDetectedOn = "2026-11-20T00:00:00.000Z";
+  expect((await mirror.sync()).error).toBeNull();
+  const elsewhere = join(aFolder(), "lake");
+  const config = configOf(mirror.dataDir);
+  const request = { tables: ["contacts", "history.contacts", "contact_moves"], since: null, guardFormulas: false };
+  const tables = ["contacts", "history.contacts", "marts.contact_moves"];
+  const signal = new AbortController().signal;
+  await exportJob(config, { ...request, tables, dir: null, format: "parquet" }, { signal });
+  await exportJob(config, { ...request, tables, dir: elsewhere, format: "csv" }, { signal });
+  return { service, mirror, elsewhere, ada };
+};
+
+const creditsOf = async (mirror: SyncRig, service: { spent(): number }) => {
+  const before = service.spent();
+  expect((await mirror.sync()).error).toBeNull();
+  return service.spent() - before;
+};
+
+test("a forgotten contact is gone from tables, history, archive, snapshot and exports, and only a hash is left", async () => {
+  const { mirror, elsewhere } = await aMirror();
+  expect(filesWith(mirror.dataDir, TRACES).length).toBeGreaterThan(3);
+  const report = await forget(mirror.dataDir, ID);
+  expect(report.rows).toEqual({ current: 1, versions: 1, rejects: 0 });
+  expect(report.exports).toEqual([join(mirror.dataDir, "export"), elsewhere]);
+  expect(report.scan.left).toEqual([]);
+  expect(report.scan.mentions).toEqual([]);
+  expect(report.scan.files).toBeGreaterThan(8);
+  expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
+  expect(filesWith(elsewhere, TRACES)).toEqual([]);
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 24 }]);
+  expect(readFileSync(join(mirror.dataDir, "state/archive/forgotten.json"), "utf8")).toContain(report.hashes[0] ?? "?");
+  const left = await runQuery({
+    snapshot: join(mirror.dataDir, "warehouse.duckdb"),
+    sql: "select count(*) from history.contacts",
+  });
+  expect(left.rows).toEqual([[0]]);
+});
+
+test.each([100, 7])(
+  "no later sync brings a forgotten contact back, and an unchanged one costs what it cost before (pages of %i)",
+  async (maxPerPage) => {
+    const { mirror, service } = await aMirror(maxPerPage);
+    const usual = await creditsOf(mirror, service);
+    await forget(mirror.dataDir, ID);
+    for (const _ of [1, 2]) expect(await creditsOf(mirror, service)).toBe(usual);
+    const { error } = await mirror.sync({ full: true });
+    expect(error).toBeNull();
+    expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 24 }]);
+    expect(await mirror.rows("select count(*) as n from history.contacts")).toEqual([{ n: 0 }]);
+    expect(await mirror.rows("select count(*) as n from sync.rejects")).toEqual([{ n: 0 }]);
+    expect(await creditsOf(mirror, service)).toBe(usual);
+    expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
+    expect((await mirror.verify({ streams: ["contacts"] })).report.differences).toEqual([]);
+  },
+);
+
+test("where contacts are read by a filter of dates, a forgotten one forces no walk either", async () => {
+  const { mirror, service } = await aMirror();
+  service.options = {
+    maxPerPage: 100,
+    before: ({ query }) =>
+      query.sortBy === "lastChangeDetectedOn" ? { status: 400, body: { error: "cannot sort" } } : undefined,
+  };
+  await creditsOf(mirror, service);
+  const usual = await creditsOf(mirror, service);
+  await forget(mirror.dataDir, ID);
+  expect(await creditsOf(mirror, service)).toBe(usual);
+  expect(service.log.some(({ query }) => query.lastChangeDetectedAfter !== undefined)).toBe(true);
+});
+
+test("a contact who is deleted upstream, among a forgotten one, is still found out", async () => {
+  const { mirror, service } = await aMirror();
+  await forget(mirror.dataDir, ID);
+  const gone = service.data.contacts.splice(3, 1)[0];
+  const { error } = await mirror.sync();
+  expect(error).toBeNull();
+  expect(await mirror.rows("select id, change from history.contacts")).toEqual([{ id: gone?.id, change: "delete" }]);
+  // And when the service forgets her too, that is no change of the mirror.
+  service.data.contacts = service.data.contacts.filter(({ id }) => id !== ID);
+  await mirror.sync();
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 23 }]);
+});
+
+test("a replay after it gives the same mirror, without the contact", async () => {
+  const { mirror } = await aMirror();
+  await forget(mirror.dataDir, ID);
+  await mirror.sync();
+  const before = await dumpMirror(mirror.dataDir);
+  const report = await replayJob(configOf(mirror.dataDir), { partial: false }, context);
+  expect(report.missing).toEqual([]);
+  expect(await dumpMirror(mirror.dataDir)).toEqual(before);
+  expect(filesWith(mirror.dataDir, TRACES).filter((file) => !file.endsWith(".old"))).toEqual([]);
+});
+
+test("a contact is found by e-mail address, also an earlier one; an address of several needs --all; an unknown one is told", async () => {
+  const { mirror, service } = await aMirror();
+  service.data.contacts.push(
+    aContact("first-of-two", { email: "info@shared.example", lastChangeDetectedOn: "2026-11-20T01:00:00.000Z" }),
+    aContact("second-of-two", { email: "Info@shared.example", lastChangeDetectedOn: "2026-11-20T01:00:00.000Z" }),
+  );
+  await mirror.sync();
+  const config = configOf(mirror.dataDir);
+  const ask = (contacts: string[], all = false) => forgetJob(config, { contacts, all, exportDirs: [] }, context);
+  await expect(ask(["nobody@lovelace.example"])).rejects.toSatisfy((error) => isCode(error, "CONTACT_UNKNOWN"));
+  await expect(ask(["info@shared.example"])).rejects.toSatisfy((error) => isCode(error, "CONTACT_AMBIGUOUS"));
+  expect((await mirror.sync()).error).toBeNull();
+  expect((await ask(["OLD.address@lovelace.example"])).rows.current).toBe(1);
+  expect((await ask(["info@shared.example"], true)).rows.current).toBe(2);
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 24 }]);
+});
+
+test("somebody who was never mirrored is kept out from the first sync on", async () => {
+  const { mirror, service } = await aMirror();
+  await forget(mirror.dataDir, "not-there-yet");
+  service.data.contacts.push(aContact("not-there-yet", { lastChangeDetectedOn: "2026-11-20T01:00:00.000Z" }));
+  expect((await mirror.sync()).error).toBeNull();
+  expect(await mirror.rows("select count(*) as n from contacts where id = 'not-there-yet'")).toEqual([{ n: 0 }]);
+  expect(filesWith(mirror.dataDir, ["not-there-yet"])).toEqual([]);
+});
+
+test("rejected records, kept copies of a damaged database and torn archives go too", async () => {
+  const { mirror, service } = await aMirror();
+  service.data.contacts.push({ ...person(), id: "" });
+  await mirror.sync();
+  expect(await mirror.rows("select count(*) > 0 as some from sync.rejects")).toEqual([{ some: true }]);
+  await replayJob(configOf(mirror.dataDir), { partial: false }, context);
+  expect(readdirSync(join(mirror.dataDir, "state")).some((name) => name.endsWith(".old"))).toBe(true);
+  const [torn = ""] = filesIn(join(mirror.dataDir, "state/archive")).filter((file) => file.endsWith(".ndjson.gz"));
+  writeFileSync(torn.replace(".ndjson.gz", ".2.ndjson.gz"), readFileSync(torn).subarray(0, 3000));
+  const report = await forget(mirror.dataDir, ID);
+  expect(report.rows.rejects).toBeGreaterThan(0);
+  expect(report.removed.some((file) => file.endsWith(".old"))).toBe(true);
+  expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
+});
+
+test("what stands about the same person in other records is named, and does not fail", async () => {
+  const { mirror, service } = await aMirror();
+  Object.assign(service.data.accounts[0] ?? {}, {
+    description: "Founded by Augusta Kingsley.",
+    updatedAt: "2026-11-20T02:00:00.000Z",
+  });
+  await mirror.sync();
+  const { scan } = await forget(mirror.dataDir, ID);
+  expect(scan.left).toEqual([]);
+  expect(scan.mentions.map(({ table, kind }) => [table, kind])).toContainEqual(["main.accounts", "name"]);
+});
+
+test("killed after one step and then the next, nothing is written until --resume has finished; then no trace is left", async () => {
+  const { mirror, elsewhere } = await aMirror();
+  const script = fileURLToPath(new URL("../support/forget-child.ts", import.meta.url));
+  for (const step of ["listed", "archive", "tables", "published"]) {
+    const child = spawn(process.execPath, ["--import", "tsx", script, mirror.dataDir, ID, step], { stdio: "inherit" });
+    const [, signal] = await once(child, "exit");
+    expect([step, signal]).toEqual([step, "SIGKILL"]);
+    await expect(mirror.sync()).rejects.toSatisfy((error) => isCode(error, "FORGET_UNFINISHED"));
+  }
+  const replayed = replayJob(configOf(mirror.dataDir), { partial: false }, context);
+  await expect(replayed).rejects.toSatisfy((error) => isCode(error, "FORGET_UNFINISHED"));
+  await forget(mirror.dataDir);
+  expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
+  expect(filesWith(elsewhere, TRACES)).toEqual([]);
+  expect((await mirror.sync()).error).toBeNull();
+  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 24 }]);
+});
+
+test("a list of forgotten people without its key stops everything before anybody comes back", async () => {
+  const { mirror } = await aMirror();
+  await forget(mirror.dataDir, ID);
+  const key = join(mirror.dataDir, "state/forget.key");
+  expect(existsSync(key)).toBe(true);
+  writeFileSync(key, "");
+  await expect(mirror.sync()).rejects.toSatisfy((error) => isCode(error, "FORGOTTEN_UNREADABLE"));
+});

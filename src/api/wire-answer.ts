@@ -1,5 +1,6 @@
 // A 200 as it came over the wire, and how it is read: the same way right after it arrived, and on another machine that
 // was handed its bytes.
+import { constants } from "node:buffer";
 import { decode, encodingOf } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
@@ -56,7 +57,8 @@ export const readWireAnswer = async (
     const detail = `the body has the content encoding ${contentEncoding}`;
     return { kind: "invalid", ...common, bytes: received.length, detail, wire: null };
   }
-  const text = await decode(received, encoding, limitBytes);
+  // Beyond the longest string there is nothing to parse a body with.
+  const text = await decode(received, encoding, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
   if (text.kind === "too_large") return tooLarge(answer, limitBytes);
   if (text.kind === "encoding") {
     const { rate: __, ...exchange } = common;

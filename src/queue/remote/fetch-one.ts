@@ -49,6 +49,8 @@ export interface FetchOneDeps {
   readonly signal: AbortSignal;
   /** Breaks off what is under way. */
   readonly hardSignal: AbortSignal;
+  /** The service refused the credentials. */
+  readonly onRefused: () => void;
 }
 
 const DONE: Fetched = { kind: "done" };
@@ -69,7 +71,7 @@ const asSeenByLoader = (answer: RawAnswer): RawAnswer =>
     ? { ...answer, reason: "reset", detail: "the fetcher was stopped" }
     : answer;
 
-/** Rejects only where Redis stays away; the job then goes to another fetcher, or to this one again. */
+/** Rejects only where Redis stays away or `signal` aborts: nothing has left then, or its answer could not be handed on. */
 export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
   const { organization, mailbox, clock, storeClock, owner, lock, signal, hardSignal } = deps;
   const { request, epoch, mirror } = payload;
@@ -100,10 +102,14 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     return departure;
   };
 
+  /** Another loader took over, or Redis lost its memory: then the loader puts its epoch back in a moment. */
+  const fenced = async (): Promise<Fetched> =>
+    (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
+
   const fence = { key: fenceKeyOf(organization.key, mirror), value: epoch };
   const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal });
   if (!reservation.ok) {
-    if (reservation.code === "FENCED") return DONE;
+    if (reservation.code === "FENCED") return fenced();
     if (reservation.settling) return later(SETTLING_MS);
     await deliver(deliveryId(requestId, 0), packDenial(request, storeClock.now(), denialOf(reservation)));
     return DONE;
@@ -124,6 +130,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         if (performance.now() - lookedAt > PAUSE_MS) continue;
         const raw = await organization.client.exchange(callOf(request), hardSignal);
         const answer = asSeenByLoader(raw);
+        if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
         if (fresh) void organization.throttle.observe(raw.kind === "broken" ? null : raw.rate, 0);
         const packed = await packAnswer(request, departure.nth, answer);
         // Where the ledger cannot be told, the reservation runs out and counts as spent until the service's figures say.
@@ -146,6 +153,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         if (departure.nth > 0) await patiently(() => deps.announce(deliveryId(requestId, departure.nth)), patience);
         return unused(DONE);
       case "fenced":
+        return unused(await fenced());
       case "unlocked":
         return unused(DONE);
       default:

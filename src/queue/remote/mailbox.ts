@@ -51,10 +51,11 @@ for nth = 1, 3 do redis.call('HDEL', KEYS[nth], ARGV[1]) end
 if redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1 then redis.call('HSET', KEYS[4], ARGV[2], 'done') end
 return 1`);
 
-/** KEYS: epoch, then what goes with it. ARGV: epoch. Only its owner ends it. */
+/** KEYS: epoch, departures. ARGV: epoch, lifetime in ms. Only its owner ends it; that it ended is not that it was lost. */
 const RESIGN = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('DEL', unpack(KEYS))
+redis.call('SET', KEYS[1], 'ended', 'PX', ARGV[2])
+redis.call('DEL', KEYS[2])
 return 1`);
 
 const departureSchema = z.tuple([
@@ -163,7 +164,7 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       await redis.del(departures);
     },
     resign: async (epoch) => {
-      await run(RESIGN, [epochKey, departures], [epoch]);
+      await run(RESIGN, [epochKey, departures], [epoch, TTL_MS]);
     },
   };
 };

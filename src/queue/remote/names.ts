@@ -9,6 +9,9 @@ export const pagesQueue = (mirror: string): string => `pages-${mirror}`;
 /** Done is done: what a request brought lies in the mailbox, and then in the warehouse. Dead letters stay. */
 export const PASSING_JOB = { ...JOB_OPTIONS, removeOnComplete: true } as const;
 
+/** The same for the jobs of a worker. */
+export const PASSING_WORKER = { removeOnComplete: { count: 0 }, removeOnFail: JOB_OPTIONS.removeOnFail } as const;
+
 /** The lock that a worker holds while it has the job. */
 export const lockKeyOf = (queue: string, jobId: string): string => keyOf(queue, jobId, "lock");
 

@@ -54,8 +54,6 @@ export interface OrganizationsOptions {
 export interface Organizations {
   /** Throws PROFILE_UNKNOWN where this worker has no such profile, and configuration errors. */
   open(profile: string): Promise<Organization>;
-  /** Those opened so far. */
-  opened(): Promise<readonly Organization[]>;
   /** The service refused the credentials: they are read anew for the next request. */
   forget(profile: string): void;
   close(): Promise<void>;
@@ -98,10 +96,6 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       // What failed is tried again: a token file may be put right meanwhile.
       opening.catch(() => known.delete(profile));
       return opening;
-    },
-    opened: async () => {
-      const settled = await Promise.allSettled(known.values());
-      return settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     },
     forget: (profile) => {
       known.delete(profile);

@@ -1,0 +1,21 @@
+// Redis's clock as a machine knows it: its own, corrected by what Redis said last.
+import type { Clock } from "../../core/clock.ts";
+
+export interface StoreClock extends Clock {
+  /** Redis said that it is `at` now, ms since the epoch. */
+  heard(at: number): void;
+  /** Redis's clock minus this machine's, ms. */
+  skewMs(): number;
+}
+
+export const createStoreClock = (clock: Clock): StoreClock => {
+  let skew = 0;
+  return {
+    now: () => clock.now() + skew,
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    heard: (at) => {
+      skew = at - clock.now();
+    },
+    skewMs: () => skew,
+  };
+};

@@ -6,9 +6,12 @@ import { readRun } from "../src/warehouse/read-run.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
+/** What may have hit a run after it had committed. */
+const FAULTS: readonly string[] = ["DISK_FULL", "UNEXPECTED"];
+
 /** A run publishes at its end; it may have been killed, or the disk may have been full, between its end and that. */
 const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Promise<boolean> => {
-  if (families.some(({ results, problem }) => results.length === 0 && problem !== null)) return false;
+  if (families.some(({ problem }) => problem !== null && FAULTS.includes(problem.code))) return false;
   const ids = new Set(families.flatMap(({ results }) => results.map(({ report }) => report.run_id)));
   for (const id of ids) {
     const run = await readRun(snapshot, id);

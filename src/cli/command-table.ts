@@ -34,6 +34,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/sync.ts"),
   },
   {
+    name: "worker",
+    summary: "Sync on a schedule and on demand; with Redis on several machines",
+    load: () => import("./commands/worker.ts"),
+  },
+  {
+    name: "trigger",
+    summary: "Ask the worker for a sync; with --wait ends as sync does",
+    load: () => import("./commands/trigger.ts"),
+  },
+  {
+    name: "jobs",
+    summary: "What is queued or under way, what failed; retry and cancel",
+    load: () => import("./commands/jobs.ts"),
+  },
+  {
     name: "query",
     summary: "Run read-only SQL on the mirror: table, CSV, JSON or NDJSON",
     load: () => import("./commands/query.ts"),

@@ -7,7 +7,6 @@ import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
 import type { Config } from "../core/config.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
-import type { ProgressEvent } from "../core/progress-events.ts";
 import type { RunStatus } from "../core/sync-report.ts";
 import { newRunId } from "../sync/run-sync.ts";
 import type { SyncPayload } from "./payloads.ts";
@@ -43,9 +42,6 @@ export interface AskedSync {
   readonly error: Problem | null;
 }
 
-/** Hears what the runs of this process tell. */
-export type RunListener = (event: ProgressEvent, run: { runId: string; profile: string }) => void;
-
 export interface Triggers {
   /** Throws USAGE, PROFILE_UNKNOWN and, where the queue is in Redis, REDIS_UNAVAILABLE. */
   start(ask: SyncAsk): Promise<Started>;
@@ -54,6 +50,13 @@ export interface Triggers {
   cancel(runId: string): Promise<boolean>;
   /** Syncs queued or under way. */
   active(): Promise<readonly AskedSync[]>;
+}
+
+/** A worker, with Redis or without. */
+export interface RunningWorker {
+  readonly triggers: Triggers;
+  /** Takes no further work, ends runs at their next checkpoint, closes; by force when that takes too long. */
+  stop(): Promise<void>;
 }
 
 /** A key is remembered so long, s. */

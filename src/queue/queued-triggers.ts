@@ -5,9 +5,7 @@ import { FlowProducer, type Job } from "bullmq";
 import type { RedisConnection } from "../budget/redis-connection.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import { readRun } from "../warehouse/read-run.ts";
 import {
   type AskedSync,
   covers,
@@ -26,6 +24,7 @@ import { flowOf } from "./flow.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
 import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "./payloads.ts";
 import { familyJobId, keyOf, PREFIX, type Queues } from "./queues.ts";
+import { findStored } from "./stored-syncs.ts";
 
 /** How long one ask of a profile may keep another waiting, ms. */
 const TURN_MS = 5_000;
@@ -126,23 +125,11 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
   };
 
-  /** Redis has forgotten it: the mirrors may know it. */
-  const fromSnapshots = async (runId: string): Promise<AskedSync | null> => {
-    for (const { dataDir, profile } of profiles) {
-      const run = await readRun(snapshotPath(dataDir), runId);
-      if (run === null) continue;
-      const base = { runId, profile, askedAt: run.startedAt, report: run.report };
-      if (run.report === null) return { ...base, state: "failed", error: null };
-      return { ...base, state: endedState(run.report.status), error: toldFailure(run.error ?? "") };
-    }
-    return null;
-  };
-
   const find = async (runId: string): Promise<AskedSync | null> => {
     const job: Job | undefined = await queues.publish.getJob(runId);
     // A job may end and be forgotten between two looks.
     const queued = job === undefined ? null : await described(job);
-    return queued ?? fromSnapshots(runId);
+    return queued ?? findStored(profiles, runId);
   };
 
   return {

@@ -2,11 +2,12 @@
 import { setMaxListeners } from "node:events";
 import { DelayedError, type Job, Worker } from "bullmq";
 import { createSessions, type SessionDeps } from "../../jobs/session.ts";
+import type { RedisConnection } from "../budget/redis-connection.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { detailOf } from "../core/errors.ts";
 import type { Scrubber, Secret } from "../core/secret.ts";
-import type { Triggers } from "./asks.ts";
+import type { RunningWorker } from "./asks.ts";
 import { cancelledOf } from "./cancels.ts";
 import { openAsking, openWorking } from "./connection.ts";
 import { failureToKeep } from "./failures.ts";
@@ -24,8 +25,8 @@ export interface WorkerDeps {
   readonly scrubber: Pick<Scrubber, "scrub">;
   /** Tells people what goes on. */
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
-  /** Runs the engine. */
-  readonly run: SessionDeps["run"];
+  /** Runs the engine, over requests whose rate and credits are shared through this connection. */
+  readonly run: (connection: RedisConnection) => SessionDeps["run"];
   readonly emit: SessionDeps["emit"];
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<WorkerTimes>;
@@ -51,12 +52,6 @@ const COMPLAIN_EVERY_MS = 30_000;
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
 
-export interface RunningWorker {
-  readonly triggers: Triggers;
-  /** Takes no further job, ends runs at their next checkpoint, closes; by force when that takes too long. */
-  stop(): Promise<void>;
-}
-
 /** Logs failures of the connection once in a while: while Redis is away there are several a second. */
 const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
   const told = new Map<string, number>();
@@ -80,7 +75,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const triggers = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
   const working = openWorking(redisUrl, complain);
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
-  const sessions = createSessions({ clock, run: deps.run, emit: deps.emit, most });
+  const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
   const processing: ProcessorDeps = { profiles, sessions, queues, triggers, redis: asking.redis, clock, random };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);

@@ -8,9 +8,10 @@ import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { type Config, resolveConfig } from "../../../src/core/config.ts";
 import type { ProgressEvent } from "../../../src/core/progress-events.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
-import type { AskedSync, SyncAsk, Triggers } from "../../../src/queue/asks.ts";
+import type { AskedSync, RunningWorker, SyncAsk, Triggers } from "../../../src/queue/asks.ts";
 import { engineRunner } from "../../../src/queue/run-engine.ts";
-import { type RunningWorker, startWorker, type WorkerDeps } from "../../../src/queue/worker.ts";
+import { connectShared } from "../../../src/queue/shared-connection.ts";
+import { startWorker, type WorkerDeps } from "../../../src/queue/worker.ts";
 import { runQuery } from "../../../src/warehouse/query.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
@@ -115,7 +116,8 @@ export const aWorker = async (
     random: Math.random,
     scrubber,
     log: (level, text) => void logged.push(`${level} ${text}`),
-    run: engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber }),
+    run: (connection) =>
+      engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber, connect: connectShared(connection) }),
     emit: (event, { runId }) => void events.push({ event, runId }),
     ...more,
     times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },

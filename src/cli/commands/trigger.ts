@@ -1,0 +1,111 @@
+// duckmirror trigger: asks the worker for a sync. For schedulers: with --wait it ends as `sync` would.
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, EXIT, isCode } from "../../core/errors.ts";
+import { syncReportSchema } from "../../core/sync-report.ts";
+import { parseDuration } from "../../core/units.ts";
+import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
+import { defineCommand } from "../command.ts";
+import { renderSummary } from "../summary.ts";
+import { openDoor } from "../worker-door.ts";
+
+const POLL_MS = 500;
+/** How long the worker or Redis may be away while the end of a sync is waited for, ms. */
+const AWAY_MS = 60_000;
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  full: z.boolean().default(false),
+  wait: z.boolean().default(false),
+  timeout: z.string().optional(),
+});
+
+const timeoutOf = ({ timeout, wait }: z.output<typeof inputSchema>): number | null => {
+  if (timeout === undefined) return null;
+  if (!wait) throw new DuckmirrorError("USAGE", { detail: "--timeout needs --wait" });
+  const ms = parseDuration(timeout);
+  if (ms !== null) return ms;
+  throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
+};
+
+/** What waiting needs; replaced in tests. */
+interface Waiting {
+  readonly triggers: Triggers;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number | null;
+}
+
+/**
+ * The sync once it has ended. Where everybody has forgotten it (Redis was emptied, a worker without one restarted), it is
+ * asked for again. Throws WAIT_SPENT, INTERRUPTED, and what kept the worker away for a minute.
+ */
+export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
+  const { triggers, clock, signal, timeoutMs } = waiting;
+  const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
+  let run = runId;
+  let seenAt = clock.now();
+  for (;;) {
+    try {
+      const sync = await triggers.find(run);
+      if (sync !== null && sync.state !== "queued" && sync.state !== "running") return sync;
+      if (sync === null) run = (await triggers.start(ask)).runId;
+      seenAt = clock.now();
+    } catch (error) {
+      const isAway = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "WORKER_UNREACHABLE");
+      if (!isAway || clock.now() - seenAt > AWAY_MS) throw error;
+    }
+    if (clock.now() >= deadline) throw new DuckmirrorError("WAIT_SPENT", { run });
+    await clock.sleep(Math.min(POLL_MS, Math.max(0, deadline - clock.now())), signal);
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+      .option("--full", "walk every list completely, to find deletes and changes without a date")
+      .option("--wait", "wait for its end and answer with its report and its exit code")
+      .option("--timeout <d>", "wait at most so long, e.g. 15m (exit code 4; the sync goes on)"),
+  examples: {
+    "duckmirror trigger": "everything that is due; prints the id of the run",
+    "duckmirror trigger signals --wait": "one stream, with exit code and summary as of `sync`",
+    "duckmirror trigger --wait --json": "the report, as `sync --json` prints it",
+    "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, signal, terminal } = context;
+    const timeoutMs = timeoutOf(input);
+    const profiles = await context.loadProfiles();
+    const ask: SyncAsk = {
+      streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+      full: input.full,
+      profile: shared.profile ?? null,
+      // So that asking again after a lost answer is not a second sync.
+      idempotencyKey: `trigger ${randomUUID()}`,
+    };
+    const door = await openDoor(profiles, context);
+    try {
+      const { runId, joined } = await door.triggers.start(ask);
+      if (!input.wait) {
+        if (shared.json) await context.printJson({ run_id: runId, joined });
+        else await terminal.out(`${runId}\n`);
+        return EXIT.done;
+      }
+      if (!shared.quiet) terminal.err(`${runId}: ${joined ? "a sync that was asked for already" : "asked for"}\n`);
+      const waiting = { triggers: door.triggers, clock, signal, timeoutMs };
+      const sync = await untilEnded(runId, ask, waiting);
+      const report = syncReportSchema.safeParse(sync.report).data;
+      const cancelled = sync.state === "cancelled" ? new DuckmirrorError("INTERRUPTED") : null;
+      const error = sync.error === null ? cancelled : errorOf(sync.error);
+      if (report === undefined) throw error ?? new DuckmirrorError("RUN_UNKNOWN", { run: runId });
+      if (shared.json) await context.printJson(report);
+      else await terminal.out(renderSummary(report, terminal));
+      return error === null ? EXIT.done : context.printProblem(error).exitCode;
+    } finally {
+      await door.close();
+    }
+  },
+});

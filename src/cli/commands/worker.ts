@@ -1,0 +1,154 @@
+// duckmirror worker: syncs on schedules and on demand until it is stopped; with Redis together with other workers.
+import { once } from "node:events";
+import { z } from "zod";
+import type { Config } from "../../core/config.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { type ListenAddress, parseListen } from "../../core/listen-address.ts";
+import type { Logger } from "../../core/log.ts";
+import type { Secret } from "../../core/secret.ts";
+import { resolveServerKey } from "../../core/server-key.ts";
+import { resolveToken } from "../../core/token.ts";
+import type { RunningWorker } from "../../queue/asks.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { servedProfile } from "../served-profile.ts";
+import { createWorkerLog } from "../worker-log.ts";
+
+const ROLES = ["all", "fetch", "load"] as const;
+
+const inputSchema = z.object({
+  role: z.enum(ROLES, { error: `--role is one of ${ROLES.join(", ")}` }).default("all"),
+  listen: z.string().optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+/** How long requests of a fetcher that is stopped may take to end, ms. */
+const FETCH_GRACE_MS = 6_000;
+
+const listenOf = ({ listen }: Input, config: Config): ListenAddress => {
+  if (listen === undefined) return config.listen;
+  const parsed = parseListen(listen);
+  if (parsed !== null) return parsed;
+  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
+};
+
+const tell =
+  (logger: Logger) =>
+  (level: "info" | "warn" | "error", text: string): void =>
+    logger[level](text);
+
+const untilStopped = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, "abort");
+};
+
+/** Starts what does the work: over Redis where there is one, else in this process. */
+const startSyncing = async (
+  profiles: readonly Config[],
+  redisUrl: Secret | null,
+  logger: Logger,
+  emit: ReturnType<typeof createWorkerLog>["emit"],
+  { clock, scrubber, version }: CommandContext,
+): Promise<RunningWorker> => {
+  const { engineRunner } = await import("../../queue/run-engine.ts");
+  const random = Math.random;
+  const engine = { clock, random, version, scrubber };
+  const base = { profiles, clock, random, scrubber, log: tell(logger), emit };
+  if (redisUrl === null) {
+    const { startLocalWorker } = await import("../../queue/local-worker.ts");
+    return startLocalWorker({ ...base, run: engineRunner(engine) });
+  }
+  const { startWorker } = await import("../../queue/worker.ts");
+  const { connectShared } = await import("../../queue/shared-connection.ts");
+  return startWorker({
+    ...base,
+    redisUrl,
+    run: (connection) => engineRunner({ ...engine, connect: connectShared(connection) }),
+  });
+};
+
+/** A fetcher answers nobody: it has no mirror to show. */
+const fetchUntilStopped = async (
+  profiles: readonly Config[],
+  redisUrl: Secret,
+  slots: number,
+  logger: Logger,
+  { clock, scrubber, version, signal }: CommandContext,
+): Promise<void> => {
+  const { startFetcher } = await import("../../queue/remote/fetch-worker.ts");
+  const fetcher = await startFetcher({
+    redisUrl,
+    profiles,
+    tokenOf: async (config) => {
+      const token = await resolveToken(config);
+      scrubber.hide(token);
+      return token;
+    },
+    slots,
+    version,
+    clock,
+    warn: (text) => logger.warn(text),
+  });
+  logger.info(`fetching for ${profiles.map(({ profile }) => profile).join(", ")}`);
+  await untilStopped(signal);
+  logger.info("stopping");
+  await fetcher.close(FETCH_GRACE_MS);
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .option("--role <role>", "all, fetch (only sends requests) or load (only holds warehouses); needs Redis")
+      .option("--listen <address>", "address and port of its page and API (default: 127.0.0.1:8737; port 0: any)"),
+  examples: {
+    "duckmirror worker": "syncs as `schedule` says, and when it is asked to",
+    "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same on BullMQ: what is queued outlives it",
+    "duckmirror worker --role load": "where the warehouses are; requests are sent by fetchers",
+    "duckmirror worker --role fetch": "on any number of machines with the same REDIS_URL and configuration",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { clock, version, scrubber, signal, shared } = context;
+    const configs = await context.loadProfiles();
+    const [config] = configs;
+    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const { redisUrl } = config;
+    if (input.role !== "all" && redisUrl === null) {
+      throw new DuckmirrorError("USAGE", { detail: `--role ${input.role} needs REDIS_URL (redis_url)` });
+    }
+    if (configs.some(({ baseUrl }) => baseUrl === null)) throw new DuckmirrorError("BASE_URL_MISSING");
+    const logger = await context.logger(config);
+    if (input.role === "fetch" && redisUrl !== null) {
+      await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, context);
+      return EXIT.done;
+    }
+    const listen = listenOf(input, config);
+    const key = await resolveServerKey({ ...config, listen });
+    if (key !== null) scrubber.hide(key);
+    const { startServer } = await import("../../server/listen.ts");
+    const log = createWorkerLog(logger, clock);
+    const worker = await startSyncing(configs, redisUrl, logger, log.emit, context);
+    try {
+      const server = await startServer(
+        {
+          profiles: configs.map((profile) => servedProfile(profile, context)),
+          key,
+          clock,
+          version,
+          triggers: { ...worker.triggers, listen: log.listen },
+          onFault: (error) => logger.error({ err: error }, "a request failed"),
+        },
+        listen,
+      );
+      try {
+        if (shared.json) await context.printJson({ url: server.url, role: input.role });
+        logger.info(`worker ready at ${server.url} for ${configs.map(({ profile }) => profile).join(", ")}`);
+        await untilStopped(signal);
+      } finally {
+        await server.close();
+      }
+    } finally {
+      logger.info("stopping: what is under way ends at its next checkpoint");
+      await worker.stop();
+    }
+    return EXIT.done;
+  },
+});

@@ -7,6 +7,7 @@ import { type Candidate, stateKey } from "./due/candidate.ts";
 import { type Plan, planSync } from "./plan-view.ts";
 import { totalOf } from "./scope-state.ts";
 import { createTask, landed, type ScopeTask } from "./scope-task.ts";
+import { refusedTurn } from "./sender.ts";
 import type { ReadRequest } from "./strategies/contract.ts";
 import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 import { failTask, putOff } from "./task-ends.ts";
@@ -244,9 +245,10 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     if (until - deps.clock.now() > NOTABLE_WAIT_MS) deps.emit({ kind: "waiting", why: "rate", until, stream: null });
     try {
       await deps.sender.turn(deps.signal);
-    } catch {
+    } catch (error) {
       deps.ledger.settle(reservation.id, "free");
       unpick(picked);
+      run.stop ??= refusedTurn(error, deps.signal);
       break;
     }
     if (ending()) {

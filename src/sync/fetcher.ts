@@ -12,7 +12,7 @@ import type { ProgressSink } from "../core/progress-events.ts";
 import type { Archive } from "../warehouse/archive.ts";
 import type { RequestRecord } from "../warehouse/checkpoint.ts";
 import { urlOf } from "./calls.ts";
-import type { Sender, Sending } from "./sender.ts";
+import { refusedTurn, type Sender, type Sending } from "./sender.ts";
 
 export interface FetcherDeps {
   readonly sender: Sender;
@@ -174,9 +174,10 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         reservation = again.id;
         try {
           await sender.turn(deps.signal);
-        } catch {
+        } catch (reason) {
           ledger.settle(reservation, "free");
-          return { requests, result: { kind: "interrupted" } };
+          const error = refusedTurn(reason, deps.signal);
+          return { requests, result: error === null ? { kind: "interrupted" } : { kind: "stop", error } };
         }
       }
       const requestId = nextRequestId();

@@ -4,7 +4,7 @@ import type { Client } from "../api/client.ts";
 import type { ApiCall, ApiOutcome } from "../api/outcome.ts";
 import { chargeOf } from "../api/retry-policy.ts";
 import type { Throttle } from "../budget/throttle.ts";
-import type { DuckmirrorError } from "../core/errors.ts";
+import { DuckmirrorError } from "../core/errors.ts";
 import type { ArchiveHeader } from "../warehouse/archive.ts";
 
 /** One request on its way. */
@@ -41,6 +41,13 @@ export interface Sender {
   /** The service refused a request for speed: none leaves before `untilMs`, ms since the epoch. */
   backOff(untilMs: number): void;
 }
+
+/** Why no turn came: null when the run is ending anyway, else what keeps requests from leaving. Throws faults on. */
+export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
+  if (signal.aborted) return null;
+  if (error instanceof DuckmirrorError) return error;
+  throw error;
+};
 
 /** The credits of an organization, as all processes that spend them share them. */
 export interface SharedCredits {

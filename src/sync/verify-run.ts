@@ -7,6 +7,7 @@ import type { RequestRecord, ScopeState, TableLoad } from "../warehouse/checkpoi
 import type { Fetcher } from "./fetcher.ts";
 import type { ListShape } from "./list-shape.ts";
 import { loadsOf } from "./loads.ts";
+import { refusedTurn } from "./sender.ts";
 import type { SyncDeps, SyncOptions } from "./sync-run.ts";
 import type { Difference } from "./verify-report.ts";
 
@@ -61,8 +62,9 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
   }
   try {
     await sender.turn(signal);
-  } catch {
+  } catch (error) {
     ledger.settle(reservation.id, "free");
+    run.stop ??= refusedTurn(error, signal);
     return { kind: "stopped" };
   }
   const order = { runId: run.runId, stream, scope, walkId: null, call, detail: NO_WALK };

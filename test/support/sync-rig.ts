@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Connect } from "../../jobs/connection.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
 import { vocabulary } from "../../src/cli/load-settings.ts";
@@ -66,6 +67,7 @@ export const startSyncRig = async (
   service: FakeService,
   env: Record<string, string> = {},
   clock: Clock = hurriedClock(),
+  connect?: Connect,
 ): Promise<SyncRig> => {
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
@@ -94,6 +96,7 @@ export const startSyncRig = async (
     hardSignal: new AbortController().signal,
     version: "0.0.0",
     token: new Secret("test-token"),
+    ...(connect === undefined ? {} : { connect }),
   });
   return {
     dataDir,

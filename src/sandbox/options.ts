@@ -20,6 +20,8 @@ export interface SandboxOptions {
   readonly exhaustedStatus?: 402 | 429;
   /** Default `full`. */
   readonly tier?: "full" | "public";
+  /** Address to listen on. Default 127.0.0.1: this machine only. */
+  readonly host?: string;
   /** 0 (default): any free port. */
   readonly port?: number;
   /** Default: derived from the seed. */
@@ -75,6 +77,7 @@ export const resolveOptions = (options: SandboxOptions) => {
     plan,
     exhaustedStatus: options.exhaustedStatus ?? 402,
     tier: options.tier ?? "full",
+    host: options.host ?? "127.0.0.1",
     port: whole("port", options.port ?? 0, 0),
     latencyMs: parseLatency(options.latencyMs ?? 0),
     evolve: options.evolve ?? 0,

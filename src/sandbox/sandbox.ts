@@ -59,7 +59,7 @@ const evolveSteadily = async (clock: Clock, perMinute: number, change: () => Pro
   }
 };
 
-/** Generates (or finds) the warehouse and serves it on 127.0.0.1. Throws USAGE for options that make no sense. */
+/** Generates (or finds) the warehouse and serves it, on 127.0.0.1 where no other host is given. Throws USAGE for options that make no sense. */
 export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbox> => {
   const settings = resolveOptions(options);
   const { seed, clock } = settings;
@@ -116,7 +116,7 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
     const change = await createEvolution(database, { seed, organizationId });
     let url = "";
     const app = createHttp(service.respond, () => url);
-    url = await app.listen({ host: "127.0.0.1", port: settings.port });
+    url = await app.listen({ host: settings.host, port: settings.port });
     const evolving =
       settings.evolve > 0
         ? evolveSteadily(clock, settings.evolve, () => change(clock.now()), stopping.signal)

@@ -26,7 +26,9 @@ const inputSchema = z.object({
   rate: number("--rate"),
   credits: number("--credits"),
   tier: z.enum(["full", "public"]).optional(),
+  host: z.string().min(1).optional(),
   port: number("--port"),
+  tokenFile: z.string().optional(),
   token: z.string().min(1, { error: "--token must not be empty" }).optional(),
   latency: z.string().optional(),
   evolve: number("--evolve"),
@@ -36,6 +38,18 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
+/** The token as it was given: itself, or the file that holds it. */
+const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: string } => {
+  if (token !== undefined) return { token };
+  if (tokenFile === undefined) return {};
+  const path = resolve(cwd, tokenFile);
+  try {
+    return { token: readFileSync(path, "utf8").trim() };
+  } catch (cause) {
+    throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
+  }
+};
+
 /** The given options under the sandbox's names; what was not given is left out, so its own defaults hold. */
 const optionsOf = (input: Input, cwd: string) => ({
   ...(input.accounts === undefined ? {} : { accounts: input.accounts }),
@@ -44,8 +58,9 @@ const optionsOf = (input: Input, cwd: string) => ({
   ...(input.rate === undefined ? {} : { requestsPerMinute: input.rate }),
   ...(input.credits === undefined ? {} : { credits: input.credits }),
   ...(input.tier === undefined ? {} : { tier: input.tier }),
+  ...(input.host === undefined ? {} : { host: input.host }),
   ...(input.port === undefined ? {} : { port: input.port }),
-  ...(input.token === undefined ? {} : { token: input.token }),
+  ...tokenOf(input, cwd),
   ...(input.latency === undefined ? {} : { latencyMs: input.latency }),
   ...(input.evolve === undefined ? {} : { evolve: input.evolve }),
   ...(input.maxPageSize === undefined ? {} : { maxPerPage: input.maxPageSize }),
@@ -81,10 +96,11 @@ const readFaults = (path: string): unknown => {
 const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<FaultProxyOptions["onFault"]>) => {
   if (input.faults === undefined) return start(input, cwd);
   const faults = readFaults(resolve(cwd, input.faults));
-  const { port: _, ...behind } = input;
+  const { port: _, host: __, ...behind } = input;
   const sandbox = await start(behind, cwd);
   try {
-    const place = input.port === undefined ? {} : { port: input.port };
+    const { host, port } = input;
+    const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
     const proxy = await startFaultProxy({ upstream: sandbox.url, faults, onFault, ...place });
     const close = async () => {
       await proxy.close();
@@ -106,8 +122,10 @@ export const command = defineCommand({
       .option("--rate <n>", "requests per minute instead of the plan's")
       .option("--credits <n>", "credits per month instead of the plan's")
       .addOption(cli.createOption("--tier <tier>", "access tier (default: full)").choices(["full", "public"]))
-      .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
+      .option("--host <address>", "address to listen on (default: 127.0.0.1, this machine only)")
+      .option("--port <n>", "port to listen on (default: any free one)")
       .option("--token <token>", "access token to expect (default: made from the seed)")
+      .option("--token-file <file>", "file that holds the access token to expect")
       .option("--latency <ms>", "time before each answer: 800 or 200-900")
       .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
       .option("--max-page-size <n>", "larger pages are refused (default: 100)")

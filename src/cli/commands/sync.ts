@@ -5,6 +5,7 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { resolveToken } from "../../core/token.ts";
 import { parseDuration } from "../../core/units.ts";
 import { defineCommand } from "../command.ts";
+import { withSharedLimits } from "../shared-limits.ts";
 import { renderSummary } from "../summary.ts";
 
 /** How long a page under way may take to arrive after the run was interrupted. */
@@ -59,15 +60,18 @@ export const command = defineCommand({
     const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
     signal.addEventListener("abort", giveUp, { once: true });
     try {
-      const { report, error } = await syncJob(config, request, {
-        clock,
-        random: Math.random,
-        emit: progress.sink,
-        signal,
-        hardSignal: hard.signal,
-        version,
-        token,
-      });
+      const { report, error } = await withSharedLimits(config, context, (limits) =>
+        syncJob(config, request, {
+          ...limits,
+          clock,
+          random: Math.random,
+          emit: progress.sink,
+          signal,
+          hardSignal: hard.signal,
+          version,
+          token,
+        }),
+      );
       progress.end();
       if (shared.json) await context.printJson(report);
       else await terminal.out(renderSummary(report, terminal));

@@ -6,6 +6,7 @@ import { resolveToken } from "../../core/token.ts";
 import { counted, formatCount } from "../../core/units.ts";
 import type { Difference, VerifyReport } from "../../sync/verify-report.ts";
 import { defineCommand } from "../command.ts";
+import { withSharedLimits } from "../shared-limits.ts";
 import { renderTable, type TableColumn } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -117,24 +118,17 @@ export const command = defineCommand({
     scrubber.hide(token);
     const progress = await context.progress(config);
     try {
-      const { report, error } = await verifyJob(
-        config,
-        {
-          streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
-          maxCredits: input.maxCredits === undefined ? Math.min(allowed, DEFAULT_CREDITS) : allowed,
-          sample: input.sample,
-          repair: input.repair,
-          allowMassDelete: input.allowMassDelete,
-        },
-        {
-          clock,
-          random: Math.random,
-          emit: progress.sink,
-          signal,
-          hardSignal: new AbortController().signal,
-          version,
-          token,
-        },
+      const request = {
+        streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+        maxCredits: input.maxCredits === undefined ? Math.min(allowed, DEFAULT_CREDITS) : allowed,
+        sample: input.sample,
+        repair: input.repair,
+        allowMassDelete: input.allowMassDelete,
+      };
+      const hardSignal = new AbortController().signal;
+      const engine = { clock, random: Math.random, emit: progress.sink, signal, hardSignal, version, token };
+      const { report, error } = await withSharedLimits(config, context, (limits) =>
+        verifyJob(config, request, { ...limits, ...engine }),
       );
       progress.end();
       if (shared.json) await context.printJson(report);

@@ -45,6 +45,8 @@ export interface FaultProxyOptions {
   readonly upstream: string;
   /** A fault file's value (see schedule.ts). */
   readonly faults: unknown;
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string;
   /** 0 (default): any free port. */
   readonly port?: number;
   readonly clock?: Clock;
@@ -171,7 +173,7 @@ export const startFaultProxy = async (options: FaultProxyOptions): Promise<Fault
   });
   // A request after a pause must not meet a connection that is just being closed: that would be a fault of ours.
   server.keepAliveTimeout = 120_000;
-  server.listen(options.port ?? 0, "127.0.0.1");
+  server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new TypeError("the proxy has no port");

@@ -93,3 +93,15 @@ describe("--faults", () => {
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("CONFIG_FILE_UNREADABLE")]);
   });
 });
+
+test("--token-file gives the token without showing it among the process's arguments; --host where to listen", async () => {
+  const dir = aFolder();
+  writeFileSync(join(dir, "token"), "a-token-from-a-file\n");
+  await sandbox(["--json", "--host", "127.0.0.1", "--token-file", join(dir, "token")], async (printed) => {
+    const { url, token } = JSON.parse(printed);
+    expect([new URL(url).hostname, token]).toEqual(["127.0.0.1", "a-token-from-a-file"]);
+    expect((await get(`${url}/v1/accounts`, "a-token-from-a-file")).status).toBe(200);
+  });
+  const { code, err } = await cli(["sandbox", "--token-file", "gone"], { cwd: dir });
+  expect([code, err]).toEqual([2, expect.stringContaining("TOKEN_FILE_UNREADABLE")]);
+});

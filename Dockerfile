@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+# duckmirror in a container: built in one stage, run in another without compiler, sources or root.
+
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install script of any dependency is needed (docs/decisions/0010-dependencies.md).
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json build.mjs ./
+COPY src ./src
+COPY jobs ./jobs
+COPY sql ./sql
+COPY bench ./bench
+RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production \
+    DUCKMIRROR_DATA_DIR=/data \
+    DUCKMIRROR_LOG_FORMAT=json
+WORKDIR /app
+RUN mkdir /data && chown node:node /data
+COPY --from=build --chown=node:node /app/package.json ./package.json
+COPY --from=build --chown=node:node /app/node_modules ./node_modules
+COPY --from=build --chown=node:node /app/dist ./dist
+USER node
+VOLUME /data
+EXPOSE 8737
+# The worker answers /healthz on its listen address; other commands end by themselves before the first check.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8737/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# SIGTERM reaches node itself: it finishes the page, commits and closes.
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["worker"]

@@ -10,6 +10,7 @@ import { redactingArchive, redactingSender } from "../src/sync/redacting.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
 import { archiveStore } from "../src/warehouse/archive-store.ts";
 import { readForgotten } from "../src/warehouse/forgotten-list.ts";
+import { tableStrictness } from "../src/warehouse/strict-rows.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type Connect, connectAlone } from "./connection.ts";
 import { redactorOf } from "./redaction.ts";
@@ -45,7 +46,11 @@ export const withEngine = async <T>(
   setMaxListeners(0, context.signal, context.hardSignal);
   const connection = await connect(config, context);
   try {
-    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
+    const warehouse = await openWarehouse({
+      dataDir: config.dataDir,
+      clock,
+      strictness: tableStrictness(config.strictness),
+    });
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);

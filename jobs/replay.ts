@@ -5,6 +5,7 @@ import type { ProgressSink } from "../src/core/progress-events.ts";
 import { replay } from "../src/sync/replay.ts";
 import { readForgotten } from "../src/warehouse/forgotten-list.ts";
 import { rebuildWarehouse } from "../src/warehouse/rebuild.ts";
+import { tableStrictness } from "../src/warehouse/strict-rows.ts";
 import { warehousePaths } from "../src/warehouse/working-file.ts";
 import { redactorOf } from "./redaction.ts";
 
@@ -39,8 +40,9 @@ export const replayJob = async (
   const startedAt = clock.now();
   const { archiveDir } = warehousePaths(config.dataDir);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
-  const { result, tables, kept, published } = await rebuildWarehouse({ dataDir: config.dataDir, clock }, (target) =>
-    replay(target, { partial: request.partial, emit, redact }),
+  const { result, tables, kept, published } = await rebuildWarehouse(
+    { dataDir: config.dataDir, clock, strictness: tableStrictness(config.strictness) },
+    (target) => replay(target, { partial: request.partial, emit, redact }),
   );
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   return {

@@ -40,6 +40,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     companies: config.companies,
     content: config.content,
     view: config.view,
+    excludeFields: config.excludeFields,
     maxAgeMs: config.maxAgeMs,
     reconcileEveryMs: config.reconcileEveryMs,
     largestPage: config.maxPageSize,

@@ -79,7 +79,10 @@ const changeAt = (value: JsonValue, path: readonly string[], change: Change): Js
 const hashedBy = (hashOf: Redaction["hashOf"]) => {
   const hashed = (value: JsonValue): JsonValue => {
     if (value === null) return null;
-    if (Array.isArray(value)) return value.map(hashed);
+    if (Array.isArray(value)) {
+      const items = value.map(hashed);
+      return items.some((item, index) => item !== value[index]) ? items : value;
+    }
     const text = typeof value === "string" ? value : stringifyJson(value);
     return HASHED.test(text) ? text : `hmac-sha256:${hashOf(text)}`;
   };

@@ -4,6 +4,7 @@ import { causeOf } from "../api/retry-policy.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { LoadCounts, TableLoad } from "../warehouse/checkpoint.ts";
+import { frozenMisfit } from "../warehouse/strict-rows.ts";
 import { stateKey } from "./due/candidate.ts";
 import type { FetchResult } from "./fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "./list-shape.ts";
@@ -69,6 +70,12 @@ const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =
 const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
   `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
 
+/** Why nothing of an answer may be loaded: a record does not fit a frozen table. */
+const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[]): DuckmirrorError | null => {
+  const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
+  return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: task.stream.name, ...misfit });
+};
+
 /** A page of a list arrived. */
 export const takeListAnswer = async (
   run: SyncRun,
@@ -90,6 +97,12 @@ export const takeListAnswer = async (
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
   if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
+  const frozen = frozenError(run, task, loads);
+  if (frozen !== null) {
+    landed(task, request);
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    return failTask(run, task, frozen, { resumable: true });
+  }
   await run.committer.commit({
     loads,
     requests,
@@ -124,6 +137,11 @@ export const takeSingleAnswer = async (
   const { scope, mode } = task.candidate;
   let loads: readonly TableLoad[] = [];
   if (result.kind === "answer" && !distrusts(run, task, result.outcome)) loads = rowLoads(task, wanted, result);
+  const frozen = frozenError(run, task, loads);
+  if (frozen !== null) {
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    return failTask(run, task, frozen, { resumable: false });
+  }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
   const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
   task.newest = mode === "detail" ? (version ?? task.candidate.version ?? null) : null;

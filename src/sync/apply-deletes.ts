@@ -4,13 +4,15 @@ import { z } from "zod";
 import type { StreamSpec } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
+import { frozenMisfit } from "../warehouse/strict-rows.ts";
 import { detailCall } from "./calls.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
 import { loadsOf } from "./loads.ts";
 import { finishedState } from "./scope-state.ts";
 import type { ScopeTask } from "./scope-task.ts";
+import { refusedTurn } from "./sender.ts";
 import type { SyncRun } from "./sync-run.ts";
-import { adjustRows, closeTask, failTask, putOff } from "./task-ends.ts";
+import { adjustRows, closeTask, commitState, failTask, putOff } from "./task-ends.ts";
 
 /** A probe belongs to no walk of its own. */
 const PROBE_DETAIL = { read: null, overlap: null };
@@ -35,11 +37,12 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
     }
     try {
       await run.deps.sender.turn(run.deps.signal);
-    } catch {
+    } catch (error) {
       run.deps.ledger.settle(reservation.id, "free");
+      run.stop ??= refusedTurn(error, run.deps.signal);
       return "later";
     }
-    const call = detailCall(name, id);
+    const call = detailCall(name, id, run.options);
     const { walkId } = scope.task;
     const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: PROBE_DETAIL };
     const { result, requests } = await run.fetcher.fetch(order, reservation.id);
@@ -59,7 +62,8 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
             included: result.outcome.included,
             envelope: result.outcome.envelope,
           });
-    await run.committer.commit({ loads, requests, states: () => [], bytes: 0 });
+    const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
+    await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });
     if (result.kind === "answer") return "alive";
     if (result.kind === "stop") run.stop ??= result.error;
     if (result.kind !== "absent") return "later";
@@ -87,6 +91,10 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
   const now = run.deps.clock.now();
   adjustRows(run, task, -scope.missing);
   const state = finishedState(task, { whole: true, addsUp: true, now, runId: run.runId });
+  if (scope.missing === 0) {
+    await commitState(run, state);
+    return closeTask(run, task);
+  }
   const deleted = await run.deps.warehouse.deleteMissing({
     table: task.stream.table,
     walkId: task.walkId,

@@ -2,8 +2,8 @@
 
 import { type EndpointName, pathOf } from "../api/endpoints.ts";
 import type { ApiCall } from "../api/outcome.ts";
-import { type StreamName, type StreamSpec, wantedContent } from "../catalog/streams.ts";
-import { tableSpec } from "../catalog/tables.ts";
+import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../catalog/streams.ts";
+import { type TableName, tableSpec } from "../catalog/tables.ts";
 import type { ListShape } from "./list-shape.ts";
 import type { ReadRequest } from "./strategies/contract.ts";
 
@@ -11,6 +11,8 @@ import type { ReadRequest } from "./strategies/contract.ts";
 export interface CallOptions {
   readonly content: readonly string[];
   readonly view: "default" | "export";
+  /** Fields that must not be stored (`table.field`): not asked for where the service lets one choose. */
+  readonly excludeFields?: readonly string[];
 }
 
 /** How a list is read: in the walk's order, by change date, or filtered by change date. */
@@ -33,11 +35,22 @@ const LISTS: Partial<Record<StreamName, EndpointName>> = {
 const viewed = (options: CallOptions): Record<string, string> =>
   options.view === "default" ? {} : { view: options.view };
 
+/** True for a field that is excluded as a whole. */
+const excludes = (options: CallOptions, table: TableName) => {
+  const names = new Set(options.excludeFields);
+  return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
+};
+
 /** Every field of the stream that is wanted, as `onlyWithFields`; empty when the default answer suffices. */
 const contentQuery = (stream: StreamSpec, options: CallOptions): Record<string, string> => {
   const wanted = wantedContent(stream, options.content);
-  if (wanted.length === 0) return {};
-  const names = tableSpec(stream.table).fields.filter((field) => !field.optIn || wanted.includes(field));
+  const { fields } = tableSpec(stream.table);
+  const excluded = excludes(options, stream.table);
+  const unasked = fields.filter(excluded);
+  if (wanted.length === 0 && unasked.length === 0) return {};
+  // The route of usage requests lets nobody choose.
+  if (stream.name === "usage") return {};
+  const names = fields.filter((field) => (!field.optIn || wanted.includes(field)) && !excluded(field));
   return { onlyWithFields: names.map((field) => field.name).join(",") };
 };
 
@@ -72,9 +85,14 @@ export const listCall = (
 };
 
 /** The detail of one record: accounts, contacts, signals. */
-export const detailCall = (stream: "accounts" | "contacts" | "signals", id: string): ApiCall => {
+export const detailCall = (
+  stream: "accounts" | "contacts" | "signals",
+  id: string,
+  options: Pick<CallOptions, "excludeFields">,
+): ApiCall => {
   const endpoint = ({ accounts: "getAccount", contacts: "getContact", signals: "getSignal" } as const)[stream];
-  return { endpoint, path: pathOf(endpoint, { id }), query: {} };
+  const query = contentQuery(streamSpec(stream), { content: [], view: "default", ...options });
+  return { endpoint, path: pathOf(endpoint, { id }), query };
 };
 
 /** A company's profile, by id or by a followed input; the latest earnings call comes along at no extra credit. */
@@ -96,11 +114,16 @@ export const companyCall = (
   };
 };
 
-export const insightCall = (accountId: string): ApiCall => ({
-  endpoint: "getAccountInsight",
-  path: pathOf("getAccountInsight"),
-  query: { accountId },
-});
+/** Sections of an insight that can be left out; the profile always comes (API.md, GET /v1/account-insights). */
+const SECTIONS = ["summary", "research", "swotAnalysis", "value"].map((name) => ({ name }));
+
+/** The insight of one account, without excluded sections. */
+export const insightCall = (accountId: string, options: Pick<CallOptions, "excludeFields">): ApiCall => {
+  const excluded = excludes({ content: [], view: "default", ...options }, "account_insights");
+  const kept = SECTIONS.filter((section) => !excluded(section)).map(({ name }) => name);
+  const sections = kept.length === SECTIONS.length ? {} : { sections: ["profile", ...kept].join(",") };
+  return { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: { accountId, ...sections } };
+};
 
 export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });
 

@@ -7,6 +7,7 @@ import type { ArchiveHeader, IntentRecord } from "../warehouse/archive.ts";
 import type { ArchiveStore } from "../warehouse/archive-store.ts";
 import type { RequestRecord, ScopeState } from "../warehouse/checkpoint.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
+import { frozenMisfit } from "../warehouse/strict-rows.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 import { type Candidate, stateKey } from "./due/candidate.ts";
@@ -144,14 +145,15 @@ const recoverRun = async (
     answered.add(header.requestId);
     if (known.has(header.requestId) || !isStreamName(header.stream)) continue;
     const answer = parseArchived(header, body);
-    if (answer !== null) {
+    const frozen = answer !== null && frozenMisfit(archivedLoads(answer, null), warehouse.strictness) !== null;
+    if (answer !== null && !frozen) {
       const key = stateKey(answer.stream, header.scope);
       const task = tasks.get(key) ?? (begun.has(key) ? null : firstTask(answer, rows.get(key) ?? 0));
       if (task !== null) tasks.set(key, task);
       await takeUp(warehouse, answer, task, runId);
       answers += 1;
     } else {
-      const requests = [archivedRequest(header, header.stream, 0, "RESPONSE_INVALID")];
+      const requests = [archivedRequest(header, header.stream, 0, frozen ? "SCHEMA_FROZEN" : "RESPONSE_INVALID")];
       await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
     }
   }

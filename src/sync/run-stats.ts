@@ -78,7 +78,7 @@ export const createRunStats = (): RunStats => {
       stats.inserted += counts.inserted;
       stats.updated += counts.updated;
       stats.unchanged += counts.unchanged;
-      stats.rejected += counts.rejected;
+      stats.rejected += counts.rejected + (counts.refused ?? 0);
     },
     totals: () => {
       const all = [...byStream.values()];

@@ -26,6 +26,7 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
           firstNewest: task.firstNewest,
           firstMirror: task.firstMirror,
           rejected: task.rejected,
+          refused: task.refused,
           forgotten: [...task.forgotten],
         }),
   watermark: task.before?.watermark ?? null,

@@ -36,6 +36,8 @@ export interface ScopeTask {
   firstMirror: boolean;
   rows: number;
   rejected: number;
+  /** Records that a strict table refused although their keys count as seen. */
+  refused: number;
   /** Records met that stand for forgotten people: the service counts them, the mirror does not hold them. */
   forgotten: ReadonlySet<string>;
   matching: number | null;
@@ -118,6 +120,7 @@ export const createTask = (input: {
     firstMirror: resumed?.firstMirror ?? rows === 0,
     rows,
     rejected: resumed?.rejected ?? 0,
+    refused: resumed?.refused ?? 0,
     forgotten: new Set(resumed?.forgotten),
     matching: null,
     last: null,
@@ -146,6 +149,7 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.pages = 0;
   task.onlyPage = new Set();
   task.rejected = 0;
+  task.refused = 0;
   task.forgotten = new Set();
   task.firstMirror = task.rows === 0;
 };
@@ -226,6 +230,7 @@ export const takePage = (task: ScopeTask, read: PageRead): void => {
 export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.rows += counts.inserted;
   task.rejected += counts.rejected;
+  task.refused += counts.refused ?? 0;
   task.last = { inserted: counts.inserted, updated: counts.updated, unchanged: counts.unchanged };
 };
 

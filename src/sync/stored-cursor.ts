@@ -10,6 +10,7 @@ const storedCursor = z.object({
   firstNewest: z.number().nullable(),
   firstMirror: z.boolean(),
   rejected: z.number(),
+  refused: z.number().default(0),
   forgotten: z.array(z.string()).default([]),
 });
 

@@ -16,7 +16,9 @@ const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
 };
 
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
-  const deletes = step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && task.rows > seen;
+  // A refused record counts as seen and may have no row: then as many rows may be gone without the figures showing it.
+  const deletes =
+    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
   if (step.addsUp) {
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
   }

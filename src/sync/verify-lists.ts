@@ -105,7 +105,7 @@ const confirm = async (
   if (name !== "accounts" && name !== "contacts" && name !== "signals") return ids;
   const confirmed: string[] = [];
   for (const id of ids.slice(0, run.repair ? MOST_CONFIRMED : PROBES)) {
-    const reply = await ask(run, { stream: name, scope: "", call: detailCall(name, id) });
+    const reply = await ask(run, { stream: name, scope: "", call: detailCall(name, id, run.options) });
     if (reply.kind === "answer") {
       await run.commit(reply.requests, reply.loads);
       return null;
@@ -166,7 +166,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   const [load] = reply.loads;
   const total = reply.outcome.page.totalCount;
   if (load === undefined) return { ...NOTHING, note: "the answer holds no rows" };
-  const compared = await compareLoad(database, load);
+  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
   const wrong = compared.fields.length + compared.absent.length > 0;
   await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
   const records = comparedRecords(where, compared, run.repair);
@@ -207,7 +207,7 @@ export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: 
     await run.commit(reply.requests, []);
     return { ...NOTHING, note: "the service says no totalCount" };
   }
-  const compared = await compareLoad(run.deps.warehouse.database, load);
+  const compared = await compareLoad(run.deps.warehouse.database, load, run.deps.warehouse.strictness);
   const wrong = compared.fields.length + compared.absent.length > 0;
   const column = check.param === "type" ? "type" : "change_type";
   const rows = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;

@@ -22,7 +22,7 @@ const compareAnswer = async (
     return { ids: [], differences: [] };
   }
   const { database } = run.deps.warehouse;
-  const compared = await compareLoad(database, load);
+  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
   const detailOnly = new Set(
     tableSpec(load.table)
       .fields.filter((field) => field.detailOnly)
@@ -62,9 +62,9 @@ export const checkIds = async (run: VerifyRun, check: Extract<Check, { kind: "id
 const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {
   switch (check.kind) {
     case "detail":
-      return { stream: check.stream, scope: "", call: detailCall(check.stream, check.id) };
+      return { stream: check.stream, scope: "", call: detailCall(check.stream, check.id, run.options) };
     case "insight":
-      return { stream: check.stream, scope: check.id, call: insightCall(check.id) };
+      return { stream: check.stream, scope: check.id, call: insightCall(check.id, run.options) };
     case "company": {
       const stream = streamSpec("companies");
       const shape = { include: false, content: run.shapes.get("companies")?.content !== false };

@@ -2,8 +2,9 @@
 // sync, one request at a time.
 import type { ApiCall, OkOutcome } from "../api/outcome.ts";
 import type { StreamName } from "../catalog/streams.ts";
-import type { DuckmirrorError } from "../core/errors.ts";
+import { DuckmirrorError } from "../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../warehouse/checkpoint.ts";
+import { frozenMisfit } from "../warehouse/strict-rows.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { ListShape } from "./list-shape.ts";
 import { loadsOf } from "./loads.ts";
@@ -76,7 +77,12 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
       const { data, included, envelope } = outcome;
       const { endpoint, query } = call;
       const answer = { stream, scope, endpoint, query, requestId, walkId: null, receivedAt, data, included, envelope };
-      return { kind: "answer", outcome, loads: loadsOf(answer), requests };
+      const loads = loadsOf(answer);
+      // What may not be loaded into a frozen table is no repair either.
+      const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
+      if (frozen === null) return { kind: "answer", outcome, loads, requests };
+      await run.commit(requests, []);
+      return { kind: "failed", error: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }) };
     }
     case "absent":
       return { kind: "absent", excerpt: "HTTP 404", requests };

@@ -35,7 +35,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): Ap
     case "signal_counts":
       return countsCall();
     case "account_insights":
-      return insightCall(scope);
+      return insightCall(scope, options);
     case "usage":
       return scope === "limits" ? limitsCall() : usageCall(shape);
     case "companies":
@@ -43,7 +43,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): Ap
         ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)
         : companyCall({ kind: "id", value: scope }, shape, task.stream, options);
     case "signals":
-      return detailCall("signals", scope.slice(DETAIL_SCOPE.length));
+      return detailCall("signals", scope.slice(DETAIL_SCOPE.length), options);
     default:
       throw new TypeError(`${stream} is read by pages`);
   }

@@ -10,6 +10,7 @@ import { commitEntry, type Journal } from "./journal.ts";
 import type { JournalEntry } from "./journal-event.ts";
 import { jsonText } from "./json-text.ts";
 import { sqlText } from "./sql-files.ts";
+import type { TableStrictness } from "./strict-rows.ts";
 import * as walks from "./walks.ts";
 
 export interface RunStart {
@@ -100,20 +101,25 @@ const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }
 };
 
 /** Makes a change out of the journal. `loads`: what a commit's rows are, in the order of the entry. */
-export const replayChange = async (tx: Sql, entry: JournalEntry, loads: readonly TableLoad[]): Promise<void> => {
+export const replayChange = async (
+  tx: Sql,
+  entry: JournalEntry,
+  loads: readonly TableLoad[],
+  strictness: TableStrictness,
+): Promise<void> => {
   if (entry.kind !== "commit") {
     await carryOut(tx, entry);
     return;
   }
   const { runId, requests, scopes, quota } = entry;
-  await writeCheckpoint(tx, { runId, loads, requests, scopes, quota });
+  await writeCheckpoint(tx, { runId, loads, requests, scopes, quota }, strictness);
 };
 
 const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
   loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null;
 
 /** The changes of an open warehouse. */
-export const journalledChanges = (database: Database, journal: Journal): Changes => {
+export const journalledChanges = (database: Database, journal: Journal, strictness: TableStrictness): Changes => {
   const change = async (entry: Exclude<JournalEntry, { kind: "commit" }>) => {
     await journal.record(
       async () => entry,
@@ -132,7 +138,7 @@ export const journalledChanges = (database: Database, journal: Journal): Changes
         ? []
         : journal.record(
             async () => commitEntry(checkpoint),
-            (tx) => writeCheckpoint(tx, checkpoint),
+            (tx) => writeCheckpoint(tx, checkpoint, strictness),
           ),
     deleteMissing: ({ table, walkId, company, expected, runId, now, scope = null }) => {
       let gone: readonly walks.Gone[] = [];

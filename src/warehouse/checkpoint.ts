@@ -30,6 +30,8 @@ export interface LoadCounts {
   readonly unchanged: number;
   /** Records that went to `sync.rejects` (no usable key). */
   readonly rejected: number;
+  /** Records that went to `sync.rejects` because their table is strict; the walk has seen their keys. */
+  readonly refused?: number;
 }
 
 /** One row of `sync.requests`: one HTTP call. */

@@ -2,10 +2,12 @@
 // The same key twice: the later record wins, field by field where it was not asked for everything. Two different records
 // of one key in one answer are no newer and older version: the one that loses is kept as a reject.
 import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
+import type { Strictness } from "../core/field-settings.ts";
 import { forgottenHash } from "../core/forgotten.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import { type ExtraEntries, exactJson } from "./json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "./normalize-record.ts";
+import { misfitOf } from "./strict-rows.ts";
 
 /** Kinds of drift noted per batch: an enumeration that turned into free text must not fill the warehouse. */
 const MOST_DRIFT = 200;
@@ -22,6 +24,8 @@ export interface BatchReject {
   readonly load: TableLoad;
   /** Place of the record in its load, from 0. */
   readonly position: number;
+  /** Its key was marked as seen by the walk: the row it would have replaced stays. */
+  readonly seen: boolean;
 }
 
 export interface SeenKey {
@@ -79,12 +83,24 @@ const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
 export const collectBatch = (
   table: TableName,
   loads: readonly { readonly load: TableLoad; readonly index: number }[],
+  strictness: Strictness = "evolve",
 ): TableBatch => {
   const spec = tableSpec(table);
   const rows = new Map<string, BatchRow>();
   const rejects: BatchReject[] = [];
   const drift = new Map<string, CountedDrift>();
   const seen = new Map<string, SeenKey>();
+  const noteDrift = (row: NormalRow) => {
+    for (const entry of row.drift) {
+      const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
+      const known = drift.get(id);
+      if (known !== undefined) known.occurrences += 1;
+      else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
+    }
+  };
+  const noteSeen = (row: NormalRow, walkId: string | null) => {
+    if (walkId !== null) seen.set(`${walkId}\n${row.keyText}`, seenKey(spec, row, walkId));
+  };
 
   for (const { load, index } of loads) {
     const normalize = createNormalizer(spec, load);
@@ -94,7 +110,15 @@ export const collectBatch = (
       if (forgottenHash(record) !== null) return;
       const row = normalize(record);
       if (row.kind === "reject") {
-        rejects.push({ reject: row, load, position });
+        rejects.push({ reject: row, load, position, seen: false });
+        return;
+      }
+      const misfit = strictness === "reject" ? misfitOf(row) : null;
+      if (misfit !== null) {
+        const reject = { kind: "reject", reason: misfit, record: exactJson(record) } as const;
+        rejects.push({ reject, load, position, seen: load.walkId !== null });
+        noteDrift(row);
+        noteSeen(row, load.walkId);
         return;
       }
       const earlier = places.get(row.keyText);
@@ -103,18 +127,13 @@ export const collectBatch = (
         const lost = exactJson(load.records[earlier] ?? null);
         const reason = "another record of the same answer has this key";
         if (lost !== exactJson(record))
-          rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier });
+          rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier, seen: false });
       }
       const before = rows.get(row.keyText);
       const merged = before === undefined ? row : fold(spec, before.row, row);
       rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
-      for (const entry of row.drift) {
-        const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
-        const known = drift.get(id);
-        if (known !== undefined) known.occurrences += 1;
-        else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
-      }
-      if (load.walkId !== null) seen.set(`${load.walkId}\n${row.keyText}`, seenKey(spec, row, load.walkId));
+      noteDrift(row);
+      noteSeen(row, load.walkId);
     });
   }
   return { table, rows: [...rows.values()], rejects, drift: [...drift.values()], seen: [...seen.values()] };

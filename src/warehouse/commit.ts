@@ -20,6 +20,7 @@ import { instant } from "./duck-values.ts";
 import { loadBatch } from "./load-batch.ts";
 import { literal } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
+import { EVOLVING, type TableStrictness } from "./strict-rows.ts";
 
 const at = (ms: number | null): DuckDBValue =>
   ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
@@ -153,7 +154,11 @@ const NOTHING: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0
  * Writes a checkpoint inside a transaction. Loads of requests that are committed already change nothing and count nothing.
  * Answers with the counts of each load, in order.
  */
-export const writeCheckpoint = async (tx: Sql, checkpoint: Checkpoint): Promise<readonly LoadCounts[]> => {
+export const writeCheckpoint = async (
+  tx: Sql,
+  checkpoint: Checkpoint,
+  strictness: TableStrictness = EVOLVING,
+): Promise<readonly LoadCounts[]> => {
   const { loads, runId } = checkpoint;
   const ids = [...new Set([...loads, ...checkpoint.requests].map(({ requestId }) => requestId))];
   const committed = await committedRequests(tx, ids);
@@ -164,7 +169,7 @@ export const writeCheckpoint = async (tx: Sql, checkpoint: Checkpoint): Promise<
       .map((load, index) => ({ load, index }))
       .filter(({ load }) => load.table === table && !committed.has(load.requestId));
     if (mine.length === 0) continue;
-    const batch = collectBatch(table, mine);
+    const batch = collectBatch(table, mine, strictness(table));
     const written = await writeBatch(tx, batch, checkpoint);
     const total = new Map<number, number>();
     for (const { loadIndex } of batch.rows) total.set(loadIndex, (total.get(loadIndex) ?? 0) + 1);
@@ -172,8 +177,11 @@ export const writeCheckpoint = async (tx: Sql, checkpoint: Checkpoint): Promise<
       const rows = total.get(index) ?? 0;
       const inserted = written.inserted.get(index) ?? 0;
       const updated = written.updated.get(index) ?? 0;
-      const rejected = batch.rejects.filter((reject) => reject.load === load).length;
-      counts[index] = { inserted, updated, unchanged: rows - inserted - updated, rejected };
+      const mineRejected = batch.rejects.filter((reject) => reject.load === load);
+      const refused = mineRejected.filter(({ seen }) => seen).length;
+      const rejected = mineRejected.length - refused;
+      const unchanged = rows - inserted - updated;
+      counts[index] = { inserted, updated, unchanged, rejected, ...(refused === 0 ? {} : { refused }) };
     }
   }
   await writeScopeStates(tx, checkpoint.scopes);

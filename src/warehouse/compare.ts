@@ -9,6 +9,7 @@ import type { SqlValue } from "./duck-values.ts";
 import { saysTheSame } from "./json-text.ts";
 import { stageBatch } from "./load-batch.ts";
 import { quoted } from "./merge-sql.ts";
+import type { TableStrictness } from "./strict-rows.ts";
 
 /** One value that differs, as text. */
 export interface FieldDifference {
@@ -57,10 +58,10 @@ const differingSql = (spec: TableSpec): string => {
 };
 
 /** Compares the records of one load with the mirror. Records that could never become a row are left out. */
-export const compareLoad = (database: Database, load: TableLoad): Promise<Comparison> =>
+export const compareLoad = (database: Database, load: TableLoad, strictness: TableStrictness): Promise<Comparison> =>
   database.transaction(async (tx) => {
     const spec = tableSpec(load.table);
-    const batch = collectBatch(load.table, [{ load, index: 0 }]);
+    const batch = collectBatch(load.table, [{ load, index: 0 }], strictness(load.table));
     const { rows } = batch;
     const ids = rows.map((_, row) => idOfRow(spec, rows, row));
     if (rows.length === 0) return { ids, fields: [], absent: [] };

@@ -13,6 +13,7 @@ import { markApplied } from "./journal.ts";
 import type { JournalEvent } from "./journal-event.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { sqlText } from "./sql-files.ts";
+import { EVOLVING } from "./strict-rows.ts";
 import { countRows } from "./walks.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
@@ -97,7 +98,7 @@ const fill = async <T>(
       archiveDir: warehousePaths(options.dataDir).archiveDir,
       apply: ({ seq, entry }, loads) =>
         database.transaction(async (tx) => {
-          await replayChange(tx, entry, loads);
+          await replayChange(tx, entry, loads, options.strictness ?? EVOLVING);
           await markApplied(tx, seq);
         }),
       run: async (statement) => {

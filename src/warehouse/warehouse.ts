@@ -9,6 +9,7 @@ import { type Journal, openJournal } from "./journal.ts";
 import { type MirrorReader, mirrorReader } from "./mirror-reader.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { sqlText } from "./sql-files.ts";
+import { EVOLVING, type TableStrictness } from "./strict-rows.ts";
 import * as walks from "./walks.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
@@ -17,6 +18,8 @@ export interface Warehouse extends Changes, MirrorReader {
   readonly snapshot: string;
   /** Directory of the archive. */
   readonly archiveDir: string;
+  /** How strict each table is. */
+  readonly strictness: TableStrictness;
   /** Committed requests of a run. */
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
   /** Mirrored rows in scope that the walk did not meet; `sampleSize` ids of them (default 20). */
@@ -38,7 +41,7 @@ const requestRow = z.object({ request_id: z.string() });
  * FORGOTTEN_UNREADABLE, DATA_DIR_UNWRITABLE or DISK_FULL.
  */
 export const openWarehouse = async (options: WarehouseOptions): Promise<Warehouse> => {
-  const { dataDir, clock } = options;
+  const { dataDir, clock, strictness = EVOLVING } = options;
   const { archiveDir, snapshot, working } = warehousePaths(dataDir);
   const lock = await enterDataDir(dataDir);
   let database: Database;
@@ -60,7 +63,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     ...mirrorReader(database),
     snapshot,
     archiveDir,
-    ...journalledChanges(database, journal),
+    strictness,
+    ...journalledChanges(database, journal, strictness),
     requestsOf: async (runId) => {
       const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
       return new Set(rows.map((row) => row.request_id));

@@ -6,6 +6,7 @@ import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { openError } from "./duck-errors.ts";
 import { migrate } from "./migrate.ts";
+import type { TableStrictness } from "./strict-rows.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 
@@ -14,6 +15,8 @@ export interface WarehouseOptions {
   readonly clock: Clock;
   /** DuckDB size text, e.g. `2GB`. */
   readonly memoryLimit?: string;
+  /** How strict each table is; default: every table takes what comes. */
+  readonly strictness?: TableStrictness;
 }
 
 /** Where everything of a data directory lies. */

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Checkpoint, LoadCounts, ScopeState, TableLoad } from "../../src/warehouse/checkpoint.ts";
 import type { Database } from "../../src/warehouse/database.ts";
 import { sqlText } from "../../src/warehouse/sql-files.ts";
+import { EVOLVING } from "../../src/warehouse/strict-rows.ts";
 import type { Warehouse } from "../../src/warehouse/warehouse.ts";
 
 interface StoredRow {
@@ -127,6 +128,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   return {
     database,
     snapshot: "memory",
+    strictness: EVOLVING,
     archiveDir: "memory",
     startRun: async ({ runId }) => {
       alive();

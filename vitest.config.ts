@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
+const browser = "test/browser/**/*.test.ts";
 const redis = "test/support/redis-available.ts";
 
 export default defineConfig({
@@ -16,7 +17,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, acceptance],
+          exclude: [...configDefaults.exclude, acceptance, browser],
           globalSetup: [redis],
         },
       },
@@ -24,6 +25,15 @@ export default defineConfig({
       {
         extends: true,
         test: { name: "acceptance", include: [acceptance], globalSetup: [redis, "test/acceptance/build-once.ts"] },
+      },
+      // These show the built page in Chromium.
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: [browser],
+          globalSetup: ["test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
+        },
       },
     ],
   },

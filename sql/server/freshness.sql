@@ -24,4 +24,9 @@ SELECT
   freshness.failed_scopes,
   freshness.error
 FROM freshness
-CROSS JOIN accounts;
+CROSS JOIN accounts
+ORDER BY list_position(
+  ['accounts', 'contacts', 'signals', 'signal_counts', 'companies', 'news_articles', 'job_openings', 'earnings_calls',
+    'filings', 'account_insights', 'owners', 'company_inputs'],
+  freshness.table_name
+) NULLS LAST, freshness.table_name;

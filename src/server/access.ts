@@ -88,7 +88,8 @@ export interface Provenance {
  * A browser names its origin with every such request, so one without comes from a program, which no page can steer.
  */
 export const isSameOrigin = ({ host, origin, site }: Provenance): boolean => {
-  if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  // The browser's own word, where it gives it (https and this machine only).
+  if (site !== undefined) return site === "same-origin" || site === "none";
   if (origin === undefined) return true;
   return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 };
@@ -108,7 +109,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   ].join("; "),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
+  // Not `no-referrer`: a form would then name its origin as `null`, and no login could be told from a forged one.
+  "referrer-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };

@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly triggers?: SyncTriggers;
   /** State → jobs in it, where there is a queue. */
   readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
+  /** Where the built page is; default: beside this program. */
+  readonly pageFolder?: URL;
   /** A fault of ours that a client only sees as 500. */
   readonly onFault: (error: unknown) => void;
 }

@@ -125,7 +125,7 @@ const showTable = (): void => {
       { head: "started", cell: (run) => runButton(run, ago(run.started_at, now), { class: "link" }) },
       { head: "status", cell: (run) => badge(run.status, moodOf(run.status)) },
       { head: "mode", wideOnly: true, cell: (run) => run.mode },
-      { head: "took", kind: "number", cell: took },
+      { head: "took", kind: "number", wideOnly: true, cell: took },
       { head: "requests", kind: "number", cell: (run) => count(run.requests) },
       { head: "foreseen", kind: "number", wideOnly: true, cell: (run) => count(run.forecast_requests) },
       { head: "credits", kind: "number", cell: (run) => count(run.credits) },

@@ -78,10 +78,12 @@ export const showTiles = (overview: Overview): void => {
 
 const freshMood = (table: Table, now: number): HTMLElement => {
   if (table.failed_scopes > 0) return badge(`${counted(table.failed_scopes, "list")} failed`, "bad");
-  if (table.oldest_checked_at === null) return badge("never checked", "plain");
+  if (table.oldest_checked_at === null) return badge(table.row_count === 0 ? "empty" : "never checked", "plain");
   if (table.unchecked_scopes > 0) return badge(`${count(table.unchecked_scopes)} to come`, "warn");
   return now - table.oldest_checked_at > 7 * DAY_MS ? badge("old", "warn") : badge("fresh", "good");
 };
+
+const age = (at: number | null, now: number): string => (at === null ? "–" : span(now - at));
 
 export const showFreshness = ({ tables, now }: Overview): void => {
   byId("fresh-lead").textContent = "Time since the stalest part of each table was last compared with the service.";
@@ -91,8 +93,8 @@ export const showFreshness = ({ tables, now }: Overview): void => {
     [
       { head: "table", cell: (table) => table.table_name },
       { head: "rows", kind: "number", cell: (table) => count(table.row_count) },
-      { head: "stalest", kind: "number", cell: (table) => ago(table.oldest_checked_at, now) },
-      { head: "walked", kind: "number", wideOnly: true, cell: (table) => ago(table.oldest_walked_at, now) },
+      { head: "stalest", kind: "number", cell: (table) => age(table.oldest_checked_at, now) },
+      { head: "walked", kind: "number", wideOnly: true, cell: (table) => age(table.oldest_walked_at, now) },
       { head: "state", cell: (table) => freshMood(table, now) },
     ],
     tables,

@@ -24,8 +24,8 @@ const sendAsset = async (request: FastifyRequest, reply: FastifyReply, asset: As
 const safeNext = (next: string | null): string =>
   next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : "/";
 
-export const pageRoutes = (app: FastifyInstance, { key, clock }: ServerContext): void => {
-  const assets = readAssets();
+export const pageRoutes = (app: FastifyInstance, { key, clock, pageFolder }: ServerContext): void => {
+  const assets = readAssets(pageFolder);
   const wrongAt: number[] = [];
 
   const html = (name: string) => (request: FastifyRequest, reply: FastifyReply) =>

@@ -1,0 +1,128 @@
+// Login, buttons that start work, several profiles, and the API reference, in a real browser.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ProgressEvent } from "../../src/core/progress-events.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { SyncAsk, SyncTriggers, TriggeredRun } from "../../src/server/triggers.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+
+const KEY = "0123456789abcdef0123456789abcdef";
+
+let mirror: ServedMirror;
+let rig: PageRig;
+beforeAll(async () => {
+  mirror = await serveMirror(2);
+  rig = await startPageRig();
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+const profiles = (...names: readonly string[]) =>
+  names.map((name) => ({ name, snapshot: mirror.snapshot, ratePerMinute: null }));
+
+/** Stands in for a worker: remembers what it was asked, and ends runs when the test says so. */
+const fakeWorker = () => {
+  const asks: SyncAsk[] = [];
+  const cancelled: string[] = [];
+  const listeners = new Set<Parameters<NonNullable<SyncTriggers["listen"]>>[0]>();
+  let state: TriggeredRun["state"] = "running";
+  const triggers: SyncTriggers = {
+    start: async (ask) => {
+      asks.push(ask);
+      return { runId: "run-1", joined: false };
+    },
+    verify: async () => ({ runId: "check-1", joined: false }),
+    find: async (runId) => ({ runId, state, profile: "default", askedAt: Date.now(), report: null, error: null }),
+    cancel: async (runId) => {
+      cancelled.push(runId);
+      state = "cancelled";
+      return true;
+    },
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const tell = (event: ProgressEvent) => {
+    for (const listener of listeners) listener(event, { runId: "run-1", profile: "default" });
+  };
+  return { triggers, asks, cancelled, tell };
+};
+
+describe("buttons", () => {
+  test("start a sync, tell what it does, and cancel it", async () => {
+    const worker = fakeWorker();
+    const { url } = await rig.serve({ profiles: profiles("default"), triggers: worker.triggers });
+    const { page, complaints } = await rig.open(url);
+    await page.getByLabel("walk every list completely").check();
+    await page.getByRole("button", { name: "Sync now" }).click();
+    await page.getByText("run-1").waitFor();
+    expect(worker.asks).toEqual([{ streams: [], full: true, profile: "default", idempotencyKey: null }]);
+    const page1 = { requests: 3, credits: 3, rows: 250, pagesDone: 3, pagesTotal: 9, rowsTotal: 900 };
+    worker.tell({ kind: "page", stream: "contacts", ...page1 });
+    await page.getByText("contacts: 250 rows").waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Cancel run run-1" }).click();
+    await page.locator("#active .badge", { hasText: "cancelled" }).waitFor();
+    expect(worker.cancelled).toEqual(["run-1"]);
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByText("check-1").waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("are not there where the server starts nothing", async () => {
+    const { url } = await rig.serve({ profiles: profiles("default") });
+    const { page } = await rig.open(url);
+    expect(await page.getByRole("button", { name: "Sync now" }).isVisible()).toBe(false);
+    await page.context().close();
+  });
+});
+
+test("the login lets only the key in, for as long as nobody logs out", async () => {
+  const { url } = await rig.serve({ profiles: profiles("default"), key: new Secret(KEY) });
+  const { page, complaints } = await rig.open(url, { settled: false, width: 360 });
+  expect(page.url()).toBe(`${url}/login`);
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.getByLabel("Server key").fill("not the key at all");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("That is not the key.").waitFor();
+  await page.getByLabel("Server key").fill(KEY);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.locator("#content[data-complete]").waitFor();
+  const [cookie] = await page.context().cookies();
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+  expect(cookie?.value).not.toContain(KEY);
+  expect(await page.evaluate("document.cookie")).toBe("");
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.waitForURL(`${url}/login`);
+  await page.goto(url);
+  expect(page.url()).toBe(`${url}/login`);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("several organizations are chosen by name", async () => {
+  const { url } = await rig.serve({ profiles: profiles("north", "south") });
+  const { page } = await rig.open(url);
+  await page.getByLabel("Profile").selectOption("south");
+  await page.waitForURL(`${url}/?profile=south`);
+  await page.locator("#content[data-complete]").waitFor();
+  expect(await page.getByLabel("Profile").inputValue()).toBe("south");
+  await page.context().close();
+});
+
+test("the API reference is rendered without the internet and tries a call against the mirror", async () => {
+  const { url } = await rig.serve({ profiles: profiles("default") });
+  const { page, complaints } = await rig.open(`${url}/reference`, { settled: false });
+  await page.locator(".opblock-summary-path", { hasText: "/v1/signals/counts" }).click();
+  await page.getByRole("button", { name: "Try it out" }).click();
+  await page.getByRole("button", { name: "Execute" }).click();
+  await expect
+    .poll(() => page.locator(".live-responses-table tbody .response-col_status").first().textContent())
+    .toContain("200");
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});

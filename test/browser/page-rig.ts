@@ -1,0 +1,98 @@
+// A served mirror in a browser: the built page over a server in this process, so that tests can stand in for the worker.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { expect, inject } from "vitest";
+import { z } from "zod";
+import { systemClock } from "../../src/core/clock.ts";
+import { type RunningServer, startServer } from "../../src/server/listen.ts";
+import type { ServerOptions } from "../../src/server/server-context.ts";
+import { startBrowser } from "./chromium.ts";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axeResult = z.object({
+  violations: z.array(
+    z.object({ id: z.string(), impact: z.string().nullable(), nodes: z.array(z.object({ html: z.string() })) }),
+  ),
+});
+
+export interface OpenPage {
+  readonly page: Page;
+  /** What the browser's console said that should not be there, faults of the page included. */
+  readonly complaints: readonly string[];
+}
+
+export interface PageRig {
+  readonly browser: Browser;
+  serve(options: Partial<ServerOptions> & Pick<ServerOptions, "profiles">): Promise<RunningServer>;
+  /** Opens an address in a context of its own. `settled`: waits until every figure is there. */
+  open(url: string, look?: { width?: number; height?: number; dark?: boolean; settled?: boolean }): Promise<OpenPage>;
+  close(): Promise<void>;
+}
+
+export const startPageRig = async (): Promise<PageRig> => {
+  const browser = await startBrowser();
+  const servers: RunningServer[] = [];
+  const pageFolder = pathToFileURL(join(dirname(inject("builtCli")), "../server/page/"));
+  return {
+    browser,
+    serve: async (options) => {
+      const server = await startServer(
+        {
+          key: null,
+          clock: systemClock,
+          version: "1.2.3",
+          pageFolder,
+          onFault: (error) => {
+            throw error;
+          },
+          ...options,
+        },
+        { host: "127.0.0.1", port: 0 },
+      );
+      servers.push(server);
+      return server;
+    },
+    open: async (url, { width = 1280, height = 900, dark = false, settled = true } = {}) => {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme: dark ? "dark" : "light",
+        reducedMotion: "reduce",
+        timezoneId: "UTC",
+      });
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on("console", (message) => {
+        if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      await page.goto(url);
+      if (settled) await page.locator("#content[data-complete]").waitFor();
+      return { page, complaints };
+    },
+    close: async () => {
+      await browser.close();
+      for (const server of servers) await server.close();
+    },
+  };
+};
+
+/** Accessibility rules that are broken seriously, with the elements that break them. */
+export const seriousFindings = async (page: Page): Promise<readonly string[]> => {
+  // Evaluated by the debugger: the page's own policy would let no such script in.
+  await page.evaluate(axeSource);
+  const { violations } = axeResult.parse(await page.evaluate("axe.run(document)"));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
+};
+
+/** Nothing sticks out sideways: the page itself never scrolls that way. */
+export const expectNoSidewaysScroll = async (page: Page): Promise<void> => {
+  const [content, window] = z
+    .tuple([z.number(), z.number()])
+    .parse(await page.evaluate("[document.documentElement.scrollWidth, innerWidth]"));
+  expect(content).toBeLessThanOrEqual(window);
+};

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { syncJob } from "../../../jobs/sync.ts";
 import { resolveConfig } from "../../core/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { counted, formatCount, formatDuration } from "../../core/units.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
@@ -37,8 +37,12 @@ const freshDir = async (dir: string): Promise<void> => {
       detail: `${dir} holds a mirror that is not the demo's; choose another --data-dir`,
     });
   }
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  writeFileSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
+  } catch (error) {
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+  }
 };
 
 /** A query of the tour: its first comment line is the title, its result a table. */
@@ -68,8 +72,8 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async ({ accounts, seed }, context) => {
-    const { shared, clock, terminal, cwd, version, signal } = context;
-    const dataDir = resolve(cwd, shared.dataDir ?? join("data", "demo"));
+    const { shared, clock, env, terminal, cwd, version, signal } = context;
+    const dataDir = resolve(cwd, shared.dataDir ?? join(env.DUCKMIRROR_DATA_DIR ?? "data", "demo"));
     const { bold, cyan, dim } = terminal.outColours;
     await freshDir(dataDir);
     const startedAt = clock.now();

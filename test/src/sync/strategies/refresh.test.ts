@@ -9,7 +9,8 @@ import { acceptRead, nextStep, type Progress } from "../../../../src/sync/strate
 import { startWatermark } from "../../../../src/sync/strategies/watermark.ts";
 
 const SEED = 20261121;
-const RUNS = 2000;
+/** Fewer where every line is mutated (docs/MUTATION.md): a mutant that survives few cases is looked at by hand. */
+const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 2000);
 
 interface Item {
   readonly id: string;
@@ -117,7 +118,7 @@ test("watermark: an unchanged list costs one page, however long it is", () => {
       expect(step.kind).toBe("done");
       expect(reads).toBe(1);
     }),
-    { seed: SEED, numRuns: 200 },
+    { seed: SEED, numRuns: Math.min(200, RUNS) },
   );
 });
 

@@ -1,0 +1,15 @@
+// Vitest for mutation testing (docs/MUTATION.md): only the tests of what is mutated, none that start a service or Redis.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: [
+      "test/src/sync/strategies/*.test.ts",
+      "test/src/budget/{ledger,limiter,throttle,memory-store,plans}.test.ts",
+    ],
+    env: { DUCKMIRROR_PROPERTY_RUNS: "60" },
+    testTimeout: 20_000,
+    pool: "threads",
+    maxWorkers: 1,
+  },
+});

@@ -167,8 +167,13 @@ export const ERRORS = {
   ),
   WAREHOUSE_CORRUPT: row(
     EXIT.unexpected,
-    "The working database {file} cannot be opened: {detail}",
+    "The working database {file} cannot be read: {detail}",
     "`duckmirror replay` rebuilds it from the archive, without a single request.",
+  ),
+  SNAPSHOT_DAMAGED: row(
+    EXIT.unexpected,
+    "The snapshot {file} cannot be read: {detail}",
+    "`duckmirror sync` publishes a new one. If that cannot be read either, `duckmirror replay` rebuilds both from the archive, without a single request.",
   ),
   WAREHOUSE_BEHIND: row(
     EXIT.unexpected,

@@ -1,10 +1,12 @@
 // One DuckDB file, opened once: queries beside each other, writers one after the other, each on its own connection.
 // Nothing outside src/warehouse imports DuckDB's client; the sandbox and the replica open their files with this too.
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
+import { DuckmirrorError } from "../core/errors.ts";
 import { appendChunks, type ColumnChunk } from "./append.ts";
-import { isFatal, statementError } from "./duck-errors.ts";
+import { fileError, isFatal } from "./duck-errors.ts";
 import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
 import { createGate, createQueue } from "./gate.ts";
 import { sqlText } from "./sql-files.ts";
@@ -41,7 +43,8 @@ export interface Database extends Sql {
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /**
    * Closes the file cleanly (no WAL is left), runs `work`, opens it again; other calls wait meanwhile.
-   * Must not be called inside `transaction`.
+   * Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
+   * lies at the path by now: what is open here is not what would be copied or opened again.
    */
   offline<T>(work: () => Promise<T>): Promise<T>;
   /** Moves everything from the WAL into the file. */
@@ -79,6 +82,12 @@ const openInstance = async (file: string, options: DatabaseOptions): Promise<Duc
   return instance;
 };
 
+/** Which file lies at a path: by its own number, not by its name. It is not opened: that would drop DuckDB's lock. */
+const identityOf = (file: string): string => {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? "none" : `${found.dev}/${found.ino}`;
+};
+
 const bind = (params: readonly SqlValue[]) => {
   const bound = params.map(toDuck);
   return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
@@ -111,6 +120,7 @@ const statementsOn = (connection: DuckDBConnection): Sql => ({
  */
 export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
   let instance: DuckDBInstance | null = await openInstance(file, options);
+  let identity = identityOf(file);
   const gate = createGate();
   const writers = createQueue();
   let broken = false;
@@ -136,7 +146,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
         return await work(connection);
       } catch (error) {
         if (isFatal(error)) broken = true;
-        throw statementError(error);
+        throw fileError(error, file, options.readOnly === true);
       } finally {
         connection.closeSync();
       }
@@ -169,11 +179,16 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     offline: (work) =>
       writers(() =>
         gate.exclusive(async () => {
+          if (identityOf(file) !== identity) {
+            const detail = "it was removed or replaced while it was in use";
+            throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
+          }
           closeInstance();
           try {
             return await work();
           } finally {
             instance = await openInstance(file, options);
+            identity = identityOf(file);
             broken = false;
           }
         }),

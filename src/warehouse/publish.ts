@@ -4,8 +4,9 @@ import { constants } from "node:fs";
 import { chmod, copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import type { Database } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { statementError } from "./duck-errors.ts";
+import { readApplied } from "./journal.ts";
 
 export interface Published {
   readonly path: string;
@@ -25,7 +26,20 @@ const sync = async (path: string): Promise<void> => {
   }
 };
 
-const copyInPlace = async (working: string, snapshot: string): Promise<void> => {
+/** Opens the copy as a reader would: a file that does not open, or is not of this moment, takes no reader's place. */
+const proveCopy = async (copy: string, applied: number): Promise<void> => {
+  const database = await openDatabase(copy, { readOnly: true, threads: 1 });
+  try {
+    const found = await readApplied(database);
+    if (found !== applied) {
+      throw new DuckmirrorError("UNEXPECTED", { detail: `${copy} holds ${found} changes instead of ${applied}` });
+    }
+  } finally {
+    await database.close();
+  }
+};
+
+const copyInPlace = async (working: string, snapshot: string, applied: number): Promise<void> => {
   // Closing the file cleanly leaves no WAL; a copy without its WAL would miss commits.
   const wal = await stat(`${working}.wal`).catch(() => null);
   if (wal !== null && wal.size > 0) {
@@ -36,6 +50,7 @@ const copyInPlace = async (working: string, snapshot: string): Promise<void> => 
     await copyFile(working, temporary, constants.COPYFILE_FICLONE);
     await chmod(temporary, 0o600);
     await sync(temporary);
+    await proveCopy(temporary, applied);
     await rename(temporary, snapshot);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -52,7 +67,8 @@ export const publishSnapshot = async (
 ): Promise<Published> => {
   const start = monotonicMs();
   await database.flushWal();
-  await database.offline(() => copyInPlace(database.file, snapshot));
+  const applied = await readApplied(database);
+  await database.offline(() => copyInPlace(database.file, snapshot, applied));
   const { size } = await stat(snapshot);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };

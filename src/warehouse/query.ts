@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { lockDown } from "./database.ts";
+import { fileError } from "./duck-errors.ts";
 import { fromDuck, type OutValue } from "./duck-values.ts";
 
 export interface QueryColumn {
@@ -32,17 +33,22 @@ export interface QueryResult {
   readonly rows: readonly (readonly OutValue[])[];
 }
 
-const failed = (error: unknown): DuckmirrorError =>
-  error instanceof DuckmirrorError
-    ? error
-    : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) }, { cause: error });
+const failedOn =
+  (snapshot: string) =>
+  (raw: unknown): DuckmirrorError => {
+    const error = fileError(raw, snapshot, true);
+    return error instanceof DuckmirrorError
+      ? error
+      : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) }, { cause: error });
+  };
 
 /**
  * Runs the query and hands its rows to `use` while they stream; the snapshot is closed when `use` has ended.
- * Throws SNAPSHOT_MISSING or QUERY_FAILED; what `use` throws passes through.
+ * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED; what `use` throws passes through.
  */
 export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T> => {
   const { snapshot, sql, signal } = request;
+  const failed = failedOn(snapshot);
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
     throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
   }
@@ -80,7 +86,7 @@ export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryC
   }
 };
 
-/** Runs the query and gathers every row. Throws SNAPSHOT_MISSING or QUERY_FAILED. */
+/** Runs the query and gathers every row. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED. */
 export const runQuery = (request: QueryRequest): Promise<QueryResult> =>
   streamQuery(request, async ({ columns, batches }) => {
     const rows: (readonly OutValue[])[] = [];

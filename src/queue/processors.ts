@@ -2,6 +2,7 @@
 // result, throws to leave a dead letter, or puts the job off.
 import { DelayedError, type Job } from "bullmq";
 import type { Redis } from "ioredis";
+import type { z } from "zod";
 import { exportJob } from "../../jobs/export.ts";
 import { familyNamed } from "../../jobs/families.ts";
 import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
@@ -11,6 +12,7 @@ import type { Sessions } from "../../jobs/session.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { DuckmirrorError, isCode } from "../core/errors.ts";
+import type { Scrubber } from "../core/secret.ts";
 import { EXPORT_FORMATS } from "../warehouse/export-tables.ts";
 import { errorOf, profileOf, type Triggers } from "./asks.ts";
 import { cancelledOf } from "./cancels.ts";
@@ -22,6 +24,7 @@ import {
   familyProgress,
   parsePayload,
   type StoredOutcome,
+  syncOutcome,
   syncPayload,
   tickPayload,
 } from "./payloads.ts";
@@ -47,7 +50,13 @@ export interface ProcessorDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
+  /** What is kept in Redis holds no secret. */
+  readonly scrubber: Pick<Scrubber, "scrub">;
 }
+
+/** The same value without secrets in its texts. */
+const scrubbed = <T>(schema: z.ZodType<T>, value: T, { scrubber }: ProcessorDeps): T =>
+  schema.parse(JSON.parse(scrubber.scrub(JSON.stringify(value))));
 
 /** A job as BullMQ hands it out: its lock's token, and the signal that cancels it. */
 interface Taken {
@@ -87,7 +96,7 @@ export const processFamily = async (taken: Taken, deps: ProcessorDeps): Promise<
   if (family === undefined) throw new DuckmirrorError("JOB_VERSION", { job: job.id, found: ask.family, known: 1 });
   const earlier = familyProgress.safeParse(job.progress).data?.results ?? [];
   const keep = async (results: readonly FamilyResult[], problem: Problem | null): Promise<FamilyProgress> => {
-    const progress: FamilyProgress = { v: 1, results: [...results], problem };
+    const progress = scrubbed(familyProgress, { v: 1 as const, results: [...results], problem }, deps);
     await job.updateProgress(progress);
     return progress;
   };
@@ -140,7 +149,8 @@ export const processPublish = async (taken: Taken, deps: ProcessorDeps): Promise
   const cancelled = (await cancelledOf(deps.redis, [sync.syncId])).size > 0;
   try {
     const { report, problem } = await publishJob(profile, sync, ends, deps);
-    return { v: 1, report, problem, cancelled: cancelled && report.status === "interrupted" };
+    const outcome = { v: 1 as const, report, problem, cancelled: cancelled && report.status === "interrupted" };
+    return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {
     if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());
     throw error;

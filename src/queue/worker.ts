@@ -76,7 +76,16 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const working = openWorking(redisUrl, complain);
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
   const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
-  const processing: ProcessorDeps = { profiles, sessions, queues, triggers, redis: asking.redis, clock, random };
+  const processing: ProcessorDeps = {
+    profiles,
+    sessions,
+    queues,
+    triggers,
+    redis: asking.redis,
+    clock,
+    random,
+    scrubber,
+  };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   /** Job -> sync, of jobs that are being worked on. */

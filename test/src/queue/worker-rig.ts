@@ -4,11 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, vi } from "vitest";
 import { vocabulary } from "../../../src/cli/load-settings.ts";
-import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { type Config, resolveConfig } from "../../../src/core/config.ts";
 import type { ProgressEvent } from "../../../src/core/progress-events.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import type { AskedSync, RunningWorker, SyncAsk, Triggers } from "../../../src/queue/asks.ts";
+import { openAsking } from "../../../src/queue/connection.ts";
+import { createQueuedTriggers } from "../../../src/queue/queued-triggers.ts";
+import { closeQueues, openQueues } from "../../../src/queue/queues.ts";
 import { engineRunner } from "../../../src/queue/run-engine.ts";
 import { connectShared } from "../../../src/queue/shared-connection.ts";
 import { startWorker, type WorkerDeps } from "../../../src/queue/worker.ts";
@@ -99,11 +102,30 @@ export interface WorkerRig extends RunningWorker {
   readonly events: { readonly event: ProgressEvent; readonly runId: string }[];
 }
 
+interface WorkerChoice extends Partial<WorkerDeps> {
+  /** Called when the engine starts, with the signal that ends it. */
+  readonly onRun?: (signal: AbortSignal) => void;
+}
+
+/** Queues and triggers of a process that does no work. */
+export const someTriggers = async (redis: { readonly url: string }, profiles: readonly Config[]) => {
+  const connection = await openAsking(new Secret(redis.url), () => undefined);
+  const queues = openQueues(connection.redis, () => undefined);
+  const deps = { connection, queues, profiles, clock: systemClock, random: Math.random, onError: () => undefined };
+  const triggers = createQueuedTriggers(deps);
+  afterTest(async () => {
+    await closeQueues(queues);
+    await triggers.close().catch(() => undefined);
+    await connection.close();
+  });
+  return { queues, triggers, redis: connection.redis };
+};
+
 /** A worker, with times short enough for tests. */
 export const aWorker = async (
   redis: { readonly url: string },
   profiles: readonly Config[],
-  more: Partial<WorkerDeps> & { readonly clock?: Clock } = {},
+  { onRun = () => undefined, ...more }: WorkerChoice = {},
 ): Promise<WorkerRig> => {
   const logged: string[] = [];
   const events: WorkerRig["events"] = [];
@@ -116,8 +138,14 @@ export const aWorker = async (
     random: Math.random,
     scrubber,
     log: (level, text) => void logged.push(`${level} ${text}`),
-    run: (connection) =>
-      engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber, connect: connectShared(connection) }),
+    run: (connection) => {
+      const connect = connectShared(connection);
+      const run = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber, connect });
+      return (profile, request, context) => {
+        onRun(context.signal);
+        return run(profile, request, context);
+      };
+    },
     emit: (event, { runId }) => void events.push({ event, runId }),
     ...more,
     times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },

@@ -1,0 +1,143 @@
+// Redis goes away, forgets, fills up, falters or is replaced: DuckDB holds the truth, and the next sync is complete.
+import { createServer, connect as dial, type Socket } from "node:net";
+import { Redis } from "ioredis";
+import { expect, test, vi } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { createScrubber, Secret } from "../../../src/core/secret.ts";
+import { startWorker } from "../../../src/queue/worker.ts";
+import {
+  aDataDir,
+  afterTest,
+  anAsk,
+  anOrg,
+  aRedis,
+  aWorker,
+  type Organization,
+  reached,
+  type WorkerRig,
+} from "./worker-rig.ts";
+
+const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";
+
+/** Asks until Redis takes it, and waits for the end. */
+const nextSync = async ({ triggers }: WorkerRig) => {
+  const { runId } = await vi.waitFor(() => triggers.start(anAsk()), { timeout: 20_000, interval: 100 });
+  return vi.waitFor(() => reached(triggers, runId), { timeout: 20_000, interval: 100 });
+};
+
+const isComplete = async (org: Organization, worker: WorkerRig) => {
+  const sync = await nextSync(worker);
+  expect(sync.state, JSON.stringify(sync.error)).toBe("done");
+  expect(await org.rows(COUNT)).toEqual([[3, 18]]);
+};
+
+/** A sync under way, whose requests wait. */
+const underWay = async (redis: { readonly url: string }, times: { readonly stop?: number } = {}) => {
+  const org = await anOrg();
+  const signals: AbortSignal[] = [];
+  const worker = await aWorker(redis, [org.config(redis)], { onRun: (signal) => void signals.push(signal), times });
+  const release = org.hold();
+  await worker.triggers.start(anAsk());
+  await expect.poll(() => signals.length, { timeout: 10_000 }).toBe(1);
+  return { org, worker, release };
+};
+
+test("the connection is lost and comes back, with everything Redis held", async () => {
+  const redis = await aRedis({ appendonlyDir: await aDataDir() });
+  const { org, worker, release } = await underWay(redis);
+  await redis.kill();
+  release();
+  await redis.restart();
+  await isComplete(org, worker);
+});
+
+test("Redis restarts with an empty memory", async () => {
+  const redis = await aRedis();
+  const { org, worker, release } = await underWay(redis);
+  await redis.restart();
+  release();
+  await isComplete(org, worker);
+});
+
+test("slow replies: Redis is frozen for longer than a lock lasts", async () => {
+  const redis = await aRedis();
+  const { org, worker, release } = await underWay(redis);
+  redis.pause();
+  await systemClock.sleep(1_500);
+  redis.resume();
+  release();
+  await isComplete(org, worker);
+});
+
+test("the primary dies and its replica is promoted under the same address", async () => {
+  const primary = await aRedis();
+  const replica = await aRedis({ replicaOf: primary.port });
+  // What a load balancer or a DNS name does: one address, whoever is primary.
+  let target = primary.port;
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = dial(target, "127.0.0.1");
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterTest(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new TypeError("no port");
+  const { org, worker, release } = await underWay({ url: `redis://127.0.0.1:${address.port}` });
+  const admin = new Redis(replica.url);
+  afterTest(async () => admin.disconnect());
+  await vi.waitFor(async () => expect(await admin.info("replication")).toContain("master_link_status:up"), {
+    timeout: 10_000,
+  });
+  target = replica.port;
+  await primary.kill();
+  await admin.replicaof("NO", "ONE");
+  for (const socket of sockets) socket.destroy();
+  release();
+  await isComplete(org, worker);
+});
+
+test("Redis is full: asking says so, and the next sync after there is room is complete", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const worker = await aWorker(redis, [org.config(redis)]);
+  const admin = new Redis(redis.url);
+  afterTest(async () => admin.disconnect());
+  await admin.config("SET", "maxmemory", "1");
+  await expect(worker.triggers.start(anAsk())).rejects.toMatchObject({ code: "REDIS_FULL" });
+  await admin.config("SET", "maxmemory", "0");
+  await isComplete(org, worker);
+});
+
+test("a Redis that may evict is refused", async () => {
+  const redis = await aRedis({ maxmemory: "50mb", policy: "allkeys-lru" });
+  const org = await anOrg();
+  const start = startWorker({
+    redisUrl: new Secret(redis.url),
+    profiles: [org.config(redis)],
+    clock: systemClock,
+    random: Math.random,
+    scrubber: createScrubber(),
+    log: () => undefined,
+    run: () => () => Promise.reject(new Error("never")),
+    emit: () => undefined,
+  });
+  await expect(start).rejects.toMatchObject({ code: "REDIS_EVICTS" });
+});
+
+test("a worker stops in time while Redis is away", async () => {
+  const redis = await aRedis();
+  const { worker, release } = await underWay(redis, { stop: 2_000 });
+  await redis.kill();
+  release();
+  const startedAt = performance.now();
+  await worker.stop();
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
+});

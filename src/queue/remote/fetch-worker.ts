@@ -31,15 +31,26 @@ export interface FetchRoleOptions {
   readonly clock: Clock;
   /** Hears, in words, what goes wrong with Redis or single jobs. */
   readonly warn: (text: string) => void;
+  /** Times in ms; the defaults are for production. */
+  readonly times?: Partial<FetchTimes>;
 }
+
+interface FetchTimes {
+  /** A fetcher that does not renew its lock for so long has lost its request to another one. */
+  readonly lock: number;
+  /** How often lost requests are looked for. */
+  readonly stalledCheck: number;
+  /** A request that takes longer hangs: it gives its slot back. */
+  readonly hanging: number;
+}
+
+const TIMES: FetchTimes = { lock: names.FETCH_LOCK_MS, stalledCheck: names.STALL_CHECK_MS, hanging: 2_000 };
 
 export interface FetchRole {
   /** Takes no more requests, lets those under way end, breaks them off after `graceMs`, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** A request that takes longer hangs: it gives its slot back. */
-const HANGING_MS = 2_000;
 /** Requests that hang may at most be this many times the slots. */
 const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
@@ -54,6 +65,7 @@ const HANDING_ON_MS = 1_500;
 /** Starts the role. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. */
 export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole> => {
   const { redisUrl, profiles, tokenOf, slots, version, clock, warn } = options;
+  const times = { ...TIMES, ...options.times };
   const asking = await openAsking(redisUrl, warn);
   const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
   const storeClock = createStoreClock(clock);
@@ -130,7 +142,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       seat.slow();
       lingering.set(stay, organization);
       adjust();
-    }, HANGING_MS);
+    }, times.hanging);
     try {
       return await fetchOne(payload, {
         organization,
@@ -195,8 +207,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       connection: working.redis,
       prefix: PREFIX,
       concurrency: slots,
-      lockDuration: names.FETCH_LOCK_MS,
-      stalledInterval: names.STALL_CHECK_MS,
+      lockDuration: times.lock,
+      stalledInterval: times.stalledCheck,
       maxStalledCount: names.MOST_DEATHS,
       runRetryDelay: names.RETRY_MS,
       ...names.PASSING_WORKER,

@@ -1,8 +1,12 @@
 // /metrics for Prometheus. Everything but the process's own figures comes from the snapshot, so that any process can
 // answer and a restart loses no count. What only a running worker knows is added by what it tells (run-figures.ts).
+import { statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
+import { exportDir } from "../core/data-dir.ts";
 import { isCode } from "../core/errors.ts";
+import { MANIFEST_NAME } from "../warehouse/export-manifest.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
 import { readBurn, readFindingCounts, readFreshness } from "./overview.ts";
 import type { RunFigures } from "./run-figures.ts";
@@ -55,6 +59,7 @@ const metricsIn = (registry: Registry) => {
     downloaded: counter("bytes_received_total", "Bytes received.", "endpoint"),
     runs: counter("runs_total", "Runs by how they ended.", "status"),
     lastRun: gauge("last_run_timestamp_seconds", "When the last run of this status ended.", "status"),
+    exported: gauge("export_timestamp_seconds", "When the Parquet export was last brought up to date."),
     rejects: gauge("rejected_records", "Records that could not become rows."),
     drift: gauge("schema_drift", "Ways in which received records differ from the API document."),
   };
@@ -96,6 +101,8 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
     metrics.runs.inc({ profile, status }, runs);
     metrics.lastRun.set({ profile, status }, last_at / 1000);
   }
+  const manifest = join(exportDir(dirname(snapshot.path), "parquet"), MANIFEST_NAME);
+  setSome(metrics.exported, labels, seconds(statSync(manifest, { throwIfNoEntry: false })?.mtimeMs));
   const findings = await readFindingCounts(snapshot);
   metrics.rejects.set(labels, findings.rejects);
   metrics.drift.set(labels, findings.drifts);

@@ -9,7 +9,11 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { type RunningServer, startServer } from "../../../src/server/listen.ts";
 import { type ServedMirror, serveMirror } from "./served-mirror.ts";
 
-const result = z.object({ data: z.unknown().optional(), error: z.unknown().optional(), response: z.instanceof(Response) });
+const result = z.object({
+  data: z.unknown().optional(),
+  error: z.unknown().optional(),
+  response: z.instanceof(Response),
+});
 const operation = z.custom<(options: unknown) => Promise<unknown>>((value) => typeof value === "function");
 const generated = z.record(z.string(), z.unknown());
 const configurable = z.object({ client: z.object({ setConfig: operation }).loose() });

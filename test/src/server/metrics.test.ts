@@ -1,0 +1,113 @@
+// /metrics: figures of the snapshot, of runs in this process, of the queue; and documents that name no other metric.
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { ProgressEvent } from "../../../src/core/progress-events.ts";
+import type { SyncTriggers } from "../../../src/server/triggers.ts";
+import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+
+let mirror: ServedMirror;
+beforeAll(async () => {
+  mirror = await serveMirror(3);
+});
+afterAll(() => mirror.close());
+
+/** `name{labels}` → value. */
+const samples = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    text
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+
+const tellingWorker = () => {
+  let tell: (event: ProgressEvent) => void = () => undefined;
+  const triggers: SyncTriggers = {
+    start: async () => ({ runId: "r", joined: false }),
+    find: async () => null,
+    cancel: async () => false,
+    listen: (listener) => {
+      tell = (event) => listener(event, { runId: "r", profile: "default" });
+      return () => undefined;
+    },
+  };
+  return { triggers, tell: (event: ProgressEvent) => tell(event) };
+};
+
+const scrape = async () => {
+  const { triggers, tell } = tellingWorker();
+  const { app } = await mirror.server({ triggers, queueDepths: async () => ({ waiting: 3, failed: 1 }) });
+  tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
+  tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
+  tell({ kind: "published", path: "x", bytes: 1, ms: 1500 });
+  const answer = await app.inject({ url: "/metrics", headers: HERE });
+  expect(answer.headers["content-type"]).toContain("text/plain");
+  return answer.body;
+};
+
+describe("the metrics", () => {
+  test("tell rows, credits, requests and staleness as the mirror has them", async () => {
+    const found = samples(await scrape());
+    const { credits, requests } = mirror.sandbox.stats();
+    expect(found.get('duckmirror_table_rows{profile="default",table="accounts"}')).toBe(3);
+    expect(found.get('duckmirror_credits_spent_total{profile="default"}')).toBe(credits.used);
+    expect(found.get('duckmirror_credits_limit{profile="default"}')).toBe(credits.limit);
+    const all = [...found].filter(([name]) => name.startsWith("duckmirror_requests_total"));
+    expect(all.reduce((sum, [, value]) => sum + value, 0)).toBe(requests);
+    const staleness = found.get('duckmirror_table_staleness_seconds{profile="default",table="signals"}');
+    expect(staleness).toBeGreaterThanOrEqual(0);
+    expect(staleness).toBeLessThan(120);
+  });
+
+  test("tell waiting once where several requests wait, publishing, and the queue", async () => {
+    const found = samples(await scrape());
+    const waited = found.get('duckmirror_wait_seconds_total{profile="default",why="rate"}') ?? 0;
+    expect(waited).toBeGreaterThan(9);
+    expect(waited).toBeLessThan(10.1);
+    expect(found.get('duckmirror_publish_seconds{profile="default"}')).toBe(1.5);
+    expect(found.get('duckmirror_queue_jobs{state="waiting"}')).toBe(3);
+  });
+
+  test("count the same however often they are read", async () => {
+    const { app } = await mirror.server();
+    const read = async () =>
+      samples((await app.inject({ url: "/metrics", headers: HERE })).body).get(
+        'duckmirror_credits_spent_total{profile="default"}',
+      );
+    expect(await read()).toBe(await read());
+  });
+
+  test("a profile without a snapshot is down, and the others are told", async () => {
+    const { snapshot } = mirror;
+    const profiles = [
+      { name: "new", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null },
+      { name: "old", snapshot, ratePerMinute: null },
+    ];
+    const { app } = await mirror.server({ profiles });
+    const found = samples((await app.inject({ url: "/metrics", headers: HERE })).body);
+    expect(found.get('duckmirror_snapshot_up{profile="new"}')).toBe(0);
+    expect(found.get('duckmirror_snapshot_up{profile="old"}')).toBe(1);
+  });
+});
+
+describe("documents about metrics", () => {
+  const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+  const named = (text: string) => new Set(text.match(/duckmirror_[a-z_]+/g) ?? []);
+
+  test("docs/METRICS.md names every metric, and none that does not exist", async () => {
+    const exported = new Set(
+      [...(await scrape()).matchAll(/^# TYPE (duckmirror_\w+)/gm)].map(([, name]) => name ?? ""),
+    );
+    expect([...named(read("METRICS.md"))].sort()).toEqual([...exported].sort());
+  });
+
+  test("alert rules and dashboard are well-formed and ask for metrics that exist", () => {
+    const known = named(read("METRICS.md"));
+    const alerts = read("monitoring/alerts.yml");
+    const dashboard = read("monitoring/grafana-dashboard.json");
+    expect(parse(alerts).groups[0].rules.length).toBeGreaterThan(5);
+    expect(JSON.parse(dashboard).panels.length).toBeGreaterThan(5);
+    for (const text of [alerts, dashboard]) expect([...named(text)].filter((name) => !known.has(name))).toEqual([]);
+  });
+});

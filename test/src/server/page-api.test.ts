@@ -1,0 +1,155 @@
+// What the page asks for: figures of the snapshot, a run with its requests, the explorer and its limits, login.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Secret } from "../../../src/core/secret.ts";
+import type { Server } from "../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+
+const key = new Secret("0123456789abcdef0123456789abcdef");
+
+let mirror: ServedMirror;
+let server: Server;
+beforeAll(async () => {
+  mirror = await serveMirror(3);
+  server = await mirror.server();
+});
+afterAll(() => mirror.close());
+
+const get = async (url: string) => (await server.app.inject({ url, headers: HERE })).json();
+const query = async (sql: string, more: object = {}) => {
+  const answer = await server.app.inject({
+    method: "POST",
+    url: "/api/query",
+    headers: HERE,
+    payload: { sql, ...more },
+  });
+  return { status: answer.statusCode, body: answer.json() };
+};
+
+describe("figures", () => {
+  test("hold one row per table, the runs with their cost, and readings of the credits", async () => {
+    const status = await get("/api/status");
+    expect(status.tables).toHaveLength(16);
+    expect(status.tables[0]).toMatchObject({ table_name: "accounts", row_count: 3, failed_scopes: 0 });
+    expect(status.runs).toHaveLength(1);
+    expect(status.runs[0]).toMatchObject({ status: "done", credits: mirror.sandbox.stats().credits.used });
+    // The usage routes cost a credit each and are read last, so the service's own figure is a few ahead of the truth.
+    const left = mirror.sandbox.stats().credits.remaining;
+    expect(status.credits.readings.at(-1).remaining - left).toBeLessThanOrEqual(3);
+    expect(status.rate_allowed).toBe(300);
+  });
+
+  test("of growth end at what the tables hold", async () => {
+    const { growth } = await get("/api/growth");
+    const points = z.array(z.object({ table_name: z.string(), row_count: z.number() })).parse(growth);
+    expect(points.filter(({ table_name }) => table_name === "accounts").at(-1)?.row_count).toBe(3);
+  });
+
+  test("of a run lead to its streams and requests, failed ones first", async () => {
+    const { runs } = await get("/api/runs");
+    const run = await get(`/api/runs/${runs[0].run_id}`);
+    expect(run.streams.map((row: { stream: string }) => row.stream)).toContain("contacts");
+    const { requests } = await get(`/api/runs/${runs[0].run_id}/requests?stream=accounts`);
+    expect(requests.map((row: { status: number }) => row.status)).toEqual([400, 200]);
+    expect((await server.app.inject({ url: "/api/runs/nothing", headers: HERE })).statusCode).toBe(404);
+  });
+
+  test("older runs come page by page", async () => {
+    const { runs } = await get("/api/runs");
+    expect((await get(`/api/runs?before=${runs[0].started_at}`)).runs).toEqual([]);
+    expect((await server.app.inject({ url: "/api/runs?before=x", headers: HERE })).statusCode).toBe(400);
+  });
+});
+
+describe("the explorer", () => {
+  test("answers with columns, types and exact values", async () => {
+    const sql = "select 9007199254740993 as big, 1.5 as number, 'a' as text, null as nothing, [1,2] as list";
+    const { body } = await query(sql);
+    expect(body.columns.map(({ name }: { name: string }) => name)).toEqual([
+      "big",
+      "number",
+      "text",
+      "nothing",
+      "list",
+    ]);
+    expect(body.rows).toEqual([["9007199254740993", 1.5, "a", null, [1, 2]]]);
+  });
+
+  test("stops at the number of rows asked for and says that there are more", async () => {
+    const { body } = await query("from range(100000)", { limit: 7 });
+    expect([body.rows.length, body.truncated]).toEqual([7, true]);
+    expect((await query("from range(7)", { limit: 7 })).body.truncated).toBe(false);
+  });
+
+  test("stops at the size a browser can take", async () => {
+    const { body } = await query("select repeat('x', 1000000) as text from range(100)", { limit: 100 });
+    expect([body.rows.length < 12, body.truncated]).toEqual([true, true]);
+  });
+
+  test.each([
+    "insert into accounts (id) values (1)",
+    "create table t as select 1",
+    "select * from read_text('/etc/passwd')",
+    "copy accounts to '/tmp/stolen.csv'",
+    "attach '/tmp/other.duckdb'",
+    "set enable_external_access = true",
+    "select getenv('HOME')",
+    "this is no sql",
+  ])("refuses %s", async (sql) => {
+    const { status, body } = await query(sql);
+    expect([status, body.error.code]).toEqual([400, "QUERY_FAILED"]);
+  });
+
+  test("offers every saved query with its question, and each of them runs", async () => {
+    const { queries } = await get("/api/queries");
+    expect(queries.length).toBeGreaterThan(15);
+    for (const { name, question, sql } of queries) {
+      expect([name, question.endsWith("?") || question.length > 10]).toEqual([name, true]);
+      expect([name, (await query(sql)).status]).toEqual([name, 200]);
+    }
+  });
+
+  test("takes feedback only where there is a service to send it to", async () => {
+    const ask = (app: Server["app"], payload: object) =>
+      app.inject({ method: "POST", url: "/api/feedback", headers: HERE, payload });
+    expect((await ask(server.app, { message: "x" })).statusCode).toBe(404);
+    const { snapshot } = mirror;
+    const sendFeedback = async () => ({ receipt: {}, credits: 1 });
+    const { app } = await mirror.server({ profiles: [{ name: "a", snapshot, ratePerMinute: null, sendFeedback }] });
+    expect((await ask(app, { message: "x", category: "other" })).json()).toEqual({ receipt: {}, credits: 1 });
+    expect((await ask(app, { message: "" })).statusCode).toBe(400);
+  });
+});
+
+describe("the login", () => {
+  const form = (text: string) => ({
+    method: "POST" as const,
+    url: "/login",
+    headers: { ...HERE, "content-type": "application/x-www-form-urlencoded", origin: "http://127.0.0.1:8737" },
+    payload: text,
+  });
+
+  test("leads a person there and back, never to another site", async () => {
+    const { app } = await mirror.server({ key });
+    const page = await app.inject({ url: "/reference", headers: { ...HERE, accept: "text/html" } });
+    expect([page.statusCode, page.headers.location]).toEqual([303, "/login?next=%2Freference"]);
+    for (const [next, target] of [
+      ["/reference", "/reference"],
+      ["//evil.example", "/"],
+      ["/\\evil.example", "/"],
+      ["https://evil.example", "/"],
+    ] as const) {
+      const answer = await app.inject(form(`key=${key.reveal()}&next=${encodeURIComponent(next)}`));
+      expect([next, answer.statusCode, answer.headers.location]).toEqual([next, 303, target]);
+    }
+  });
+
+  test("gives a session that opens the API, and waits after many wrong keys", async () => {
+    const { app } = await mirror.server({ key });
+    const answer = await app.inject(form(`key=${key.reveal()}`));
+    const cookie = String(answer.headers["set-cookie"]).split(";")[0];
+    expect((await app.inject({ url: "/api/status", headers: { ...HERE, cookie } })).statusCode).toBe(200);
+    for (let wrong = 0; wrong < 20; wrong++) await app.inject(form("key=wrong"));
+    expect((await app.inject(form(`key=${key.reveal()}`))).statusCode).toBe(429);
+  });
+});

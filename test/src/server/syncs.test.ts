@@ -1,0 +1,90 @@
+// The routes that start, follow and cancel syncs, with a stand-in for the worker.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SyncAsk, SyncTriggers } from "../../../src/server/triggers.ts";
+import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+
+let mirror: ServedMirror;
+beforeAll(async () => {
+  mirror = await serveMirror(1);
+});
+afterAll(() => mirror.close());
+
+const worker = () => {
+  const asks: SyncAsk[] = [];
+  const triggers: SyncTriggers = {
+    start: async (ask) => {
+      asks.push(ask);
+      return { runId: `run-${asks.length}`, joined: asks.length > 1 };
+    },
+    find: async (runId) =>
+      runId === "run-1"
+        ? { runId, state: "done", profile: "default", askedAt: 5, report: { status: "done" }, error: null }
+        : null,
+    cancel: async (runId) => runId === "run-1",
+  };
+  return { asks, triggers };
+};
+
+const served = async () => {
+  const { asks, triggers } = worker();
+  const { app } = await mirror.server({ triggers });
+  const ask = async (method: "GET" | "POST" | "DELETE", url: string, payload?: object, headers = {}) => {
+    const answer = await app.inject({ method, url, headers: { ...HERE, ...headers }, ...(payload ? { payload } : {}) });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+  };
+  return { asks, ask };
+};
+
+test("a sync is accepted with a run id and where to follow it", async () => {
+  const { asks, ask } = await served();
+  const body = { streams: ["accounts", " signals "], full: true };
+  const answer = await ask("POST", "/api/syncs", body, { "idempotency-key": "cron-1" });
+  expect([answer.status, answer.headers.location]).toEqual([202, "/api/syncs/run-1"]);
+  expect(answer.body).toEqual({ run_id: "run-1", joined: false, url: "/api/syncs/run-1" });
+  expect(asks).toEqual([{ streams: ["accounts", "signals"], full: true, profile: null, idempotencyKey: "cron-1" }]);
+});
+
+test("a post without a body asks for whatever is due", async () => {
+  const { asks, ask } = await served();
+  expect((await ask("POST", "/api/syncs")).status).toBe(202);
+  expect(asks).toEqual([{ streams: [], full: false, profile: null, idempotencyKey: null }]);
+});
+
+test("what is not understood is refused by name, and nothing starts", async () => {
+  const { asks, ask } = await served();
+  expect(await ask("POST", "/api/syncs", { fulll: true })).toMatchObject({
+    status: 400,
+    body: { error: { code: "USAGE" } },
+  });
+  expect(await ask("POST", "/api/syncs", { profile: "nobody" })).toMatchObject({ status: 404 });
+  expect((await ask("POST", "/api/syncs", {}, { "idempotency-key": "x".repeat(300) })).status).toBe(400);
+  expect(asks).toEqual([]);
+});
+
+test("a run is found with its report, and cancelled while it is known", async () => {
+  const { ask } = await served();
+  expect((await ask("GET", "/api/syncs/run-1")).body).toEqual({
+    run_id: "run-1",
+    state: "done",
+    profile: "default",
+    asked_at: 5,
+    report: { status: "done" },
+    error: null,
+  });
+  expect((await ask("GET", "/api/syncs/run-9")).status).toBe(404);
+  expect((await ask("DELETE", "/api/syncs/run-1")).status).toBe(202);
+  expect((await ask("DELETE", "/api/syncs/run-9")).status).toBe(404);
+});
+
+test("a server that starts nothing says so, and what does", async () => {
+  const { app } = await mirror.server();
+  for (const [method, url] of [
+    ["POST", "/api/syncs"],
+    ["GET", "/api/syncs/run-1"],
+    ["DELETE", "/api/syncs/run-1"],
+    ["POST", "/api/verifications"],
+  ] as const) {
+    const answer = await app.inject({ method, url, headers: HERE });
+    expect([url, answer.statusCode, answer.json().error.code]).toEqual([url, 409, "SYNCS_NOT_STARTED_HERE"]);
+  }
+});

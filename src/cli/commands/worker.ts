@@ -42,6 +42,7 @@ const untilStopped = async (signal: AbortSignal): Promise<void> => {
 
 /** Starts what does the work: over Redis where there is one, else in this process. */
 const startSyncing = async (
+  role: "all" | "load",
   profiles: readonly Config[],
   redisUrl: Secret | null,
   logger: Logger,
@@ -57,6 +58,11 @@ const startSyncing = async (
     return startLocalWorker({ ...base, run: engineRunner(engine) });
   }
   const { startWorker } = await import("../../queue/worker.ts");
+  if (role === "load") {
+    const { remoteConnection } = await import("../../queue/remote/remote-connection.ts");
+    const connect = remoteConnection({ redisUrl, warn: (text) => logger.warn(text) });
+    return startWorker({ ...base, redisUrl, run: () => engineRunner({ ...engine, connect }) });
+  }
   const { connectShared } = await import("../../queue/shared-connection.ts");
   return startWorker({
     ...base,
@@ -125,7 +131,14 @@ export const command = defineCommand({
     if (key !== null) scrubber.hide(key);
     const { startServer } = await import("../../server/listen.ts");
     const log = createWorkerLog(logger, clock);
-    const worker = await startSyncing(configs, redisUrl, logger, log.emit, context);
+    const worker = await startSyncing(
+      input.role === "load" ? "load" : "all",
+      configs,
+      redisUrl,
+      logger,
+      log.emit,
+      context,
+    );
     try {
       const server = await startServer(
         {

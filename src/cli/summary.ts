@@ -87,5 +87,6 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
     HEADLINES[report.status],
     `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
     `warehouse: ${report.warehouse}`,
+    "",
   ].join("\n");
 };

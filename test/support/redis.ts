@@ -1,7 +1,10 @@
 // A Redis of its own for a test: on a port the kernel chose, gone when the test ends or its process dies.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { programOnPath, redisBinary } from "./redis-binary.ts";
 
@@ -65,7 +68,7 @@ const argumentsOf = (options: RedisOptions, port: number): readonly string[] => 
 };
 
 /** Starts it and waits until it takes connections; null when the port was taken meanwhile. */
-const launch = async (options: RedisOptions, port: number): Promise<ChildProcess | null> => {
+const launch = async (options: RedisOptions, port: number, cwd: string): Promise<ChildProcess | null> => {
   const binary = redisBinary();
   if (binary === null) throw new Error("no Redis server on the PATH; the global setup of the tests installs one");
   const args = argumentsOf(options, port);
@@ -73,8 +76,8 @@ const launch = async (options: RedisOptions, port: number): Promise<ChildProcess
   const guard = programOnPath("setpriv");
   const child =
     guard === null
-      ? spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] })
-      : spawn(guard, ["--pdeathsig", "KILL", binary, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+      ? spawn(binary, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+      : spawn(guard, ["--pdeathsig", "KILL", binary, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   return new Promise((resolve, reject) => {
     child.once("error", reject);
@@ -94,10 +97,14 @@ const launch = async (options: RedisOptions, port: number): Promise<ChildProcess
 /** Starts a private server. Every test that stops, freezes or fills one has its own, also where REDIS_URL is set. */
 export const startRedis = async (options: RedisOptions = {}): Promise<TestRedis> => {
   let port = options.port ?? (await freePort());
-  let child = await launch(options, port);
+  // A replica writes its primary's copy to where it was started.
+  const home = mkdtempSync(join(tmpdir(), "duckmirror-redis-"));
+  const leave = () => rmSync(home, { recursive: true, force: true });
+  process.once("exit", leave);
+  let child = await launch(options, port, home);
   for (let attempt = 1; child === null && options.port === undefined && attempt < 10; attempt += 1) {
     port = await freePort();
-    child = await launch(options, port);
+    child = await launch(options, port, home);
   }
   if (child === null) throw new Error(`port ${port} is taken`);
   let running = child;
@@ -113,11 +120,15 @@ export const startRedis = async (options: RedisOptions = {}): Promise<TestRedis>
   return {
     url: `redis://${options.password === undefined ? "" : `:${encodeURIComponent(options.password)}@`}127.0.0.1:${port}`,
     port,
-    stop: () => end("SIGTERM"),
+    stop: async () => {
+      await end("SIGTERM");
+      process.off("exit", leave);
+      leave();
+    },
     kill,
     restart: async () => {
       await kill();
-      const again = await launch(options, port);
+      const again = await launch(options, port, home);
       if (again === null) throw new Error(`port ${port} was taken while Redis was down`);
       running = again;
     },

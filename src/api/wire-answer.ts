@@ -64,8 +64,13 @@ export const readWireAnswer = async (
     const { rate: __, ...exchange } = common;
     return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
   }
-  const wire = { bytes: received, encoding };
-  const reading = readEnvelope(text.text, answer.call.endpoint);
+  // A service that repeats the token in what it sends must not get it stored.
+  const plain = scrub(text.text);
+  const wire =
+    plain === text.text
+      ? { bytes: received, encoding }
+      : ({ bytes: Buffer.from(plain), encoding: "identity" } as const);
+  const reading = readEnvelope(plain, answer.call.endpoint);
   if (!reading.ok) return { kind: "invalid", ...common, bytes: text.bytes, detail: scrub(reading.detail), wire };
   return { kind: "ok", ...common, bytes: text.bytes, ...reading.value, wire };
 };

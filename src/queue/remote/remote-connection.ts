@@ -121,11 +121,11 @@ export const remoteConnection =
 
     return {
       sender,
-      takeOver: async (warehouse) => {
+      takeOver: async (warehouse, redact) => {
         const patience = { clock, forMs: CLAIM_PATIENCE_MS };
         await patiently(() => hearTime().then(claim), patience);
         const unsent = await patiently(
-          () => takeOver(warehouse, { clock, storeClock, queue, mailbox, reading }),
+          () => takeOver(warehouse, { clock, storeClock, queue, mailbox, reading, redact }),
           patience,
         );
         const arrivals = createArrivals({ mailbox, sender, warehouse, skewMs: storeClock.skewMs });

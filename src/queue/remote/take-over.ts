@@ -3,6 +3,7 @@
 import type { Queue } from "bullmq";
 import { z } from "zod";
 import { parseJson } from "../../api/lossless-json.ts";
+import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import type { ReadingOptions } from "../../api/wire-answer.ts";
 import type { Clock } from "../../core/clock.ts";
 import { openArchive } from "../../warehouse/archive.ts";
@@ -24,6 +25,8 @@ export interface TakeOverDeps {
   readonly queue: Queue;
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
+  /** What must not be stored is not archived either. */
+  readonly redact: Redactor | null;
 }
 
 const crashedRuns = async (warehouse: Warehouse): Promise<ReadonlySet<string>> => {
@@ -51,7 +54,7 @@ const openRequests = async (warehouse: Warehouse, runId: string): Promise<readon
  * that certainly never left. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
  */
 export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
-  const { clock, storeClock, queue, mailbox, reading } = deps;
+  const { clock, storeClock, queue, mailbox, reading, redact } = deps;
   const crashed = await crashedRuns(warehouse);
   const open: string[] = [];
   for (const runId of crashed) open.push(...(await openRequests(warehouse, runId)));
@@ -85,7 +88,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     archived.set(runId, known);
     const unpacked = await unpackAnswer(packed, storeClock.skewMs(), reading);
     if (unpacked.kind === "denied") return;
-    const { outcome } = unpacked;
+    const outcome = redactOutcome(unpacked.outcome, redact);
     if (!crashed.has(runId) || known.has(requestId)) {
       // Archived and not dropped any more, or answered twice: of the same answer nothing is to be said twice.
       if (!known.has(requestId) || packed.note.nth > 1) await account(warehouse, packed, storeClock.skewMs());

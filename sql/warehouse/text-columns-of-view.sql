@@ -3,4 +3,5 @@
 SELECT '"part"' AS path, list('"' || column_name || '"' ORDER BY column_index) AS columns
 FROM duckdb_columns()
 WHERE table_name = 'part' AND NOT internal AND data_type IN ('VARCHAR', 'JSON', 'VARCHAR[]')
-GROUP BY ALL;
+GROUP BY ALL
+HAVING count(*) > 0;

@@ -45,7 +45,7 @@ interface WorkerTimes {
   readonly stop: number;
 }
 
-const TIMES: WorkerTimes = { lock: 30_000, stalledCheck: 30_000, cancelCheck: 500, scheduleCheck: 60_000, stop: 9_000 };
+const TIMES: WorkerTimes = { lock: 15_000, stalledCheck: 10_000, cancelCheck: 500, scheduleCheck: 60_000, stop: 9_000 };
 /** The same complaint is logged at most this often, ms. */
 const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many that wait for them. */

@@ -14,8 +14,6 @@ export interface FairShare {
   enter(profile: string): Seat;
   /** Requests that hang: as many jobs more than slots may be under way. */
   hanging(): number;
-  /** Requests in slots. */
-  busy(): number;
 }
 
 /** Share of the slots that one organization may hold while others wait. */
@@ -51,6 +49,5 @@ export const createFairShare = (slots: number): FairShare => {
       };
     },
     hanging: () => hanging,
-    busy: () => [...held.values()].reduce((sum, count) => sum + count, 0),
   };
 };

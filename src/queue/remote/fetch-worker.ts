@@ -56,7 +56,7 @@ const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
 /** A request for a profile that this worker does not have is left for others so long and so often. */
 const STRANGE_DELAY_MS = 500;
-const MOST_STRANGE = 20;
+const MOST_STRANGE = 10;
 const RENEW_MS = LEASE_MS / 4;
 const AWAY_DELAY_MS = 1_000;
 /** What is broken off still hands on that it was. */

@@ -42,6 +42,13 @@ const archivedIn = async (warehouse: Warehouse, runId: string): Promise<Set<stri
   return ids;
 };
 
+/** Requests of a run whose answers were taken: they are in the archive, or in the ledger as charged. */
+const takenIn = async (warehouse: Warehouse, runId: string): Promise<Set<string>> => {
+  const row = z.object({ request_id: z.string() });
+  const spent = await warehouse.database.query(sqlText("plan/spent-requests.sql"), [runId], row);
+  return new Set([...spent.map(({ request_id }) => request_id), ...(await archivedIn(warehouse, runId))]);
+};
+
 /** Announced requests of a run that are neither committed nor archived. */
 const openRequests = async (warehouse: Warehouse, runId: string): Promise<readonly string[]> => {
   const answered = new Set([...(await warehouse.requestsOf(runId)), ...(await archivedIn(warehouse, runId))]);
@@ -79,18 +86,17 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
   };
   while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS);
 
-  const archived = new Map<string, Set<string>>();
+  const taken = new Map<string, Set<string>>();
   const keep = async (packed: Packed): Promise<void> => {
     const { request } = packed.note;
     const { runId, requestId } = request;
-    const known =
-      archived.get(runId) ?? new Set([...(await warehouse.requestsOf(runId)), ...(await archivedIn(warehouse, runId))]);
-    archived.set(runId, known);
+    const known = taken.get(runId) ?? (await takenIn(warehouse, runId));
+    taken.set(runId, known);
     const unpacked = await unpackAnswer(packed, storeClock.skewMs(), reading);
     if (unpacked.kind === "denied") return;
     const outcome = redactOutcome(unpacked.outcome, redact);
     if (!crashed.has(runId) || known.has(requestId)) {
-      // Archived and not dropped any more, or answered twice: of the same answer nothing is to be said twice.
+      // Taken before and not dropped any more, or one that came after another: only that costs another credit.
       if (!known.has(requestId) || packed.note.nth > 1) await account(warehouse, packed, storeClock.skewMs());
       return;
     }

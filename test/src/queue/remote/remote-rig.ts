@@ -6,6 +6,9 @@ import { Secret } from "../../../../src/core/secret.ts";
 import { type FetchRole, type FetchRoleOptions, startFetcher } from "../../../../src/queue/remote/fetch-worker.ts";
 import { remoteConnection } from "../../../../src/queue/remote/remote-connection.ts";
 import type { SyncResult } from "../../../../src/sync/run-sync.ts";
+import type { Parcel } from "../../../../src/sync/sender.ts";
+import { openArchive } from "../../../../src/warehouse/archive.ts";
+import { openWarehouse, type Warehouse } from "../../../../src/warehouse/warehouse.ts";
 import { afterTest } from "../worker-rig.ts";
 
 export const TOKEN = new Secret("test-token");
@@ -63,4 +66,43 @@ export const load = (redis: { readonly url: string }, config: Config): Loading =
     },
   );
   return { result, stop, breakOff };
+};
+
+/** A loader by hand: connected, its warehouse open, nothing planned. */
+export const aLoader = async (redis: { readonly url: string }, config: Config) => {
+  const connect = remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined });
+  const connection = await connect(config, { clock: systemClock, version: "0.0.0", token: TOKEN });
+  const warehouse = await openWarehouse({ dataDir: config.dataDir, clock: systemClock });
+  const unsent = await connection.takeOver(warehouse, null);
+  let closed: Promise<void> | null = null;
+  const close = () => {
+    closed ??= connection.close().then(() => warehouse.close());
+    return closed;
+  };
+  afterTest(close);
+  return { ...connection, warehouse, unsent, close };
+};
+
+/** The first page of accounts, as a run asks for it. */
+export const aParcel = (requestId: string, runId: string): Parcel => ({
+  requestId,
+  runId,
+  call: { endpoint: "listAccounts", path: "/v1/accounts", query: { page: "1", perPage: "25" } },
+  about: {
+    stream: "accounts",
+    scope: "",
+    walkId: null,
+    url: "/v1/accounts?page=1&perPage=25",
+    detail: { read: null, overlap: null },
+  },
+});
+
+/** Begins a run and announces a request of it, as a sync does before it sends. */
+export const announced = async (warehouse: Warehouse, parcel: Parcel): Promise<void> => {
+  const { runId, requestId, about } = parcel;
+  const startedAt = Date.now();
+  await warehouse.startRun({ runId, mode: "full", startedAt, forecast: null });
+  const archive = openArchive({ dir: warehouse.archiveDir, runId, now: startedAt });
+  await archive.intent({ requestId, runId, stream: "accounts", scope: "", url: about.url, sentAt: startedAt });
+  await archive.close();
 };

@@ -1,24 +1,223 @@
 // Loader and fetchers over a real Redis: what is fetched elsewhere is mirrored as if it had been fetched here.
-import { expect, test } from "vitest";
-import { anOrg, aRedis } from "../worker-rig.ts";
-import { aFetcher, load } from "./remote-rig.ts";
+import { Queue } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, test, vi } from "vitest";
+import { mirrorIdOf } from "../../../../src/queue/remote/mirror-id.ts";
+import { readArchive } from "../../../../src/warehouse/read-archive.ts";
+import { afterTest, anOrg, aRedis, type Organization } from "../worker-rig.ts";
+import { aFetcher, aLoader, announced, aParcel, load } from "./remote-rig.ts";
 
-/** Requests of a service that cost a credit. */
-const paid = (org: Awaited<ReturnType<typeof anOrg>>) => org.service.log.filter(({ status }) => status === 200);
+const urlsOf = (org: Organization) =>
+  org.service.log
+    .filter(({ status }) => status === 200)
+    .map(({ path, query }) => `${path}?${new URLSearchParams(query)}`);
+
+/** Resolves when the service has had so many requests. */
+const requests = (org: Organization, count: number) =>
+  vi.waitFor(() => expect(org.service.log.length).toBeGreaterThanOrEqual(count), { timeout: 20_000, interval: 5 });
+
+const aClient = (redis: { readonly url: string }): Redis => {
+  const client = new Redis(redis.url, { maxRetriesPerRequest: null });
+  afterTest(async () => client.disconnect());
+  return client;
+};
+
+const never = () => new AbortController().signal;
 
 test("what two fetchers fetch is mirrored, and no page is asked for twice", async () => {
   const redis = await aRedis();
-  const org = await anOrg("default", 12);
+  const org = await anOrg("default", 4);
   const config = org.config(redis);
   await aFetcher(redis, [config]);
   await aFetcher(redis, [config]);
-  const started = Date.now();
   const { report, error } = await load(redis, config).result;
-  console.log(Date.now() - started, report.requests);
   expect(error).toBeNull();
   expect(report.status).toBe("done");
-  expect(report.credits.spent).toBe(paid(org).length);
-  expect((await org.rows("SELECT count(*) FROM accounts"))[0]).toEqual([12]);
-  const urls = paid(org).map(({ path, query }) => `${path}?${new URLSearchParams(query)}`);
+  const urls = urlsOf(org);
+  expect(report.credits.spent).toBe(urls.length);
   expect(urls.length).toBe(new Set(urls).size);
+  expect(await org.rows("SELECT count(*) FROM accounts")).toEqual([[4]]);
+  // Nothing is left behind but what names the queues.
+  const keys = await aClient(redis).keys("{duckmirror}:mirror:*");
+  expect(keys.filter((key) => !key.endsWith(":epoch"))).toEqual([]);
 });
+
+test("a fetcher that is stopped while it works loses nothing: another one goes on", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const first = await aFetcher(redis, [config]);
+  const loading = load(redis, config);
+  await requests(org, 12);
+  await aFetcher(redis, [config]);
+  await first.close(5_000);
+  const { report } = await loading.result;
+  expect(report.status).toBe("done");
+  const urls = urlsOf(org);
+  expect(urls.length).toBe(new Set(urls).size);
+  expect(report.credits.spent).toBe(urls.length);
+});
+
+test("Redis that loses its memory in the middle of a run costs at most what was in flight", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis, { DUCKMIRROR_CONCURRENCY: "4" });
+  await aFetcher(redis, [config]);
+  const loading = load(redis, config);
+  await requests(org, 12);
+  await aClient(redis).flushall();
+  const { report } = await loading.result;
+  expect(report.status).toBe("done");
+  const urls = urlsOf(org);
+  expect(urls.length - new Set(urls).size).toBeLessThanOrEqual(4);
+}, 60_000);
+
+test("without a fetcher one request waits in the queue, not a burst of them", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const loading = load(redis, config);
+  const client = aClient(redis);
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 10_000 });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1);
+  await aFetcher(redis, [config]);
+  expect((await loading.result).report.status).toBe("done");
+});
+
+test("a run that is stopped commits what is under way; one that is broken off takes back what has not left", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const loading = load(redis, config);
+  const client = aClient(redis);
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 10_000 });
+  loading.stop.abort();
+  loading.breakOff.abort();
+  const { report } = await loading.result;
+  expect(report).toMatchObject({ status: "interrupted", requests: 0, credits: { spent: 0 } });
+  expect(await client.llen("{duckmirror}:fetch:wait")).toBe(0);
+  expect(org.service.log).toEqual([]);
+});
+
+test("an answer that a loader died with is taken over by the next one, and not asked for again", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  await aFetcher(redis, [config]);
+  const first = await aLoader(redis, config);
+  const parcel = aParcel("run-1-1", "run-1");
+  await announced(first.warehouse, parcel);
+  await first.sender.turn(never());
+  // It hears the answer and dies before it is durable.
+  expect(await first.sender.send(parcel, never())).toMatchObject({ kind: "outcome", outcome: { kind: "ok" } });
+  await first.close();
+
+  const second = await aLoader(redis, config);
+  expect([...second.unsent]).toEqual([]);
+  const archived = [];
+  for await (const { header } of readArchive(second.warehouse.archiveDir, { runId: "run-1" })) archived.push(header);
+  expect(archived).toMatchObject([{ requestId: "run-1-1", stream: "accounts", url: parcel.about.url, status: 200 }]);
+  await second.close();
+  // Once more, and it is not archived twice.
+  const third = await aLoader(redis, config);
+  expect(await aClient(redis).exists(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:answers`)).toBe(0);
+  await third.close();
+  expect((await load(redis, config).result).report.status).toBe("done");
+  expect(urlsOf(org).filter((url) => url.startsWith("/v1/accounts?")).length).toBe(2);
+});
+
+test("a request that no fetcher took is known never to have left", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const first = await aLoader(redis, config);
+  const parcel = aParcel("run-1-1", "run-1");
+  await announced(first.warehouse, parcel);
+  await first.sender.turn(never());
+  const sending = first.sender.send(parcel, never());
+  const client = aClient(redis);
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1));
+  await first.close();
+  expect(await sending).toEqual({ kind: "unsent" });
+  const second = await aLoader(redis, config);
+  expect([...second.unsent]).toEqual(["run-1-1"]);
+  await aFetcher(redis, [config]);
+  expect(await client.llen("{duckmirror}:fetch:wait")).toBe(0);
+  expect(org.service.log).toEqual([]);
+});
+
+test("a fetcher spends nothing for a loader that another one has replaced", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const first = await aLoader(redis, config);
+  await first.sender.turn(never());
+  const sending = first.sender.send(aParcel("run-1-1", "run-1"), never());
+  const client = aClient(redis);
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1));
+  await client.set(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:epoch`, "another loader");
+  await aFetcher(redis, [config]);
+  expect(await sending).toMatchObject({ kind: "denied", error: { code: "FENCED" } });
+  expect(org.service.log).toEqual([]);
+});
+
+test("an attempt of a fetcher that died counts, and its answer, should it come after all, is only accounted for", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const loader = await aLoader(redis, config);
+  const parcel = aParcel("run-1-1", "run-1");
+  await announced(loader.warehouse, parcel);
+  const client = aClient(redis);
+  const mirror = await mirrorIdOf(config.dataDir);
+  const key = `{duckmirror}:mirror:${mirror}`;
+  await client.hset(`${key}:departures`, parcel.requestId, 1);
+  await loader.sender.turn(never());
+  await aFetcher(redis, [config]);
+  const sending = loader.sender.send(parcel, never());
+  const answer = await vi.waitFor(async () => {
+    const note = await client.hget(`${key}:answers`, "run-1-1.2");
+    if (note === null) throw new Error("no answer yet");
+    return note;
+  });
+  const sent = await sending;
+  expect(sent).toMatchObject({ kind: "outcome", lostAttempts: 1, outcome: { kind: "ok" } });
+  if (sent.kind === "outcome") sent.kept?.();
+  // The one that was thought dead only stood still, and hands its answer in.
+  await client.hset(`${key}:answers`, "run-1-1.1", answer.replace('"nth":2', '"nth":1'));
+  const pages = new Queue(`pages-${mirror}`, { connection: client, prefix: "{duckmirror}" });
+  await pages.add("page", { v: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
+  await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]));
+  await pages.close();
+  await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0));
+});
+
+test("organizations that do not answer hold up no other one", async () => {
+  const redis = await aRedis();
+  const dead = await Promise.all(["a", "b", "c"].map((name) => anOrg(name, 4)));
+  for (const org of dead) org.hold();
+  const alive = await anOrg("alive", 4);
+  const configs = [...dead.map((org) => org.config(redis)), alive.config(redis)];
+  await aFetcher(redis, configs, { slots: 3, times: { hanging: 100 } });
+  const stuck = dead.map((org) => load(redis, org.config(redis)));
+  await vi.waitFor(async () => expect(await aClient(redis).llen("{duckmirror}:fetch:active")).toBe(3), {
+    timeout: 10_000,
+  });
+  expect((await load(redis, alive.config(redis)).result).report.status).toBe("done");
+  for (const { stop, breakOff } of stuck) {
+    stop.abort();
+    breakOff.abort();
+  }
+  for (const { result } of stuck) await result;
+});
+
+test("a profile with another token than the loader's is refused in words, after others had the chance", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 2);
+  const config = org.config(redis);
+  await aFetcher(redis, [{ ...config, profile: "other" }]);
+  const { report, error } = await load(redis, config).result;
+  expect(report.requests).toBe(0);
+  expect(error).toMatchObject({ code: "PROFILE_UNKNOWN" });
+}, 60_000);

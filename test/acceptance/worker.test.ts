@@ -1,0 +1,141 @@
+// The worker as a process: asked by trigger and over HTTP, with Redis and without, and stopped while it is busy.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { differences } from "./compare.ts";
+import { readService } from "./service-reader.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+let sandbox: Sandbox;
+let redis: TestRedis;
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    seed: 41,
+    accounts: 6,
+    plan: "enterprise",
+    maxPerPage: 50,
+    requestsPerMinute: 1_000_000,
+    threads: 1,
+  });
+  redis = await startRedis();
+});
+afterEach(() => sandbox.intercept(undefined));
+afterAll(async () => {
+  await sandbox.close();
+  await redis.kill();
+});
+
+const readySchema = z.object({ url: z.string(), role: z.string() });
+type Env = Readonly<Record<string, string>>;
+
+const envOf = (more: Env): Env => ({
+  ...syncEnv(sandbox, tempFolder()),
+  DUCKMIRROR_SCHEDULE: "off",
+  DUCKMIRROR_EXPORT_FORMATS: "none",
+  DUCKMIRROR_RATE_LIMIT: "100000",
+  ...more,
+});
+
+/** A worker that is ready, and the environment of those that ask it. */
+const startWorker = async (env: Env) => {
+  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], env);
+  await new Promise<void>((resolve, reject) => {
+    worker.child.stdout.on("data", () => worker.out().includes("\n") && resolve());
+    void worker.ended.then(({ err }) => reject(new Error(err)));
+  });
+  const { url } = readySchema.parse(JSON.parse(worker.out()));
+  return { ...worker, url, asking: { ...env, DUCKMIRROR_LISTEN: new URL(url).host } };
+};
+
+const stop = async (worker: Awaited<ReturnType<typeof startWorker>>) => {
+  const startedAt = performance.now();
+  worker.child.kill("SIGTERM");
+  const { code, err } = await worker.ended;
+  return { code, err, ms: performance.now() - startedAt };
+};
+
+const reportOf = (out: string): SyncReport => syncReportSchema.parse(JSON.parse(out));
+const startedSchema = z.object({ run_id: z.string(), joined: z.boolean() });
+
+describe.each([
+  { how: "without Redis", extra: (): Env => ({}) },
+  { how: "with Redis", extra: (): Env => ({ REDIS_URL: redis.url }) },
+])("a worker $how", ({ extra }) => {
+  test("syncs when it is asked, tells the same report and exit code as sync, and shows it", async () => {
+    const env = envOf(extra());
+    const worker = await startWorker(env);
+    const waited = await runBuilt(["trigger", "--wait", "--json"], worker.asking);
+    expect(waited.code, waited.err).toBe(0);
+    const report = reportOf(waited.out);
+    expect(report).toMatchObject({ status: "done", mode: "full" });
+    expect(await differences(report.warehouse, await readService(sandbox))).toEqual([]);
+
+    const headers = { "content-type": "application/json", "idempotency-key": "k1" };
+    const ask = () => fetch(`${worker.url}/api/syncs`, { method: "POST", headers, body: '{"streams":["accounts"]}' });
+    const [first, second] = [await ask(), await ask()];
+    expect([first.status, second.status]).toEqual([202, 202]);
+    const ids = [startedSchema.parse(await first.json()), startedSchema.parse(await second.json())];
+    expect(ids[0]?.run_id).toBe(ids[1]?.run_id);
+    expect((await fetch(`${worker.url}/readyz`)).status).toBe(200);
+
+    const jobs = await runBuilt(["jobs", "--json"], worker.asking);
+    expect(jobs.code, jobs.err).toBe(0);
+    expect(JSON.parse(jobs.out)).toMatchObject({ failed: [] });
+    const status = await runBuilt(["status", "--json"], env);
+    const { runs } = z.object({ runs: z.array(z.object({ run_id: z.string() })) }).parse(JSON.parse(status.out));
+    expect(runs.map(({ run_id }) => run_id)).toContain(report.run_id);
+    const end = await stop(worker);
+    expect(end.code, end.err).toBe(0);
+  });
+});
+
+test("SIGTERM ends a busy worker within ten seconds; the next one ends its sync, and nothing is fetched twice", async () => {
+  const env = envOf({ REDIS_URL: redis.url });
+  const paid: string[] = [];
+  let isBusy = () => {};
+  const busy = new Promise<void>((resolve) => {
+    isBusy = resolve;
+  });
+  sandbox.intercept(async (request, next) => {
+    const answer = await next();
+    if (answer.status === 200) paid.push(`${request.path}?${JSON.stringify(request.query)}`);
+    if (paid.length === 8) isBusy();
+    return answer;
+  });
+  const first = await startWorker(env);
+  const waiting = startBuilt(["trigger", "--wait", "--json"], first.asking);
+  await busy;
+  const end = await stop(first);
+  expect(end.code, end.err).toBe(0);
+  expect(end.ms).toBeLessThan(10_000);
+  const second = await startWorker(env);
+  const waited = await waiting.ended;
+  expect(waited.code, waited.err).toBe(0);
+  const report = reportOf(waited.out);
+  expect(report.status).toBe("done");
+  sandbox.intercept(undefined);
+  // Every paid answer was taken in, and none was asked for again but the head of a list whose walk was resumed.
+  expect(report.credits.spent).toBe(paid.length);
+  const pages = paid.filter((url) => !url.includes("/usage"));
+  const heads = [...new Set(pages)].filter((url) => /^\/v1\/(accounts|contacts|signals)\?/.test(url)).length;
+  expect(pages.length - new Set(pages).size).toBeLessThanOrEqual(heads);
+  expect(await differences(report.warehouse, await readService(sandbox))).toEqual([]);
+  expect((await stop(second)).code).toBe(0);
+});
+
+test("asking for what does not exist, or where no worker runs, says so", async () => {
+  const env = envOf({ REDIS_URL: redis.url });
+  const [unknown, gone] = [
+    await runBuilt(["trigger", "acounts", "--json"], env),
+    await runBuilt(["jobs", "--cancel", "20200101T000000Z-nobody"], env),
+  ];
+  expect([unknown.code, unknown.out]).toEqual([2, expect.stringContaining("USAGE")]);
+  expect([gone.code, gone.err]).toEqual([2, expect.stringContaining("RUN_UNKNOWN")]);
+  const { code, err } = await runBuilt(["trigger"], envOf({ DUCKMIRROR_LISTEN: "127.0.0.1:1" }));
+  expect([code, err]).toEqual([5, expect.stringContaining("WORKER_UNREACHABLE")]);
+  const away = await runBuilt(["trigger"], envOf({ REDIS_URL: "redis://127.0.0.1:1" }));
+  expect([away.code, away.err]).toEqual([5, expect.stringContaining("REDIS_UNAVAILABLE")]);
+});

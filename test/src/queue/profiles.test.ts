@@ -1,0 +1,49 @@
+// Several organizations on one Redis, exports after a sync, and syncs that the queue has forgotten.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { syncReportSchema } from "../../../src/core/sync-report.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+
+test("an organization that hangs holds up no other, and each has its own mirror", async () => {
+  const redis = await aRedis();
+  const [slow, quick] = [await anOrg("slow"), await anOrg("quick", 2)];
+  const { triggers } = await aWorker(redis, [slow.config(redis), quick.config(redis)]);
+  const release = slow.hold();
+  const hanging = await triggers.start(anAsk({ profile: "slow" }));
+  const { runId } = await triggers.start(anAsk({ profile: "quick" }));
+  expect(await reached(triggers, runId)).toMatchObject({ state: "done", profile: "quick" });
+  expect(await triggers.find(hanging.runId)).toMatchObject({ state: "running", profile: "slow" });
+  release();
+  expect((await reached(triggers, hanging.runId)).state).toBe("done");
+  const accounts = "SELECT count(*)::INTEGER FROM accounts";
+  expect([await slow.rows(accounts), await quick.rows(accounts)]).toEqual([[[3]], [[2]]]);
+});
+
+test("a job of a profile that a worker does not know is left to one that does", async () => {
+  const redis = await aRedis();
+  const [here, there] = [await anOrg("here"), await anOrg("there")];
+  await aWorker(redis, [here.config(redis)]);
+  const { triggers, queues } = await someTriggers(redis, [there.config(redis)]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  await expect.poll(() => queues.sync.getDelayedCount(), { timeout: 10_000 }).toBe(1);
+  await aWorker(redis, [there.config(redis)]);
+  expect((await reached(triggers, runId)).state).toBe("done");
+  expect(existsSync(join(here.dataDir, "warehouse.duckdb"))).toBe(false);
+});
+
+test("what is wanted is exported after the sync, and a sync that Redis forgot is found in its mirror", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const before = await reached(triggers, runId);
+  await expect.poll(() => existsSync(join(org.dataDir, "export", "_manifest.json")), { timeout: 10_000 }).toBe(true);
+  const { queues, redis: client } = await someTriggers(redis, []);
+  await expect.poll(() => queues.export.getCompletedCount(), { timeout: 10_000 }).toBe(1);
+  await client.flushall();
+  const after = await triggers.find(runId);
+  expect(after).toMatchObject({ state: "done", runId, error: null });
+  expect(syncReportSchema.parse(after?.report).streams).toEqual(syncReportSchema.parse(before.report).streams);
+  expect(await triggers.find("20200101T000000Z-nobody")).toBeNull();
+});

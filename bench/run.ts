@@ -8,9 +8,10 @@ import { credits } from "./credits.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
 import { sharedLimiter } from "./shared-limiter.ts";
+import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
 
-const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish];
+const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish, statusPage];
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);

@@ -1,11 +1,12 @@
 -- Purpose: credits spent and left by day, and where that leads until the reset.
 -- Grain: one row per day (UTC) on which this mirror made a request or the service reported the quota.
+-- Days are cut by arithmetic: asking the calendar for each of a million requests took half a second.
 -- A period is told by its resets_at. What others of the organization spend counts in org_spent, not in spent_here.
 -- Readers: operators, dashboards, alerts.
 CREATE OR REPLACE VIEW marts.credit_burn AS
 WITH requests AS (
   SELECT
-    CAST(started_at AT TIME ZONE 'UTC' AS DATE) AS day,
+    CAST(make_timestamp(epoch_us(started_at)) AS DATE) AS day,
     count(*) AS requests,
     count(*) FILTER (charge = 'spent') AS spent_here,
     count(*) FILTER (charge = 'ambiguous') AS ambiguous_here
@@ -14,7 +15,7 @@ WITH requests AS (
 ),
 readings AS (
   SELECT
-    CAST(captured_at AT TIME ZONE 'UTC' AS DATE) AS day,
+    CAST(make_timestamp(epoch_us(captured_at)) AS DATE) AS day,
     arg_max("limit", captured_at) AS credit_limit,
     arg_min(used, captured_at) AS first_used,
     arg_max(used, captured_at) AS used,

@@ -63,6 +63,7 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 export const RUNS_SHOWN = 200;
 /** A mirror younger than this shows its growth by the hour. */
 const HOURLY_MS = 4 * 86_400_000;
+const HOUR_MS = 3_600_000;
 
 const read = <T>(snapshot: Snapshot, name: string, row: z.ZodType<T>, params: Parameters<Snapshot["query"]>[1] = []) =>
   snapshot.query(sqlText(`${name}.sql`), params, row);
@@ -98,7 +99,7 @@ const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, null, RUNS_SHOWN)
 export const readRowsOverTime = perSnapshot(async (snapshot) => {
   const { first_at, last_at } = await readSpan(snapshot);
   const hourly = first_at !== null && last_at !== null && last_at - first_at < HOURLY_MS;
-  return read(snapshot, "server/rows-over-time", growthRow, [hourly ? "hour" : "day"]);
+  return read(snapshot, "server/rows-over-time", growthRow, [hourly ? HOUR_MS : 24 * HOUR_MS]);
 });
 
 /** Everything the page shows at once. */

@@ -31,6 +31,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   showCredits(overview);
   showRate(overview);
   byId("content").dataset.ready = overview.snapshot.version;
+  performance.mark("figures");
   rest();
   // Ages grow while nothing else changes.
   if (refreshing !== null) clearInterval(refreshing);
@@ -44,6 +45,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   showGrowth(await ask<Growth>("/api/growth"), overview.now);
   await showFindings(overview.now);
   await showPlan(profile?.plan === true);
+  performance.mark("complete");
   byId("content").dataset.complete = overview.snapshot.version;
 };
 

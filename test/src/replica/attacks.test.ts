@@ -1,0 +1,57 @@
+// Whatever a client writes into a path or a parameter: it reaches DuckDB as a bound value, never as text of a statement.
+
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Refusal } from "../../../src/replica/refusal.ts";
+import { createReplica } from "../../../src/replica/replica.ts";
+import { matchRoute } from "../../../src/replica/route-match.ts";
+import { ROUTES } from "../../../src/replica/routes.ts";
+import { openDatabase } from "../../../src/warehouse/database.ts";
+import { migrate } from "../../../src/warehouse/migrate.ts";
+
+const countRow = z.object({ rows: z.number() });
+
+const ATTACKS = [
+  "x' OR '1'='1",
+  "x'; DROP TABLE accounts; --",
+  "id\" FROM accounts; COPY accounts TO '/tmp/x'; --",
+  "1) UNION SELECT * FROM read_text('/etc/passwd') --",
+  "$1 OR true",
+  "name, (SELECT getenv('HOME'))",
+  "'/etc/passwd'",
+  "x\u0000' OR true",
+];
+
+describe.each(ROUTES.filter(({ method }) => method === "GET").map((route) => [route.path, route] as const))(
+  "%s",
+  (path, route) => {
+    test("takes no attack into the text of a statement", async () => {
+      const database = await openDatabase(":memory:", { threads: 1, lockedDown: true });
+      try {
+        await migrate(database, 0);
+        for (const attack of ATTACKS) {
+          const spied = {
+            query: <T>(sql: string, params: readonly string[], row: Parameters<typeof database.query<T>>[2]) => {
+              expect(sql).not.toContain(attack);
+              expect(sql).not.toContain(attack.replaceAll("'", "''"));
+              return database.query(sql, params, row);
+            },
+          };
+          const replica = createReplica({ database: spied, clock: { now: () => 0 }, tier: () => "full" });
+          const url = path.replace(/\{\w+\}/g, encodeURIComponent(attack));
+          const everywhere = route.query.map(({ name }) => ({ [name]: attack }));
+          for (const query of [{}, ...everywhere]) {
+            try {
+              await replica.answer({ match: matchRoute("GET", url), query });
+            } catch (error) {
+              expect(error).toBeInstanceOf(Refusal);
+            }
+          }
+        }
+        expect(await database.query("SELECT count(*) AS rows FROM main.accounts", [], countRow)).toEqual([{ rows: 0 }]);
+      } finally {
+        await database.close();
+      }
+    });
+  },
+);

@@ -89,6 +89,10 @@ export const command = defineCommand({
     const door = await openDoor(profiles, context);
     try {
       const { runId, joined } = await door.triggers.start(ask);
+      const workers = await door.queues?.sync.getWorkersCount();
+      if (workers === 0 && !shared.quiet) {
+        terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");
+      }
       if (!input.wait) {
         if (shared.json) await context.printJson({ run_id: runId, joined });
         else await terminal.out(`${runId}\n`);

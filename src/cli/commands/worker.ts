@@ -121,6 +121,7 @@ export const command = defineCommand({
       throw new DuckmirrorError("USAGE", { detail: `--role ${input.role} needs REDIS_URL (redis_url)` });
     }
     if (configs.some(({ baseUrl }) => baseUrl === null)) throw new DuckmirrorError("BASE_URL_MISSING");
+    if (configs.some(({ token }) => token === null)) throw new DuckmirrorError("TOKEN_MISSING");
     const logger = await context.logger(config);
     if (input.role === "fetch" && redisUrl !== null) {
       await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, context);

@@ -1,0 +1,98 @@
+// Every process of a deployment is restarted while a sync runs: each ends within ten seconds, nothing is lost, nothing is
+// paid for twice, and whoever waits for the sync gets its report.
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { syncReportSchema } from "../../src/core/sync-report.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { runQuery } from "../../src/warehouse/query.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { differences } from "./compare.ts";
+import { type ApiTables, readService } from "./service-reader.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+const WORLD = { seed: 62, accounts: 16, now: Date.UTC(2026, 10, 20), threads: 1 } as const;
+const STOP_MS = 10_000;
+
+let sandbox: Sandbox;
+let service: ApiTables;
+let redis: TestRedis;
+const paid: string[] = [];
+let onRequest: () => void = () => undefined;
+
+beforeAll(async () => {
+  const twin = await startSandbox({ ...WORLD, plan: "enterprise" });
+  service = await readService(twin).finally(() => twin.close());
+  sandbox = await startSandbox({ ...WORLD, plan: "enterprise", maxPerPage: 50, latencyMs: 30 });
+  sandbox.intercept(async (request, next) => {
+    onRequest();
+    const response = await next();
+    if (response.status === 200) paid.push(`${request.path}?${new URLSearchParams(request.query)}`);
+    return response;
+  });
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await sandbox.close();
+  await redis.kill();
+});
+
+const afterRequests = (count: number): Promise<void> =>
+  new Promise((resolve) => {
+    let left = count;
+    onRequest = () => {
+      left -= 1;
+      if (left === 0) resolve();
+    };
+  });
+
+/** SIGTERM; answers with how long it took to end, ms. */
+const terminate = async ({ child, ended }: BuiltRun): Promise<number> => {
+  const askedAt = Date.now();
+  child.kill("SIGTERM");
+  const { code, err } = await ended;
+  expect(code, err).toBe(0);
+  return Date.now() - askedAt;
+};
+
+test("a rolling restart of fetchers and loader loses and repeats nothing", async () => {
+  const dataDir = tempFolder();
+  const env = {
+    ...syncEnv(sandbox, dataDir),
+    REDIS_URL: redis.url,
+    DUCKMIRROR_RATE_LIMIT: "900",
+    DUCKMIRROR_SCHEDULE: "off",
+    DUCKMIRROR_EXPORT_FORMATS: "none",
+  };
+  const start = (role: string) =>
+    startBuilt(["worker", "--role", role, ...(role === "load" ? ["--listen", "127.0.0.1:0"] : [])], env);
+  let fetchers = [start("fetch"), start("fetch"), start("fetch")];
+  let loader = start("load");
+  const asked = runBuilt(["trigger", "--wait", "--json", "--timeout", "3m"], env);
+  const took: number[] = [];
+  for (let index = 0; index < fetchers.length; index += 1) {
+    await afterRequests(8);
+    const [oldest, ...rest] = fetchers;
+    if (oldest !== undefined) took.push(await terminate(oldest));
+    fetchers = [...rest, start("fetch")];
+  }
+  await afterRequests(8);
+  took.push(await terminate(loader));
+  loader = start("load");
+  const { code, out, err } = await asked;
+  expect(code, `${err}\n${loader.err()}`).toBe(0);
+  expect(syncReportSchema.parse(JSON.parse(out)).status).toBe("done");
+  for (const each of [...fetchers, loader]) took.push(await terminate(each));
+  for (const ms of took) expect(ms).toBeLessThan(STOP_MS);
+
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  expect(await differences(snapshot, service)).toEqual([]);
+  const { rows } = await runQuery({
+    snapshot,
+    sql: "SELECT count(*) FILTER (charge = 'spent'), count(*) FILTER (charge = 'ambiguous') FROM sync.requests",
+  });
+  expect(rows).toEqual([[paid.length, 0]]);
+  // A walk that was interrupted looks at its head again and overlaps with what it has; nothing else is asked for twice.
+  const urls = paid.filter((url) => !url.startsWith("/v1/usage"));
+  expect(urls.length - new Set(urls).size).toBeLessThanOrEqual(6);
+}, 240_000);

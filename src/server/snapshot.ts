@@ -25,13 +25,18 @@ export interface SnapshotSource {
   close(): Promise<void>;
 }
 
-/** One opened file and how many read it. */
-interface Opened {
+/** One version of the file and how many read it. Its database is open only while somebody does, and a while longer. */
+interface Version {
   readonly snapshot: Snapshot;
-  readonly database: Database;
+  database: Promise<Database> | null;
   readers: number;
   superseded: boolean;
+  idle: ReturnType<typeof setTimeout> | null;
 }
+
+/** A mirror that nobody looks at holds no memory after this time, ms; what was computed of it stays. */
+const IDLE_MS = 60_000;
+const MEMORY_LIMIT = "1GB";
 
 /**
  * A figure that is computed once per version: a page over a million rows must not scan them for each reader.
@@ -54,69 +59,82 @@ const statOf = (path: string) => {
   return file?.isFile() ? { version: `${file.ino}-${file.mtimeNs}`, file } : null;
 };
 
-export const openSnapshots = (path: string): SnapshotSource => {
-  let current: Opened | null = null;
-  let opening: Promise<void> | null = null;
+export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource => {
+  let current: Version | null = null;
   let closed = false;
 
-  const closeIfUnused = async (opened: Opened): Promise<void> => {
-    if (opened.superseded && opened.readers === 0) await opened.database.close();
-  };
-  const supersede = async (): Promise<void> => {
-    const old = current;
-    current = null;
-    if (old === null) return;
-    old.superseded = true;
-    await closeIfUnused(old);
-  };
-  const open = async (): Promise<void> => {
-    // The file may be replaced between looking and opening: then the next request sees another version and opens anew.
-    const found = statOf(path);
-    if (found === null || closed) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
-    const database = await openDatabase(path, { readOnly: true, lockedDown: true }).catch((cause: unknown) => {
+  const open = (): Promise<Database> =>
+    openDatabase(path, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch((cause: unknown) => {
       throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
     });
-    await supersede();
-    const { version, file } = found;
-    const snapshot: Snapshot = {
-      version,
-      path,
-      bytes: Number(file.size),
-      publishedAt: Number(file.mtimeMs),
-      query: (sql, params, row) => database.query(sql, params, row),
-    };
-    current = { snapshot, database, readers: 0, superseded: false };
+  const closeDatabase = async (version: Version): Promise<void> => {
+    const opened = version.database;
+    version.database = null;
+    await opened?.then((database) => database.close()).catch(() => undefined);
   };
-  /** The present version, with this reader counted before anything else can close it. */
-  const acquire = async (): Promise<Opened> => {
-    for (;;) {
-      if (current !== null && current.snapshot.version === statOf(path)?.version) {
-        current.readers += 1;
-        return current;
-      }
-      opening ??= open().finally(() => {
-        opening = null;
-      });
-      await opening;
-    }
+  const openedOf = (version: Version): Promise<Database> => {
+    if (version.database !== null) return version.database;
+    const opening = open();
+    version.database = opening;
+    opening.catch(() => {
+      // The next reader tries again.
+      if (version.database === opening) version.database = null;
+    });
+    return opening;
+  };
+  const present = (): Version => {
+    const found = closed ? null : statOf(path);
+    if (found === null) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
+    if (current !== null && current.snapshot.version === found.version) return current;
+    if (current !== null) retire(current);
+    const snapshot: Snapshot = {
+      version: found.version,
+      path,
+      bytes: Number(found.file.size),
+      publishedAt: Number(found.file.mtimeMs),
+      query: async (sql, params, row) => (await openedOf(version)).query(sql, params, row),
+    };
+    const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
+    current = version;
+    return version;
+  };
+  /** No new reader gets it; the last one closes it. */
+  const retire = (version: Version): void => {
+    version.superseded = true;
+    release(version);
+  };
+  const release = (version: Version): void => {
+    if (version.readers > 0) return;
+    if (version.idle !== null) clearTimeout(version.idle);
+    version.idle = null;
+    if (version.superseded) void closeDatabase(version);
+    else if (version.database !== null) version.idle = setTimeout(() => void closeDatabase(version), idleMs).unref();
   };
 
   return {
     path,
     version: () => statOf(path)?.version ?? null,
     use: async (work) => {
-      const opened = await acquire();
+      const version = present();
+      version.readers += 1;
+      if (version.idle !== null) clearTimeout(version.idle);
+      version.idle = null;
       try {
-        return await work(opened.snapshot);
+        return await work(version.snapshot);
       } finally {
-        opened.readers -= 1;
-        await closeIfUnused(opened);
+        version.readers -= 1;
+        release(version);
       }
     },
     close: async () => {
       closed = true;
-      await opening?.catch(() => undefined);
-      await supersede();
+      const last = current;
+      current = null;
+      if (last === null) return;
+      last.superseded = true;
+      if (last.idle !== null) clearTimeout(last.idle);
+      // A reader under way ends first: closing waits for its statement.
+      await closeDatabase(last);
     },
   };
 };

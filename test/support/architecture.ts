@@ -35,6 +35,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["replica", "warehouse", "catalog", "core"],
   server: ["jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
   queue: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  // What programs import; beside the command line, not above it.
+  library: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
   cli: ["server", "queue", "sandbox", "jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
 };
 
@@ -48,6 +50,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ["queue"],
   ioredis: ["budget", "queue"],
   fastify: ["server", "sandbox"],
+  "prom-client": ["server"],
   "@faker-js/faker": ["sandbox"],
   "node-cron": ["queue", "cli"],
   pino: ["core"],

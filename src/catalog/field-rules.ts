@@ -20,11 +20,6 @@ export interface FieldPath {
   readonly path: readonly string[];
 }
 
-export interface FieldRules {
-  readonly exclude: readonly FieldPath[];
-  readonly hash: readonly FieldPath[];
-}
-
 /** What configuration may say about the fields of one table. */
 export interface RuledTable {
   /** Documented fields that may be excluded. */
@@ -77,7 +72,3 @@ export const fieldPath = (text: string): FieldPath | null => {
   const table = TABLE_NAMES.find((name) => name === first);
   return table === undefined || path.length === 0 ? null : { table, path };
 };
-
-/** Fields of a table that are excluded as a whole. */
-export const excludedFields = (rules: FieldRules, table: TableName): ReadonlySet<string> =>
-  new Set(rules.exclude.flatMap((rule) => (rule.table === table && rule.path.length === 1 ? rule.path : [])));

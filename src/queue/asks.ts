@@ -55,6 +55,8 @@ export interface Triggers {
 /** A worker, with Redis or without. */
 export interface RunningWorker {
   readonly triggers: Triggers;
+  /** State -> jobs in it, over all queues; absent without Redis. */
+  readonly depths?: () => Promise<Readonly<Record<string, number>>>;
   /** Takes no further work, ends runs at their next checkpoint, closes; by force when that takes too long. */
   stop(): Promise<void>;
 }

@@ -42,6 +42,16 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
   return { sync: open("sync"), publish: open("publish"), export: open("export"), schedule: open("schedule") };
 };
 
+const DEPTHS = ["waiting", "active", "delayed", "waiting-children", "failed"] as const;
+
+/** State -> jobs in it, over all queues. */
+export const depthsOf = async (queues: Queues): Promise<Readonly<Record<string, number>>> => {
+  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS)));
+  return Object.fromEntries(
+    DEPTHS.map((state) => [state, counts.reduce((sum, count) => sum + (count[state] ?? 0), 0)]),
+  );
+};
+
 export const closeQueues = async (queues: Queues): Promise<void> => {
   await Promise.allSettled(Object.values(queues).map((queue) => queue.close()));
 };

@@ -13,7 +13,7 @@ import { openAsking, openWorking } from "./connection.ts";
 import { failureToKeep } from "./failures.ts";
 import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish, processTick } from "./processors.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
-import { closeQueues, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 
 export interface WorkerDeps {
@@ -175,5 +175,5 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     working.end();
     await asking.close();
   };
-  return { triggers, stop };
+  return { triggers, depths: () => depthsOf(queues), stop };
 };

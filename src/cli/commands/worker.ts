@@ -148,6 +148,7 @@ export const command = defineCommand({
           clock,
           version,
           triggers: { ...worker.triggers, listen: log.listen },
+          ...(worker.depths === undefined ? {} : { queueDepths: worker.depths }),
           onFault: (error) => logger.error({ err: error }, "a request failed"),
         },
         listen,

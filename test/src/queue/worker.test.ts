@@ -30,9 +30,12 @@ describe("a sync that was asked for", () => {
     const redis = await aRedis();
     const org = await anOrg();
     const release = org.hold();
-    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const { triggers, events, depths } = await aWorker(redis, [org.config(redis)]);
     const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     await reached(triggers, first.runId, ["running"]);
+    await expect
+      .poll(() => depths?.(), { timeout: 5_000 })
+      .toMatchObject({ active: 2, "waiting-children": 1, failed: 0 });
     expect(await triggers.start(anAsk({ streams: ["contacts"] }))).toEqual({ runId: first.runId, joined: true });
     const second = await triggers.start(anAsk({ streams: ["contacts"], full: true }));
     const third = await triggers.start(anAsk({ streams: ["signals"] }));

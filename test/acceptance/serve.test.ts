@@ -20,14 +20,18 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** Starts it and waits for the line that names its address. */
-const serve = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-  const run: BuiltRun = startBuilt(["serve", "--json", "--data-dir", dataDir, ...argv], env);
+/** Waits for the line that names its address. */
+const addressOf = async (run: BuiltRun): Promise<string> => {
   await new Promise<void>((resolve, reject) => {
     run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
     void run.ended.then(({ err }) => reject(new Error(err)));
   });
-  return { run, url: started.parse(JSON.parse(run.out())).url };
+  return started.parse(JSON.parse(run.out())).url;
+};
+
+const serve = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const run: BuiltRun = startBuilt(["serve", "--json", "--data-dir", dataDir, ...argv], env);
+  return { run, url: await addressOf(run) };
 };
 
 describe("duckmirror serve", () => {
@@ -61,6 +65,23 @@ describe("duckmirror serve", () => {
     const { code, out, err } = await run.ended;
     expect(code).toBe(0);
     expect(out + err).not.toContain(KEY);
+  });
+
+  test("shows every profile of the configuration, and is ready when each has its snapshot", async () => {
+    const file = join(tempFolder(), "duckmirror.yaml");
+    writeFileSync(file, `profiles:\n  north:\n    data_dir: ${dataDir}\n  south:\n    data_dir: ${tempFolder()}\n`);
+    const run = startBuilt(["serve", "--json", "--config", file, "--listen", "127.0.0.1:0"], {});
+    const url = await addressOf(run);
+    const names = z.object({ profiles: z.array(z.object({ name: z.string(), published: z.boolean() })) });
+    expect(names.parse(await (await fetch(`${url}/api/profiles`)).json()).profiles).toEqual([
+      { name: "north", published: true },
+      { name: "south", published: false },
+    ]);
+    expect((await fetch(`${url}/profiles/north/v1/accounts`)).status).toBe(200);
+    expect((await fetch(`${url}/profiles/south/v1/accounts`)).status).toBe(503);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    run.child.kill("SIGTERM");
+    expect((await run.ended).code).toBe(0);
   });
 
   test("a taken port is a clear error", async () => {

@@ -18,7 +18,7 @@ import { tempFolder } from "./temp-folder.ts";
 const KILLS = Number(process.env.DUCKMIRROR_ROLE_KILLS ?? 6);
 const SEED = Number(process.env.DUCKMIRROR_ROLE_SEED ?? 20_261_121);
 /** Enough that the first mirror lasts longer than the kills. */
-const ACCOUNTS = Math.max(24, 5 * KILLS);
+const ACCOUNTS = Math.max(24, 2 * KILLS);
 const FETCHERS = 3;
 const PAGE = 50;
 const CONCURRENCY = 8;
@@ -52,7 +52,7 @@ beforeAll(async () => {
     entry.status = response.status;
     return response;
   });
-});
+}, 240_000);
 afterAll(() => sandbox.close());
 
 const afterRequests = (count: number): Promise<void> =>
@@ -168,7 +168,7 @@ test(`${KILLS} kills of fetchers, loader and Redis lose no row and waste no cred
   try {
     while (story.length < KILLS) {
       const reached = await Promise.race([
-        afterRequests(1 + Math.floor(random() * 25)).then(() => true),
+        afterRequests(1 + Math.floor(random() * 12)).then(() => true),
         loader.ended.then(() => false),
       ]);
       if (!reached) {

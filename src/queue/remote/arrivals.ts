@@ -2,11 +2,13 @@
 // durable here. One that nobody waits for, because its request was answered twice, is only accounted for.
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import { isStreamName } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { RequestRecord } from "../../warehouse/checkpoint.ts";
 import type { Warehouse } from "../../warehouse/warehouse.ts";
 import type { Packed } from "./answers.ts";
 import { deliveryId, type Mailbox } from "./mailbox.ts";
 import { noteSchema } from "./messages.ts";
+import { patiently } from "./patience.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 
 /** What lies in the mailbox; null where nothing does, or what another version of the program left. */
@@ -53,19 +55,24 @@ export interface Arrivals {
   underWay(): ReadonlySet<string>;
 }
 
+/** How long Redis may be away before an answer waits for the next run instead. */
+const PATIENCE_MS = 30_000;
+
 export const createArrivals = (deps: {
+  readonly clock: Clock;
   readonly mailbox: Mailbox;
   readonly sender: RemoteSender;
   readonly warehouse: Warehouse;
   readonly skewMs: () => number;
 }): Arrivals => {
-  const { mailbox, sender, warehouse, skewMs } = deps;
+  const { clock, mailbox, sender, warehouse, skewMs } = deps;
+  const patience = { clock, forMs: PATIENCE_MS };
   const underWay = new Set<string>();
   /** Durable or accounted for, even where Redis could not be told. */
   const finished = new Set<string>();
 
   const take = async (delivery: string): Promise<void> => {
-    const packed = await openLetter(mailbox, delivery);
+    const packed = await patiently(() => openLetter(mailbox, delivery), patience);
     if (packed === null) return;
     const { requestId } = packed.note.request;
     if (!finished.has(delivery)) {
@@ -74,7 +81,7 @@ export const createArrivals = (deps: {
       if (fate === "unwanted") await account(warehouse, packed, skewMs());
       finished.add(delivery);
     }
-    await mailbox.drop(delivery, requestId);
+    await patiently(() => mailbox.drop(delivery, requestId), patience);
     finished.delete(delivery);
   };
 

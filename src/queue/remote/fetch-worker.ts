@@ -69,16 +69,20 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   const asking = await openAsking(redisUrl, warn);
   const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
   const storeClock = createStoreClock(clock);
+  const scrubber = createScrubber();
   const organizations = createOrganizations({
     connection: asking,
     profiles,
-    tokenOf,
+    tokenOf: async (config) => {
+      const token = await tokenOf(config);
+      scrubber.hide(token);
+      return token;
+    },
     version,
     clock,
     storeClock,
     connections: slots,
   });
-  const scrubber = createScrubber();
   const owner = randomUUID();
   const stopping = new AbortController();
   const breaking = new AbortController();
@@ -132,7 +136,11 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     const wake = wanted > worker.concurrency;
     worker.concurrency = wanted;
     // A worker whose places were all taken waits for one of its jobs to end; resuming makes it look again.
-    if (wake && !stopping.signal.aborted) void worker.pause(true).then(() => worker.resume());
+    if (wake && !stopping.signal.aborted)
+      void worker
+        .pause(true)
+        .then(() => worker.resume())
+        .catch((error: unknown) => warn(asking.detail(error)));
   };
 
   const take = async (payload: FetchPayload, organization: Organization, token: string): Promise<Fetched> => {

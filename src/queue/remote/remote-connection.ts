@@ -128,7 +128,7 @@ export const remoteConnection =
           () => takeOver(warehouse, { clock, storeClock, queue, mailbox, reading, redact }),
           patience,
         );
-        const arrivals = createArrivals({ mailbox, sender, warehouse, skewMs: storeClock.skewMs });
+        const arrivals = createArrivals({ clock, mailbox, sender, warehouse, skewMs: storeClock.skewMs });
         receive(arrivals);
         keepLooking(arrivals);
         return unsent;

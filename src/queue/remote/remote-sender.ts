@@ -84,11 +84,31 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   let slots: readonly number[] = [];
   /** Answers that were handed on and are not durable yet. */
   const undurable = new Set<() => void>();
+  /** Signals of runs whose end takes back what is queued. */
+  const heeded = new WeakSet<AbortSignal>();
   const ended = new AbortController();
   let turns: Promise<unknown> = Promise.resolve();
 
   const unavailable = (error: unknown) =>
     new DuckmirrorError("REDIS_UNAVAILABLE", { address, detail: detailOf(error) }, { cause: error });
+
+  const isTakenBack = async (requestId: string): Promise<boolean> =>
+    (await queue.remove(requestId)) === 1 && !(await mailbox.departed([requestId])).has(requestId);
+
+  /** The run is to end: what no fetcher has taken yet is taken back instead of being waited for. */
+  const takeBack = async (): Promise<void> => {
+    for (const requestId of [...queued]) {
+      // Where Redis is away it stays under way, and is broken off in the end.
+      const unsent = await isTakenBack(requestId).catch(() => false);
+      if (unsent) pending.get(requestId)?.resolve({ kind: "unsent" });
+    }
+  };
+
+  const heed = (signal: AbortSignal) => {
+    if (heeded.has(signal)) return;
+    heeded.add(signal);
+    signal.addEventListener("abort", () => void takeBack(), { once: true });
+  };
 
   const untilLeft = async (signal: AbortSignal): Promise<void> => {
     for (let lookMs = FIRST_LOOK_MS; queued.size > 0; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
@@ -101,8 +121,10 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
 
   const turn = async (signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
-    await untilLeft(signal);
-    await throttle.acquire(signal);
+    heed(signal);
+    const either = AbortSignal.any([signal, ended.signal]);
+    await untilLeft(either);
+    await throttle.acquire(either);
     slots = [...slots, storeClock.now()];
   };
 
@@ -122,13 +144,11 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   /** The run breaks off what is under way: a request that is still queued is taken back. */
   const cancel = async (waiting: Pending): Promise<void> => {
     const { requestId } = waiting.request;
-    const takenBack = async () =>
-      (await queue.remove(requestId)) === 1 && !(await mailbox.departed([requestId])).has(requestId);
     const late = clock.sleep(CANCEL_MS, ended.signal).then(
       () => false,
       () => false,
     );
-    const unsent = await Promise.race([takenBack().catch(() => false), late]);
+    const unsent = await Promise.race([isTakenBack(requestId).catch(() => false), late]);
     if (unsent) return waiting.resolve({ kind: "unsent" });
     const outcome = brokenOff(waiting, "aborted", "aborted", clock.now());
     waiting.resolve({ kind: "outcome", outcome, lostAttempts: 0 });
@@ -171,7 +191,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
 
   return {
     turn: (signal) => {
-      const mine = turns.catch(() => undefined).then(() => turn(AbortSignal.any([signal, ended.signal])));
+      const mine = turns.catch(() => undefined).then(() => turn(signal));
       turns = mine;
       return mine;
     },

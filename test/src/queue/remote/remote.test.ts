@@ -85,7 +85,7 @@ test("without a fetcher one request waits in the queue, not a burst of them", as
   expect((await loading.result).report.status).toBe("done");
 });
 
-test("a run that is stopped commits what is under way; one that is broken off takes back what has not left", async () => {
+test("a run that is stopped takes back what no fetcher has taken, and ends at once", async () => {
   const redis = await aRedis();
   const org = await anOrg("default", 4);
   const config = org.config(redis);
@@ -93,7 +93,6 @@ test("a run that is stopped commits what is under way; one that is broken off ta
   const client = aClient(redis);
   await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 10_000 });
   loading.stop.abort();
-  loading.breakOff.abort();
   const { report } = await loading.result;
   expect(report).toMatchObject({ status: "interrupted", requests: 0, credits: { spent: 0 } });
   expect(await client.llen("{duckmirror}:fetch:wait")).toBe(0);

@@ -1,36 +1,7 @@
 // Configuration for a command: the shared options as flags, the catalog as vocabulary, secrets hidden at once.
-import { ruledTables } from "../catalog/field-rules.ts";
-import { STREAM_NAMES, streamSpec, wantedContent } from "../catalog/streams.ts";
-import { TABLE_NAMES, tableSpec } from "../catalog/tables.ts";
+import { vocabulary } from "../catalog/vocabulary.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config.ts";
-import type { Vocabulary } from "../core/settings.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
-
-/** Tables without a stream of their own → the stream that fills them. */
-const COMES_WITH: Readonly<Record<string, string>> = {
-  owners: "accounts",
-  company_inputs: "companies",
-  usage_snapshots: "usage",
-  usage_breakdown: "usage",
-  usage_requests: "usage",
-  usage_limits: "usage",
-};
-
-const contentFields = (): readonly string[] => {
-  const everyField = TABLE_NAMES.flatMap((table) => tableSpec(table).fields.map((field) => field.name));
-  const perStream = STREAM_NAMES.map((name) => ({ name, fields: wantedContent(streamSpec(name), everyField) }));
-  const plain = perStream.flatMap(({ fields }) => fields.map((field) => field.name));
-  const qualified = perStream.flatMap(({ name, fields }) => fields.map((field) => `${name}.${field.name}`));
-  return [...new Set([...plain, ...qualified])];
-};
-
-/** The names that configuration may mention, from the catalog. */
-export const vocabulary = (): Vocabulary => ({
-  streams: STREAM_NAMES,
-  content: contentFields(),
-  comesWith: COMES_WITH,
-  fields: ruledTables(),
-});
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
   const level = shared.quiet ? "error" : shared.verbose ? "debug" : undefined;

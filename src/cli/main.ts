@@ -1,21 +1,16 @@
 #!/usr/bin/env node
 // The program: ties argv, environment, streams and signals to runCli, and its answer to the exit code.
-import { readFileSync } from "node:fs";
 import pc from "picocolors";
 import { systemClock } from "../core/clock.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { createScrubber } from "../core/secret.ts";
+import { packageVersion } from "../core/version.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
 import { type Asker, type Terminal, wantsColour } from "./terminal.ts";
 
 /** Width for output that is not a terminal: nothing is cut there. */
 const PIPE_COLUMNS = 10_000;
-
-const version = (): string => {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "?";
-};
 
 const readInput = async (): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -91,5 +86,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
   clock: systemClock,
   signal: stop.signal,
   scrubber,
-  version: version(),
+  version: packageVersion(),
 });

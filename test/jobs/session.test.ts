@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createSessions, type SessionAsk } from "../../jobs/session.ts";
 import type { SyncRequest } from "../../jobs/sync.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
-import { vocabulary } from "../../src/cli/load-settings.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config.ts";
 import { isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/sync-report.ts";

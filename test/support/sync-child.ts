@@ -1,7 +1,7 @@
 // A process of its own that syncs once, so that a test can kill it.  Arguments: base address, data directory.
 import { setImmediate } from "node:timers/promises";
 import { syncJob } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/cli/load-settings.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 

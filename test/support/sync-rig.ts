@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Connect } from "../../jobs/connection.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
-import { vocabulary } from "../../src/cli/load-settings.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config.ts";
 import type { ProgressEvent } from "../../src/core/progress-events.ts";

@@ -2,13 +2,13 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
+import { vocabulary } from "../../catalog/vocabulary.ts";
 import { type FlagValues, resolveConfig } from "../../core/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../core/config-file.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { settingsJsonSchema } from "../../core/settings.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { configTemplate } from "../config-template.ts";
-import { vocabulary } from "../load-settings.ts";
 
 const inputSchema = z.object({
   baseUrl: z.string().optional(),

@@ -1,7 +1,7 @@
 // Verify: finds what differs for few credits, never more than allowed, names it, and repairs it.
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/cli/load-settings.ts";
+import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config.ts";
 import { isCode } from "../../../src/core/errors.ts";

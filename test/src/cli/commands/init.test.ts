@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { vocabulary } from "../../../../src/cli/load-settings.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
 import { loadConfig } from "../../../../src/core/config.ts";
 import { settingList } from "../../../../src/core/settings.ts";
 import { aFolder, cli } from "../../../support/cli.ts";

@@ -1,0 +1,131 @@
+// The package's public API: `import { createMirror } from "duckmirror"`. The same engine as the command line, without
+// its texts: settings in, typed reports out, progress as events.
+import { type PlanReport, planJob } from "../../jobs/plan.ts";
+import { syncJob } from "../../jobs/sync.ts";
+import { vocabulary } from "../catalog/vocabulary.ts";
+import { systemClock } from "../core/clock.ts";
+import { type FlagValues, resolveConfig } from "../core/config.ts";
+import { readConfigFile } from "../core/config-file.ts";
+import { snapshotPath } from "../core/data-dir.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { ProgressEvent } from "../core/progress-events.ts";
+import type { SyncReport } from "../core/sync-report.ts";
+import { resolveToken } from "../core/token.ts";
+import { packageVersion } from "../core/version.ts";
+import { type QueryCursor, type QueryResult, runQuery, streamQuery } from "../warehouse/query.ts";
+
+export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+export type { ProgressEvent } from "../core/progress-events.ts";
+export type { StreamReport, SyncReport } from "../core/sync-report.ts";
+export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/query.ts";
+export type { FlagValues as Settings, PlanReport };
+
+/** Where a mirror gets its settings from. */
+export interface MirrorOptions {
+  /** Settings under their names in `duckmirror.yaml`, e.g. `{ base_url, token_file, data_dir }`. They go over the file. */
+  readonly settings?: FlagValues;
+  /** Path of a `duckmirror.yaml`; unset: none is read. */
+  readonly config?: string;
+  /** Which organization, where the file has several. */
+  readonly profile?: string;
+  /** Environment variables that count as settings; default: none, so that a library does what its caller says. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Relative paths start here. */
+  readonly folder: string;
+}
+
+/** What is asked of a sync or a plan; everything unset is as on the command line. */
+export interface SyncRequestOptions {
+  /** Streams to look at; unset: those of the settings. */
+  readonly streams?: readonly string[];
+  /** Walk every list completely. */
+  readonly full?: boolean;
+  /** End cleanly after so many ms. */
+  readonly maxDurationMs?: number;
+  /** Delete even if a list turned empty or lost more than `max_delete_share`. */
+  readonly allowMassDelete?: boolean;
+  /** Ends the sync at its next checkpoint. */
+  readonly signal?: AbortSignal;
+}
+
+/** A sync's report and, where it did not do all it set out to do, why: the error's `code` and `exitCode` tell. */
+export interface SyncOutcome {
+  readonly report: SyncReport;
+  readonly error: DuckmirrorError | null;
+}
+
+/** One organization's mirror. */
+export interface Mirror {
+  /** Path of the published snapshot; it opens read-only in any DuckDB client. */
+  readonly warehouse: string;
+  /** What the next sync would request and why; sends nothing. Rejects with WRITER_BUSY while one is running. */
+  plan(request?: Omit<SyncRequestOptions, "maxDurationMs" | "signal">): Promise<PlanReport>;
+  /**
+   * Mirrors what is due. Resolves also when the allowance is used up or some streams failed: see `error`. Rejects with
+   * WRITER_BUSY, configuration errors and faults.
+   */
+  sync(request?: SyncRequestOptions): Promise<SyncOutcome>;
+  /** Runs read-only SQL on the snapshot and gathers the rows. Rejects with SNAPSHOT_MISSING or QUERY_FAILED. */
+  query(sql: string, options?: { readonly signal?: AbortSignal }): Promise<QueryResult>;
+  /** The same in batches while they stream: `use` is given columns and an iterator. */
+  stream<T>(sql: string, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
+  /** Hears what syncs do, in order; answers with a function that ends it. */
+  onEvent(listener: (event: ProgressEvent) => void): () => void;
+}
+
+/** How long requests under way may take once a sync was told to end, ms. */
+const GRACE_MS = 8_000;
+
+/** A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
+export const createMirror = (options: MirrorOptions): Mirror => {
+  const { settings = {}, env = {}, folder, profile } = options;
+  const config = resolveConfig({
+    flags: settings,
+    env,
+    file: options.config === undefined ? null : readConfigFile(options.config, folder),
+    cwd: folder,
+    vocabulary: vocabulary(),
+    profile,
+  });
+  const listeners = new Set<(event: ProgressEvent) => void>();
+  const snapshot = snapshotPath(config.dataDir);
+  const requestOf = (request: SyncRequestOptions) => ({
+    streams: request.streams ?? [],
+    full: request.full ?? false,
+    maxDurationMs: request.maxDurationMs ?? null,
+    allowMassDelete: request.allowMassDelete ?? false,
+  });
+  return {
+    warehouse: snapshot,
+    plan: (request = {}) => planJob(config, requestOf(request), systemClock),
+    sync: async (request = {}) => {
+      if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+      const token = await resolveToken(config);
+      const { signal = new AbortController().signal } = request;
+      const hard = new AbortController();
+      const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
+      signal.addEventListener("abort", giveUp, { once: true });
+      try {
+        return await syncJob(config, requestOf(request), {
+          clock: systemClock,
+          random: Math.random,
+          emit: (event) => {
+            for (const listener of listeners) listener(event);
+          },
+          signal,
+          hardSignal: hard.signal,
+          version: packageVersion(),
+          token,
+        });
+      } finally {
+        signal.removeEventListener("abort", giveUp);
+      }
+    },
+    query: (sql, { signal } = {}) => runQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }),
+    stream: (sql, use) => streamQuery({ snapshot, sql }, use),
+    onEvent: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};

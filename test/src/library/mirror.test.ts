@@ -1,0 +1,51 @@
+// createMirror: settings in, reports and rows out; what goes wrong is an error with a code.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createMirror, DuckmirrorError, type ProgressEvent } from "../../../src/library/mirror.ts";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { aFolder } from "../../support/cli.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 6000 });
+});
+afterAll(() => sandbox.close());
+
+const mirrorIn = (folder: string, settings: Record<string, string> = {}) =>
+  createMirror({ folder, settings: { base_url: sandbox.url, token: sandbox.token, data_dir: "mirror", ...settings } });
+
+test("plans, syncs, tells what happens, and answers questions", async () => {
+  const mirror = mirrorIn(aFolder());
+  const events: ProgressEvent["kind"][] = [];
+  const forget = mirror.onEvent(({ kind }) => events.push(kind));
+  expect((await mirror.plan({ streams: ["accounts"] })).forecast.requests).toBeGreaterThan(0);
+  const { report, error } = await mirror.sync({ streams: ["accounts"] });
+  expect([error, report.status]).toEqual([null, "done"]);
+  expect(events).toEqual(expect.arrayContaining(["run-started", "page", "published"]));
+  const { columns, rows } = await mirror.query("SELECT count(*) AS accounts FROM accounts");
+  expect([columns[0]?.name, String(rows[0]?.[0])]).toEqual(["accounts", "3"]);
+  forget();
+  const heard = events.length;
+  await mirror.sync({ streams: ["accounts"] });
+  expect(events).toHaveLength(heard);
+});
+
+test("a budget that is used up is an outcome, not a rejection", async () => {
+  const { report, error } = await mirrorIn(aFolder(), { max_credits: "1" }).sync();
+  expect([error?.code, error?.exitCode, report.status]).toEqual(["BUDGET_SPENT", 4, "stopped"]);
+});
+
+test("a sync whose signal is aborted ends at a checkpoint", async () => {
+  const stop = new AbortController();
+  const mirror = mirrorIn(aFolder());
+  mirror.onEvent(({ kind }) => {
+    if (kind === "page") stop.abort();
+  });
+  const { report, error } = await mirror.sync({ signal: stop.signal });
+  expect([error?.code, report.status]).toEqual(["INTERRUPTED", "interrupted"]);
+});
+
+test("without a sync there is nothing to ask, and wrong settings are named", async () => {
+  await expect(mirrorIn(aFolder()).query("SELECT 1")).rejects.toMatchObject({ code: "SNAPSHOT_MISSING" });
+  expect(() => mirrorIn(aFolder(), { pace: "fast" })).toThrow(DuckmirrorError);
+  await expect(createMirror({ folder: aFolder() }).sync()).rejects.toMatchObject({ code: "BASE_URL_MISSING" });
+});

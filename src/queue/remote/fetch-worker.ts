@@ -42,9 +42,16 @@ interface FetchTimes {
   readonly stalledCheck: number;
   /** A request that takes longer hangs: it gives its slot back. */
   readonly hanging: number;
+  /** How long a request for a profile that this worker does not have is left for others, before it is refused. */
+  readonly strange: number;
 }
 
-const TIMES: FetchTimes = { lock: names.FETCH_LOCK_MS, stalledCheck: names.STALL_CHECK_MS, hanging: 2_000 };
+const TIMES: FetchTimes = {
+  lock: names.FETCH_LOCK_MS,
+  stalledCheck: names.STALL_CHECK_MS,
+  hanging: 2_000,
+  strange: 60_000,
+};
 
 export interface FetchRole {
   /** Takes no more requests, lets those under way end, breaks them off after `graceMs`, and closes. */
@@ -54,9 +61,8 @@ export interface FetchRole {
 /** Requests that hang may at most be this many times the slots. */
 const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
-/** A request for a profile that this worker does not have is left for others so long and so often. */
+/** A request for a profile that this worker does not have is put off so long each time. */
 const STRANGE_DELAY_MS = 500;
-const MOST_STRANGE = 10;
 const RENEW_MS = LEASE_MS / 4;
 const AWAY_DELAY_MS = 1_000;
 /** What is broken off still hands on that it was. */
@@ -187,7 +193,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     if (stopping.signal.aborted) return putOff(job, token, 0);
     const organization = await organizationOf(payload);
     if (organization instanceof DuckmirrorError) {
-      if (job.attemptsStarted < MOST_STRANGE) return putOff(job, token, STRANGE_DELAY_MS);
+      if (job.attemptsStarted * STRANGE_DELAY_MS <= times.strange) return putOff(job, token, STRANGE_DELAY_MS);
       const { note, body } = packDenial(payload.request, storeClock.now(), organization);
       const delivery = deliveryId(payload.request.requestId, 0);
       const patience = { clock, forMs: LEASE_MS, signal: stopping.signal };

@@ -215,7 +215,7 @@ test("a profile with another token than the loader's is refused in words, after 
   const redis = await aRedis();
   const org = await anOrg("default", 2);
   const config = org.config(redis);
-  await aFetcher(redis, [{ ...config, profile: "other" }]);
+  await aFetcher(redis, [{ ...config, profile: "other" }], { times: { strange: 1_000 } });
   const { report, error } = await load(redis, config).result;
   expect(report.requests).toBe(0);
   expect(error).toMatchObject({ code: "PROFILE_UNKNOWN" });

@@ -23,7 +23,10 @@ const notice = (error: unknown): void => {
 };
 
 const showAll = async (abilities: Abilities): Promise<void> => {
+  const wanted = version;
   const overview = await ask<Overview>("/api/status");
+  // Another snapshot came meanwhile: its own figures are on their way.
+  if (wanted !== version) return;
   byId("notice").hidden = true;
   showTiles(overview);
   showFreshness(overview);

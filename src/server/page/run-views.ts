@@ -11,6 +11,8 @@ let runs: readonly Run[] = [];
 let linesShown = LINES;
 let total = 0;
 let now = 0;
+/** Counts what was asked for, so that an answer which comes late does not replace a later one. */
+let asked = 0;
 
 const took = (run: { readonly started_at: number; readonly finished_at: number | null }): string =>
   run.finished_at === null ? "–" : span(run.finished_at - run.started_at);
@@ -19,10 +21,13 @@ const fact = (name: string, value: string | Node): HTMLElement =>
   make("div", {}, make("dt", {}, name), make("dd", {}, value));
 
 const showRequests = async (place: HTMLElement, runId: string, stream: string | null): Promise<void> => {
+  asked += 1;
+  const turn = asked;
   const filter = stream === null ? "" : `&stream=${encodeURIComponent(stream)}`;
   const { requests, more } = await ask<RunRequests>(
     `/api/runs/${encodeURIComponent(runId)}/requests?offset=0${filter}`,
   );
+  if (turn !== asked) return;
   const table = make("table");
   fillTable(
     table,

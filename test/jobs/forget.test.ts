@@ -73,7 +73,7 @@ const aMirror = async (maxPerPage = 100) => {
   const ada = person();
   data.contacts.push(ada);
   const service = createFakeService(data, { maxPerPage });
-  rig = await startSyncRig(service);
+  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
   const mirror = rig;
   expect((await mirror.sync()).error).toBeNull();
   ada.email = "ada.king@lovelace.example";

@@ -3,6 +3,7 @@
 import type { StreamName } from "../src/catalog/streams.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { RunStatus, StreamReport, SyncReport } from "../src/core/sync-report.ts";
+import type { RunSpending } from "../src/warehouse/read-run.ts";
 import { type FamilyResult, type Problem, problemOf } from "./family.ts";
 
 /** A family's job, ended or not. */
@@ -76,7 +77,13 @@ const statusOf = (families: readonly FamilyEnd[], streams: readonly StreamReport
 
 /** One report out of many. `now`: when the sync ended and, if it never ran, began; ms since the epoch. */
 export const mergeResults = (
-  sync: { readonly syncId: string; readonly full: boolean; readonly snapshot: string },
+  sync: {
+    readonly syncId: string;
+    readonly full: boolean;
+    readonly snapshot: string;
+    /** Requests of all its runs, as far as the mirror knows them. */
+    readonly spending?: readonly RunSpending[];
+  },
   families: readonly FamilyEnd[],
   now: number,
 ): SyncOutcome => {
@@ -84,10 +91,15 @@ export const mergeResults = (
   const runs = [...new Map(all.map((report) => [report.run_id, report])).values()].sort((a, b) =>
     a.started_at.localeCompare(b.started_at),
   );
+  // A run that was killed told nothing, but its requests are in the ledger.
+  const untold = (sync.spending ?? []).filter(({ run_id }) => !runs.some((run) => run.run_id === run_id));
   const streams = families.flatMap(({ streams: names, results, problem }) =>
     names.map((name) => {
       const parts = results.flatMap(({ report }) => report.streams.filter(({ stream }) => stream === name));
-      return sumOf(name, parts) ?? unrun(name, problem);
+      const told = sumOf(name, parts) ?? unrun(name, problem);
+      const more = untold.filter(({ stream }) => stream === name);
+      const requests = more.reduce((sum, row) => sum + row.requests, told.requests);
+      return { ...told, requests, credits: more.reduce((sum, row) => sum + row.spent, told.credits) };
     }),
   );
   const [status, problem] = statusOf(families, streams);
@@ -104,10 +116,13 @@ export const mergeResults = (
           .map(({ finished_at }) => finished_at)
           .sort()
           .at(-1) ?? at,
-      requests: runs.reduce((sum, run) => sum + run.requests, 0),
+      requests: [...runs, ...untold].reduce((sum, run) => sum + run.requests, 0),
       credits: {
         ...credits,
-        spent: runs.reduce((sum, run) => sum + run.credits.spent, 0),
+        spent: untold.reduce(
+          (sum, run) => sum + run.spent,
+          runs.reduce((sum, run) => sum + run.credits.spent, 0),
+        ),
         ambiguous: runs.reduce((sum, run) => sum + run.credits.ambiguous, 0),
       },
       streams,

@@ -2,7 +2,7 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { readRun } from "../src/warehouse/read-run.ts";
+import { readRun, readSpending } from "../src/warehouse/read-run.ts";
 import { openWarehouse } from "../src/warehouse/warehouse.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
@@ -36,5 +36,6 @@ export const publishJob = async (
       await warehouse.close();
     }
   }
-  return mergeResults({ ...sync, snapshot }, families, clock.now());
+  const spending = await readSpending(snapshot, sync.syncId);
+  return mergeResults({ ...sync, snapshot, spending }, families, clock.now());
 };

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../core/sync-report.ts";
-import { openDatabase } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { sqlText } from "./sql-files.ts";
 
 export interface StoredRun {
@@ -25,14 +25,17 @@ const runRow = z
     return { status: row.status, startedAt: row.started_at, report: report.data ?? null, error: row.error };
   });
 
-/** Looks a run up; null when the snapshot does not know it, or there is none. Throws QUERY_FAILED. */
-export const readRun = async (snapshot: string, runId: string): Promise<StoredRun | null> => {
+const spendingRow = z.object({ run_id: z.string(), stream: z.string(), requests: z.number(), spent: z.number() });
+/** Requests of one run for one stream. */
+export type RunSpending = z.output<typeof spendingRow>;
+
+/** Answers with what `work` reads of the snapshot; null when there is none. Throws QUERY_FAILED. */
+const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
   try {
     const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
     try {
-      const [run] = await database.query(sqlText("status/run.sql"), [runId], runRow);
-      return run ?? null;
+      return await work(database);
     } finally {
       await database.close();
     }
@@ -41,3 +44,16 @@ export const readRun = async (snapshot: string, runId: string): Promise<StoredRu
     throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
   }
 };
+
+/** Looks a run up; null when the snapshot does not know it, or there is none. Throws QUERY_FAILED. */
+export const readRun = (snapshot: string, runId: string): Promise<StoredRun | null> =>
+  reading(snapshot, async (database) => {
+    const [run] = await database.query(sqlText("status/run.sql"), [runId], runRow);
+    return run ?? null;
+  });
+
+/** What all runs of a sync requested, those included that were killed before they could tell. Throws QUERY_FAILED. */
+export const readSpending = async (snapshot: string, syncId: string): Promise<readonly RunSpending[]> =>
+  (await reading(snapshot, (database) =>
+    database.query(sqlText("status/requests-of-sync.sql"), [syncId], spendingRow),
+  )) ?? [];

@@ -76,3 +76,13 @@ test("a family fails by its own streams or by the whole run, not by a spent budg
   ).toBe("STREAMS_FAILED");
   expect(failureOf({ report: aReport({ status: "stopped", streams: ["accounts"] }, "stopped"), problem })).toBeNull();
 });
+
+test("requests of a run that was killed before it could tell are counted by the ledger", () => {
+  const family = ended(["accounts"], { report: aReport({ run_id: "s1-2", streams: ["accounts"] }), problem: null });
+  const spending = [
+    { run_id: "s1", stream: "accounts", requests: 4, spent: 3 },
+    { run_id: "s1-2", stream: "accounts", requests: 1, spent: 1 },
+  ];
+  const { report } = mergeResults({ ...sync, spending }, [family], 0);
+  expect(report).toMatchObject({ requests: 5, credits: { spent: 4 }, streams: [{ requests: 5, credits: 4 }] });
+});

@@ -1,0 +1,11 @@
+-- Purpose: requests of all runs of one sync. Grain: one row per run and stream. Parameters: id of the sync.
+-- Readers: src/warehouse/read-run.ts.
+SELECT
+  run_id,
+  stream,
+  count(*) AS requests,
+  count(*) FILTER (charge = 'spent') AS spent
+FROM sync.requests
+WHERE run_id = $1 OR starts_with(run_id, $1 || '-')
+GROUP BY ALL
+ORDER BY ALL;

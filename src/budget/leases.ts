@@ -35,12 +35,18 @@ export interface SharedLedger {
   readonly ledger: LedgerState;
   readonly open: readonly Lease[];
   readonly lapsed: readonly Lapse[];
+  /** When the service last told what is left, ms since the epoch; null: never, or it is not believed any more. */
+  readonly figureAt: number | null;
 }
+
+/** Credits can be bought within a period: once it is as old as this, nobody is refused because of a figure of zero. */
+const ZERO_HOLDS_MS = 600_000;
 
 export const openSharedLedger = (limits: Limits): SharedLedger => ({
   ledger: openLedger(limits),
   open: [],
   lapsed: [],
+  figureAt: null,
 });
 
 const isKept = (ledger: LedgerState, { at }: Lapse) =>
@@ -52,6 +58,7 @@ export const lapse = (state: SharedLedger, now: number): SharedLedger => {
   if (over.length === 0) return state;
   const ledger = over.reduce((each) => settle(each, "ambiguous", now), state.ledger);
   return {
+    ...state,
     ledger,
     open: state.open.filter(({ until }) => until > now),
     lapsed: [...state.lapsed, ...over.map(({ id }) => ({ id, at: now }))].filter((each) => isKept(ledger, each)),
@@ -72,6 +79,12 @@ export const reserveLease = (before: SharedLedger, lease: Omit<Lease, "until">, 
     return { ok: false, code: "QUOTA_SPENT", settling: true, state };
   }
   const result = reserve(ledger, now);
+  const outdated = state.figureAt !== null && now - state.figureAt >= ZERO_HOLDS_MS;
+  // Asking with none left costs nothing: the figure is forgotten, and one request goes ahead for a new one.
+  if (!result.ok && result.code === "QUOTA_SPENT" && !result.settling && outdated) {
+    const unknown = { ...ledger, period: null, spent: 0, unseen: [] };
+    return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now);
+  }
   if (!result.ok) return { ...result, state };
   return {
     ok: true,
@@ -123,7 +136,8 @@ export const observeLedger = (state: SharedLedger, quota: Quota, sentAt: number,
   const begins = period !== null && remainingIn(quota) !== null && periodOf(period, quota.resetsAt) === "later";
   const fresh = begins ? { ...state.ledger, spent: 0, ambiguous: [] } : state.ledger;
   const ledger = observe(fresh, quota, sentAt, now);
-  return { ...state, ledger, lapsed: state.lapsed.filter((each) => isKept(ledger, each)) };
+  const figureAt = remainingIn(quota) === null ? state.figureAt : now;
+  return { ...state, ledger, figureAt, lapsed: state.lapsed.filter((each) => isKept(ledger, each)) };
 };
 
 /** All open reservations of `owner` last for another of their terms from `now` on. */

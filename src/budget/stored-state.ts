@@ -59,6 +59,7 @@ const ledgerSchema = z.object({
   }),
   open: z.array(z.object({ id: z.string(), owner: z.string(), leaseMs: z.number(), until: z.number() })),
   lapsed: z.array(z.object({ id: z.string(), at: z.number() })),
+  figureAt: figure,
 });
 
 /** Where an organization's shared state lives. */

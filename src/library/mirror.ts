@@ -16,7 +16,11 @@ import { type QueryCursor, type QueryResult, runQuery, streamQuery } from "../wa
 
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { ProgressEvent } from "../core/progress-events.ts";
-export type { StreamReport, SyncReport } from "../core/sync-report.ts";
+export type { SettingName } from "../core/settings.ts";
+export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/sync-report.ts";
+export type { Forecast, StreamForecast } from "../sync/forecast.ts";
+export type { Credits, Outlook } from "../sync/outlook.ts";
+export type { OutValue } from "../warehouse/duck-values.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/query.ts";
 export type { FlagValues as Settings, PlanReport };
 

@@ -1,6 +1,6 @@
 // Credits of an organization, whoever dies: never more in use than the service has left, and no credit lost for good.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   lapse,
   observeLedger,
@@ -129,4 +129,30 @@ test("while a request is in flight that nobody can tell the cost of, the reserve
   const state = take(kept, "1");
   expect(reserveLease(state, lease("2"), T0)).toMatchObject({ ok: false, code: "BUDGET_SPENT", settling: true });
   expect(reserveLease(lapse(state, T0 + TERM), lease("2"), T0 + TERM)).toMatchObject({ ok: false, settling: false });
+});
+
+describe("credits that were bought after the last figure said zero", () => {
+  const MINUTE = 60_000;
+
+  test("a fresh zero refuses everybody, an old one lets one request ask anew", () => {
+    const empty = known(0);
+    const soon = reserveLease(empty, { id: "a", owner: "a", leaseMs: MINUTE }, T0 + 9 * MINUTE);
+    expect(soon).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
+    const later = reserveLease(empty, { id: "a", owner: "a", leaseMs: MINUTE }, T0 + 11 * MINUTE);
+    expect(later.ok).toBe(true);
+    const second = reserveLease(later.state, { id: "b", owner: "b", leaseMs: MINUTE }, T0 + 11 * MINUTE);
+    expect(second).toMatchObject({ ok: false, settling: true });
+  });
+
+  test("what that request finds is believed, more as well as still nothing", () => {
+    const asked = take(known(0), "a", T0 + 11 * MINUTE);
+    const now = T0 + 11 * MINUTE + 100;
+    const bought = observeLedger(settleLease(asked, "a", "spent", now), quota(499), T0 + 11 * MINUTE, now);
+    expect(snapshotOf(bought.ledger, now).remaining).toBe(499);
+    const none = observeLedger(settleLease(asked, "a", "free", now), quota(0), T0 + 11 * MINUTE, now);
+    expect(reserveLease(none, { id: "c", owner: "c", leaseMs: MINUTE }, now)).toMatchObject({
+      ok: false,
+      code: "QUOTA_SPENT",
+    });
+  });
 });

@@ -134,7 +134,7 @@ describe("any interleaving", () => {
           if (!reached) expect(upstream - keep).toBeLessThanOrEqual(ambiguous + state.unseen.length);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 1_000) },
     );
   });
 });

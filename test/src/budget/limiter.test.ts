@@ -63,7 +63,7 @@ describe("any limit, load and lateness", () => {
           expect(mostWithin(times, 60_000)).toBeLessThanOrEqual(limit);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 200) },
     );
   });
 
@@ -74,7 +74,7 @@ describe("any limit, load and lateness", () => {
         const sent = saturate(startLimiter(limit), minutes * 60_000, () => lateMs).length;
         expect(sent / (limit * minutes)).toBeGreaterThanOrEqual(0.97);
       }),
-      { numRuns: 50 },
+      { numRuns: Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 50) },
     );
   });
 
@@ -86,7 +86,7 @@ describe("any limit, load and lateness", () => {
         const times = [T0, ...saturate(learned, 130_000, () => 1)];
         expect(mostWithin(times, 60_000)).toBeLessThanOrEqual(limit);
       }),
-      { numRuns: 200 },
+      { numRuns: Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 200) },
     );
   });
 });

@@ -1,11 +1,5 @@
 // THE table of commands: name, one line for --help, and where it is. A command is only loaded when it is called.
-import type { CommandModule } from "./command.ts";
-
-interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  readonly load: () => Promise<{ readonly command: CommandModule }>;
-}
+import type { CommandEntry } from "./command.ts";
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -97,5 +91,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "sandbox",
     summary: "Run the whole service on this machine, with generated data, to try things out",
     load: () => import("./commands/sandbox.ts"),
+  },
+  {
+    name: "completion",
+    summary: "Print a script that completes commands and options in bash, zsh or fish",
+    load: () => import("./commands/completion.ts"),
   },
 ];

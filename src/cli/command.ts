@@ -36,6 +36,8 @@ export interface SharedOptions {
 
 export interface CommandContext extends CliDeps {
   readonly shared: SharedOptions;
+  /** All commands, for those that tell about them. */
+  readonly commands: readonly CommandEntry[];
   /** Configuration with this command's flags on top. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
   loadConfig(flags?: FlagValues): Promise<Config>;
   /** Those of every profile, or of the one that --profile names. Throws like loadConfig. */
@@ -54,6 +56,13 @@ export interface CommandModule {
   configure(command: Command): void;
   /** `typed`: the options by their camelCase names, and the arguments as `args`. Answers with the exit code. */
   execute(typed: Readonly<Record<string, unknown>>, context: CommandContext): Promise<number>;
+}
+
+/** A command in the table of them all: loaded when it is called. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: CommandModule }>;
 }
 
 /** A command from its parts. `input` parses what was typed; what it refuses is a usage error (exit code 2). */

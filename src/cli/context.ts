@@ -1,5 +1,5 @@
 // What a running command works with: configuration, log, progress and output. Everything heavy is loaded on first use.
-import type { CliDeps, CommandContext, SharedOptions } from "./command.ts";
+import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import type { LiveArea } from "./live-area.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 
@@ -10,13 +10,14 @@ const exactJson = async (value: unknown): Promise<string> => {
 };
 
 /** The context of one command. */
-export const contextFor = (deps: CliDeps, shared: SharedOptions): CommandContext => {
+export const contextFor = (deps: CliDeps, shared: SharedOptions, commands: readonly CommandEntry[]): CommandContext => {
   const { terminal, scrubber, clock } = deps;
   let live: LiveArea | null = null;
   const writeLine = (text: string) => (live === null ? terminal.err(text) : live.above(text));
   const context: CommandContext = {
     ...deps,
     shared,
+    commands,
     async loadConfig(flags = {}) {
       const { loadSettings } = await import("./load-settings.ts");
       return loadSettings(flags, shared, deps);

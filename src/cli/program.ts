@@ -1,21 +1,12 @@
 // From what was typed to a command that runs, and from what it throws to an exit code.
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { contextFor } from "./context.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
-
-const addShared = (command: Command): Command =>
-  command
-    .option("--json", "print one JSON object on stdout")
-    .option("--config <file>", "configuration file (default: duckmirror.yaml, where there is one)")
-    .option("--data-dir <dir>", "where warehouse, state and exports live (default: ./data)")
-    .option("--profile <name>", "which organization, where the configuration has several")
-    .option("-q, --quiet", "no progress and no log below errors")
-    .option("-v, --verbose", "log more; show where an error came from")
-    .addOption(new Option("--log-format <format>", "log lines for people or for machines").choices(["pretty", "json"]));
+import { addShared } from "./shared-options.ts";
 
 /** Shared options that take a value, so that the value is not taken for the command. */
 const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];
@@ -85,7 +76,8 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
   for (const command of program.commands) {
     command.action(() => {
       const typed = { ...command.opts(), args: command.args };
-      run = () => (module ? module.execute(typed, contextFor(deps, sharedOf(typed))) : Promise.resolve(EXIT.usage));
+      run = () =>
+        module ? module.execute(typed, contextFor(deps, sharedOf(typed), COMMANDS)) : Promise.resolve(EXIT.usage);
     });
   }
   try {

@@ -3,23 +3,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connect, clientOf } from "../../jobs/connection.ts";
 import type { ApiOutcome } from "../api/outcome.ts";
-import type { OrganizationLedger, SharedReservation } from "../budget/organization-ledger.ts";
+import type { OrganizationLedger } from "../budget/organization-ledger.ts";
 import type { RedisConnection } from "../budget/redis-connection.ts";
 import { organizationKey } from "../budget/redis-store.ts";
-import { DuckmirrorError } from "../core/errors.ts";
 import { createLocalSender, type SharedCredits } from "../sync/sender.ts";
-import { openShared } from "./remote/organizations.ts";
+import { denialOf, openShared } from "./remote/organizations.ts";
 
 /** How long a reservation outlives its process, ms; longer than any request takes. */
 const LEASE_MS = 120_000;
 /** Requests in flight may still give credits back: look again after this time, ms. */
 const SETTLING_MS = 200;
-
-const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
-  if (code === "FENCED") return new DuckmirrorError("FENCED");
-  const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
-  return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
-};
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 

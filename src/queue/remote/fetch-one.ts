@@ -4,14 +4,12 @@
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { RawAnswer } from "../../api/wire-answer.ts";
-import type { SharedReservation } from "../../budget/organization-ledger.ts";
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
 import { type Packed, packAnswer, packDenial } from "./answers.ts";
 import { type Departure, deliveryId, type Mailbox } from "./mailbox.ts";
 import { callOf, type FetchPayload } from "./messages.ts";
 import { fenceKeyOf } from "./names.ts";
-import type { Organization } from "./organizations.ts";
+import { denialOf, type Organization } from "./organizations.ts";
 import { patiently } from "./patience.ts";
 
 /** A reservation without a sign of life counts as spent after this long, ms. */
@@ -55,13 +53,6 @@ export interface FetchOneDeps {
 
 const DONE: Fetched = { kind: "done" };
 const later = (afterMs: number): Fetched => ({ kind: "later", afterMs });
-
-/** The error that ends the run when there is no credit. */
-const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
-  if (code === "FENCED") return new DuckmirrorError("FENCED");
-  const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
-  return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
-};
 
 const chargeOfRaw = (answer: RawAnswer) => (answer.kind === "wire" ? "spent" : chargeOf(answer satisfies ApiOutcome));
 

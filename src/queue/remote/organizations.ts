@@ -1,7 +1,11 @@
 // Organizations a fetcher sends for: client, limiter and ledger of each, opened from its own configuration when the
 // first request comes and kept.
 import { createClient, type HttpClient } from "../../api/client.ts";
-import { createOrganizationLedger, type OrganizationLedger } from "../../budget/organization-ledger.ts";
+import {
+  createOrganizationLedger,
+  type OrganizationLedger,
+  type SharedReservation,
+} from "../../budget/organization-ledger.ts";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
 import { organizationKey } from "../../budget/redis-store.ts";
 import { redisLedger, redisLimiter } from "../../budget/stored-state.ts";
@@ -18,6 +22,13 @@ export interface Organization {
   readonly throttle: Throttle;
   readonly ledger: OrganizationLedger;
 }
+
+/** The error that ends the run when there is no credit. */
+export const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
+  if (code === "FENCED") return new DuckmirrorError("FENCED");
+  const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
+  return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
+};
 
 /** Limits of an organization that all its processes share; what one run may spend is the run's own ledger's to say. */
 export const sharedLimits = (config: Config) =>

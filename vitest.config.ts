@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: [browser],
-          globalSetup: ["test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
+          globalSetup: [redis, "test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
         },
       },
     ],

@@ -1,6 +1,7 @@
 // What is asked for, and what an ask becomes: the same with Redis and without. The shape of triggers is that of
 // src/server/triggers.ts, which this layer may not import. PURE.
 import { createHash } from "node:crypto";
+import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { familiesOf } from "../../jobs/families.ts";
 import type { Problem } from "../../jobs/family.ts";
 import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
@@ -57,6 +58,8 @@ export interface RunningWorker {
   readonly triggers: Triggers;
   /** State -> jobs in it, over all queues; absent without Redis. */
   readonly depths?: () => Promise<Readonly<Record<string, number>>>;
+  /** Its queues for a page that shows them; absent without Redis. */
+  readonly board?: () => Promise<readonly BaseAdapter[]>;
   /** Takes no further work, ends runs at their next checkpoint, closes; by force when that takes too long. */
   stop(): Promise<void>;
 }

@@ -175,5 +175,6 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     working.end();
     await asking.close();
   };
-  return { triggers, depths: () => depthsOf(queues), stop };
+  const board = async () => (await import("./board.ts")).boardOf(queues);
+  return { triggers, depths: () => depthsOf(queues), board, stop };
 };

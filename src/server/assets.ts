@@ -1,9 +1,11 @@
-// The page's files, held in memory: only what stands in the folder when the server starts is served, whatever is asked.
+// Files of pages, held in memory: only what stands in the folder when the server starts is served, whatever is asked.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { notFound } from "./refusals.ts";
 
 const gzipBytes = promisify(gzip);
 
@@ -12,6 +14,9 @@ const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
+  png: "image/png",
+  ico: "image/x-icon",
+  json: "application/json; charset=utf-8",
 };
 
 export interface Asset {
@@ -36,7 +41,7 @@ const assetOf = (file: URL, type: string): Asset => {
   };
 };
 
-/** Files of the page by their name below its folder, e.g. `vendor/uPlot.min.css`. */
+/** Files of a page by their name below its folder, e.g. `vendor/uPlot.min.css`. */
 export const readAssets = (folder = new URL("./page/", import.meta.url)): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>();
   for (const name of readdirSync(fileURLToPath(folder), { recursive: true, encoding: "utf8" })) {
@@ -46,4 +51,16 @@ export const readAssets = (folder = new URL("./page/", import.meta.url)): Readon
     if (type !== undefined && statSync(file).isFile()) assets.set(path, assetOf(file, type));
   }
   return assets;
+};
+
+/** Answers with the file, or that the browser has it already. Throws a 404 refusal. */
+export const sendAsset = async (request: FastifyRequest, reply: FastifyReply, asset: Asset | undefined) => {
+  if (asset === undefined) throw notFound("such file");
+  reply.headers({ etag: asset.etag, "cache-control": "no-cache", vary: "accept-encoding" });
+  if (request.headers["if-none-match"] === asset.etag) return reply.code(304).send();
+  reply.header("content-type", asset.type);
+  if (!/\bgzip\b/.test(String(request.headers["accept-encoding"] ?? "")) || asset.bytes.length < 1024) {
+    return reply.send(asset.bytes);
+  }
+  return reply.header("content-encoding", "gzip").send(await asset.gzipped());
 };

@@ -48,6 +48,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
   "@duckdb/node-api": ["warehouse"],
   bullmq: ["queue"],
+  "@bull-board/api": ["queue", "server"],
+  "@bull-board/ui": ["server"],
   ioredis: ["budget", "queue"],
   fastify: ["server", "sandbox"],
   "prom-client": ["server"],

@@ -71,6 +71,13 @@ const startSyncing = async (
   });
 };
 
+/** The page of the queues, where there are any. */
+const queuePage = async ({ board }: RunningWorker) => {
+  if (board === undefined) return undefined;
+  const { queueBoard } = await import("../../server/queue-board.ts");
+  return queueBoard(await board());
+};
+
 /** A fetcher answers nobody: it has no mirror to show. */
 const fetchUntilStopped = async (
   profiles: readonly Config[],
@@ -152,6 +159,7 @@ export const command = defineCommand({
           onFault: (error) => logger.error({ err: error }, "a request failed"),
         },
         listen,
+        await queuePage(worker),
       );
       try {
         if (shared.json) await context.printJson({ url: server.url, role: input.role });

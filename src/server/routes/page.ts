@@ -1,24 +1,13 @@
 // The page itself: HTML, styles, modules; and the login by key for anything but this machine.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cookieHeader, sameText, sessionValue } from "../access.ts";
-import { type Asset, readAssets } from "../assets.ts";
-import { HttpRefusal, notFound } from "../refusals.ts";
+import { readAssets, sendAsset } from "../assets.ts";
+import { HttpRefusal } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 /** Wrong keys in a minute, from everybody together, before the login waits. A key of 16 characters is not guessed so. */
 const MOST_WRONG = 20;
 const MINUTE_MS = 60_000;
-
-const sendAsset = async (request: FastifyRequest, reply: FastifyReply, asset: Asset | undefined) => {
-  if (asset === undefined) throw notFound("such file");
-  reply.headers({ etag: asset.etag, "cache-control": "no-cache", vary: "accept-encoding" });
-  if (request.headers["if-none-match"] === asset.etag) return reply.code(304).send();
-  reply.header("content-type", asset.type);
-  if (!/\bgzip\b/.test(String(request.headers["accept-encoding"] ?? "")) || asset.bytes.length < 1024) {
-    return reply.send(asset.bytes);
-  }
-  return reply.header("content-encoding", "gzip").send(await asset.gzipped());
-};
 
 /** Only a path of this server: anything else would send a person who just logged in to somebody else's page. */
 const safeNext = (next: string | null): string =>

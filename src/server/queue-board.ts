@@ -1,0 +1,130 @@
+// bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's own door. The package
+// for Fastify is not used: it brings a library that needs Node 22 (docs/decisions/0060).
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { createBullBoard } from "@bull-board/api";
+import type { BaseAdapter } from "@bull-board/api/baseAdapter";
+import type {
+  AppControllerRoute,
+  AppViewRoute,
+  BullBoardQueues,
+  IServerAdapter,
+  UIConfig,
+} from "@bull-board/api/typings/app";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { SECURITY_HEADERS } from "./access.ts";
+import { readAssets, sendAsset } from "./assets.ts";
+
+const BASE = "/queues";
+const POLICY = "content-security-policy";
+
+/** The server's policy; only `<base>` is allowed as well, because that page finds its files by it. */
+const HEADERS = {
+  [POLICY]: (SECURITY_HEADERS[POLICY] ?? "").replace("base-uri 'none'", "base-uri 'self'; worker-src 'self'"),
+};
+
+/** Nothing of Redis or of the machines that work: the page tells of jobs. */
+const UI: UIConfig = {
+  boardTitle: "duckmirror queues",
+  hideRedisDetails: true,
+  showWorkers: false,
+  hideDocsLink: true,
+  miscLinks: [{ text: "Status", url: "/" }],
+};
+
+const parameters = z.record(z.string(), z.unknown());
+
+/** What bull-board hands to the server it is mounted on. */
+const partsOf = (queues: readonly BaseAdapter[]) => {
+  const parts: {
+    queues: BullBoardQueues;
+    ui: UIConfig;
+    views: string;
+    assets: string;
+    entry: AppViewRoute | null;
+    api: readonly AppControllerRoute[];
+  } = { queues: new Map(), ui: {}, views: "", assets: "", entry: null, api: [] };
+  const serverAdapter: IServerAdapter = {
+    setQueues: (found) => {
+      parts.queues = found;
+      return serverAdapter;
+    },
+    setUIConfig: (config) => {
+      parts.ui = config;
+      return serverAdapter;
+    },
+    setViewsPath: (path) => {
+      parts.views = path;
+      return serverAdapter;
+    },
+    setStaticPath: (_route, path) => {
+      parts.assets = path;
+      return serverAdapter;
+    },
+    setEntryRoute: (route) => {
+      parts.entry = route;
+      return serverAdapter;
+    },
+    setApiRoutes: (routes) => {
+      parts.api = routes;
+      return serverAdapter;
+    },
+    // The server's own handler answers: it tells no inner details.
+    setErrorHandler: () => serverAdapter,
+  };
+  createBullBoard({ queues, serverAdapter, options: { uiConfig: UI } });
+  return parts;
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** The page without what the policy refuses: fonts from elsewhere, and the inline styles of its waiting screen. */
+const pageOf = (template: string, values: Readonly<Record<string, string>>): string =>
+  template
+    .replace(/<link [^>]*href="https?:[^>]*>/g, "")
+    .replace(/<style>[\s\S]*?<\/style>/g, "")
+    .replace(/ style="[^"]*"/g, "")
+    .replace(/<%([-=])\s*(\w+)\s*%>/g, (_match, kind: string, name: string) =>
+      kind === "-" ? (values[name] ?? "") : escaped(values[name] ?? ""),
+    );
+
+/** Routes for `startServer`: the page of these queues. Only what reads is mounted, whatever the queues would allow. */
+export const queueBoard =
+  (queues: readonly BaseAdapter[]) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { entry, api, ...parts } = partsOf(queues);
+    if (entry === null) return;
+    const { name, params } = entry.handler({ basePath: BASE, uiConfig: parts.ui });
+    const page = pageOf(readFileSync(join(parts.views, name), "utf8"), params);
+    const assets = readAssets(pathToFileURL(`${parts.assets}/`));
+    await app.register(
+      async (board) => {
+        board.addHook("onRequest", async (_request, reply) => void reply.headers(HEADERS));
+        for (const route of [entry.route].flat()) {
+          board.get(route, (_request, reply) => reply.type("text/html; charset=utf-8").send(page));
+        }
+        board.get<{ Params: { "*": string } }>("/static/*", (request, reply) =>
+          sendAsset(request, reply, assets.get(request.params["*"])),
+        );
+        for (const { method, route, handler } of api) {
+          if (![method].flat().includes("get")) continue;
+          for (const path of [route].flat()) {
+            board.get(path, async (request, reply) => {
+              const answer = await handler({
+                queues: parts.queues,
+                uiConfig: parts.ui,
+                query: parameters.parse(request.query),
+                params: parameters.parse(request.params),
+                body: {},
+                headers: {},
+              });
+              return reply.code(answer?.status ?? 200).send(answer?.body);
+            });
+          }
+        }
+      },
+      { prefix: BASE },
+    );
+  };

@@ -1,0 +1,64 @@
+// bull-board at /queues: behind the server's door, to be looked at only, telling nothing of Redis or of keys.
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { BEARER, serveQueue } from "./served-queue.ts";
+
+const profilesAnswer = z.object({ queues: z.boolean() });
+
+test("the queues are behind the same door as everything else, under a policy without other origins", async () => {
+  const { url } = await serveQueue();
+  for (const path of ["/queues", "/queues/api/queues", "/queues/static/favicon.ico"]) {
+    expect((await fetch(url + path)).status).toBe(401);
+  }
+  const toLogin = await fetch(`${url}/queues`, { headers: { accept: "text/html" }, redirect: "manual" });
+  expect([toLogin.status, toLogin.headers.get("location")]).toEqual([303, "/login?next=%2Fqueues"]);
+  const page = await fetch(`${url}/queues`, { headers: BEARER });
+  const policy = page.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+  expect(policy).toContain("base-uri 'self'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  const html = await page.text();
+  expect(html).toContain('<base href="/queues/" />');
+  expect(html).not.toMatch(/https?:|style=|<style|<%/);
+  // The rest of the server keeps the stricter one.
+  const status = await fetch(url, { headers: BEARER });
+  expect(status.headers.get("content-security-policy")).toContain("base-uri 'none'");
+});
+
+test("nothing can be changed from there", async () => {
+  const { url, runId } = await serveQueue();
+  const change = async (method: string, path: string) =>
+    (await fetch(`${url}/queues/api/${path}`, { method, headers: BEARER })).status;
+  for (const action of ["pause", "empty", "obliterate", "retry/completed", "clean/completed", "promote"]) {
+    expect(await change("PUT", `queues/sync/${action}`)).toBe(404);
+    expect(await change("POST", `queues/sync/${action}`)).toBe(404);
+  }
+  expect(await change("PUT", `queues/publish/${runId}/clean`)).toBe(404);
+  const answer = await fetch(`${url}/queues/api/queues?activeQueue=publish&status=completed`, { headers: BEARER });
+  const text = await answer.text();
+  expect(text).toContain(runId);
+  expect(text).toContain('"readOnlyMode":true');
+});
+
+test("neither keys nor the address of Redis are told", async () => {
+  const { url, runId, redisUrl } = await serveQueue();
+  const paths = ["queues", "queues?activeQueue=sync&status=completed", `queues/publish/${runId}`, "redis/stats"];
+  for (const path of paths) {
+    const answer = await fetch(`${url}/queues/api/${path}`, { headers: BEARER });
+    expect(answer.status).toBe(path === "redis/stats" ? 403 : 200);
+    const text = await answer.text();
+    for (const secret of ["test-token", BEARER.authorization.slice(7), new URL(redisUrl).port]) {
+      expect(text).not.toMatch(new RegExp(`\\b${secret}\\b`));
+    }
+  }
+});
+
+test("the status page links to it, and the metrics tell how deep the queues are", async () => {
+  const { url } = await serveQueue();
+  const profiles: unknown = await (await fetch(`${url}/api/profiles`, { headers: BEARER })).json();
+  expect(profilesAnswer.parse(profiles).queues).toBe(true);
+  const metrics = await (await fetch(`${url}/metrics`, { headers: BEARER })).text();
+  for (const state of ["waiting", "active", "delayed", "waiting-children", "failed"]) {
+    expect(metrics).toContain(`duckmirror_queue_jobs{state="${state}"} 0`);
+  }
+});

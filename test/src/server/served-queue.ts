@@ -1,0 +1,45 @@
+// A worker with Redis that has done one sync, and the server of `duckmirror worker` over it, on a real socket.
+import { systemClock } from "../../../src/core/clock.ts";
+import { snapshotPath } from "../../../src/core/data-dir.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { startServer } from "../../../src/server/listen.ts";
+import { queueBoard } from "../../../src/server/queue-board.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
+
+const KEY = "0123456789abcdef0123456789abcdef";
+export const BEARER = { authorization: `Bearer ${KEY}` };
+
+export interface ServedQueue {
+  /** Base address of the server. */
+  readonly url: string;
+  /** Address of Redis. */
+  readonly redisUrl: string;
+  /** A sync that has ended. */
+  readonly runId: string;
+}
+
+export const serveQueue = async (): Promise<ServedQueue> => {
+  const org = await anOrg("default", 1);
+  const redis = await aRedis();
+  const worker = await aWorker(redis, [org.config(redis)]);
+  const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
+  await reached(worker.triggers, runId);
+  if (worker.depths === undefined || worker.board === undefined) throw new Error("a worker with Redis has queues");
+  const server = await startServer(
+    {
+      profiles: [{ name: "default", snapshot: snapshotPath(org.dataDir), ratePerMinute: null }],
+      key: new Secret(KEY),
+      clock: systemClock,
+      version: "1.2.3",
+      triggers: worker.triggers,
+      queueDepths: worker.depths,
+      onFault: (error) => {
+        throw error;
+      },
+    },
+    { host: "127.0.0.1", port: 0 },
+    queueBoard(await worker.board()),
+  );
+  afterTest(server.close);
+  return { url: server.url, redisUrl: redis.url, runId };
+};

@@ -2,8 +2,7 @@
 // Source: API.md, "Resources and their fields".
 import type { ColumnType, FieldSpec } from "../catalog/fields.ts";
 import * as resource from "../catalog/resources.ts";
-import { SIGNAL_TYPES } from "../catalog/resources.ts";
-import { FEEDBACK_CATEGORIES } from "../catalog/resources.ts";
+import { FEEDBACK_CATEGORIES, SIGNAL_TYPES } from "../catalog/resources.ts";
 
 export interface Schema {
   readonly [keyword: string]: unknown;

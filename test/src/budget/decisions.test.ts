@@ -305,6 +305,7 @@ describe("limiter", () => {
     expect(takeSlot(some, T0 + 29_999).spare).toBe(3);
     expect(takeSlot(some, T0 + 30_000).spare).toBeNull();
     expect(takeSlot(startLimiter(10), T0).spare).toBeNull();
+    expect(takeSlot({ ...some, spare: null }, T0).spare).toBeNull();
   });
 
   test("what this process used up itself is counted by sixtieths of the window", () => {

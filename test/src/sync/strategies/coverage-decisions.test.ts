@@ -10,9 +10,9 @@ import {
   nextReads,
   resumedCoverage,
 } from "../../../../src/sync/strategies/coverage.ts";
-import { startFilter } from "../../../../src/sync/strategies/filter.ts";
-import { startKnown } from "../../../../src/sync/strategies/known.ts";
-import { startLog } from "../../../../src/sync/strategies/log.ts";
+import { acceptFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
+import { acceptKnown, startKnown } from "../../../../src/sync/strategies/known.ts";
+import { acceptLog, startLog } from "../../../../src/sync/strategies/log.ts";
 import {
   acceptRead,
   coverageOf,
@@ -22,8 +22,8 @@ import {
   serialiseProgress,
   withPageSize,
 } from "../../../../src/sync/strategies/progress.ts";
-import { startWalk } from "../../../../src/sync/strategies/walk.ts";
-import { startWatermark } from "../../../../src/sync/strategies/watermark.ts";
+import { acceptWalk, startWalk } from "../../../../src/sync/strategies/walk.ts";
+import { acceptWatermark, startWatermark } from "../../../../src/sync/strategies/watermark.ts";
 
 const ids = (from: number, rows: number) => Array.from({ length: rows }, (_, row) => String(from - row));
 const page = (more: Partial<PageRead> & { readonly ids: readonly string[] }): PageRead => ({
@@ -317,6 +317,22 @@ describe("progress", () => {
       expect(size(withPageSize(progress, 40))).toBe(10);
     },
   );
+
+  test("each page goes to the strategy it was read for", () => {
+    const [walk, watermark, filter, known, log] = [
+      startWalk({ size: 10, overlap: false, proof: "descending" }),
+      startWatermark({ size: 10, since: 7 }),
+      startFilter({ size: 10, since: 7 }),
+      startKnown({ size: 10 }),
+      startLog({ size: 10, first: true }),
+    ];
+    const read = page({ ids: ids(1000, 10), values: Array.from({ length: 10 }, (_, row) => 500 - row) });
+    expect(acceptRead(walk, read)).toEqual(acceptWalk(walk, read));
+    expect(acceptRead(watermark, read)).toEqual(acceptWatermark(watermark, read));
+    expect(acceptRead(filter, read)).toEqual(acceptFilter(filter, read));
+    expect(acceptRead(known, read)).toEqual(acceptKnown(known, read));
+    expect(acceptRead(log, read)).toEqual(acceptLog(log, read));
+  });
 
   test("a resume proves the boundary again, unless nothing was read yet", () => {
     expect(resumedCoverage(twenty()).fresh).toBe(false);

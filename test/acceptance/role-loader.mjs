@@ -9,7 +9,7 @@ const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemCl
   await Promise.all([
     from("jobs/sync.js"),
     from("src/core/config.js"),
-    from("src/cli/load-settings.js"),
+    from("src/catalog/vocabulary.js"),
     from("src/core/token.js"),
     from("src/core/clock.js"),
     from("src/queue/remote/remote-connection.js"),

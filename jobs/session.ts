@@ -35,6 +35,11 @@ export interface Sessions {
    * whatever the run throws.
    */
   join(ask: SessionAsk): Promise<SyncResult>;
+  /**
+   * Does something else with a data directory, never while a sync of it runs. Throws WRITER_BUSY while one does or
+   * something else is being done, INTERRUPTED when the signal came first, and what `work` throws.
+   */
+  alone<T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Resolves when no run is under way. */
   idle(): Promise<void>;
 }
@@ -110,6 +115,8 @@ export const createSessions = (deps: SessionDeps): Sessions => {
   const gate = createGate(deps.most);
   /** By data directory: two runs never share one. */
   const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
+  /** Data directories that something else is done with. */
+  const apart = new Set<string>();
   const ended = new Map<string, SyncResult[]>();
 
   const remember = (syncId: string, result: SyncResult): void => {
@@ -219,6 +226,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
       if (left.length === 0 && last !== undefined) return partOf(last, ask.streams);
       const dir = profile.dataDir;
       const there = underWay.get(dir);
+      if (apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
       if (there === undefined) return partOf(await open({ ...ask, streams: left }), left);
       if (there.session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });
       if (!there.session.started) {
@@ -230,8 +238,19 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     }
   };
 
+  const alone = async <T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    if (underWay.has(dir) || apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
+    apart.add(dir);
+    try {
+      return await gate(signal, work);
+    } finally {
+      apart.delete(dir);
+    }
+  };
+
   return {
     join,
+    alone,
     idle: async () => {
       while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ result }) => result));
     },

@@ -4,7 +4,15 @@ import { runVerify, type VerifyResult } from "../src/sync/verify.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 
+/** What a verification spends where nobody says more: enough to see every list and some of everything else. */
+export const VERIFY_CREDITS = 20;
+/** Records wanted per stream where nobody says otherwise. */
+export const VERIFY_SAMPLE = 100;
+
 export interface VerifyRequest {
+  /** Id of its run; unset: made up. */
+  readonly runId?: string;
+
   /** Streams to look at; empty: those of the configuration. */
   readonly streams: readonly string[];
   /** Credits to spend at most, repairs included. */
@@ -17,7 +25,9 @@ export interface VerifyRequest {
 
 /** Runs one verification. Throws WRITER_BUSY, SNAPSHOT_MISSING, configuration errors and faults. */
 export const verifyJob = async (config: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
-  const { streams, allowMassDelete, sample, repair } = request;
+  const { streams, allowMassDelete, sample, repair, runId } = request;
   const sync = syncOptions(config, { streams, full: false, maxDurationMs: null, allowMassDelete });
-  return withEngine(config, context, request.maxCredits, (deps) => runVerify({ sync, sample, repair }, deps));
+  return withEngine(config, context, request.maxCredits, (deps) =>
+    runVerify(runId === undefined ? { sync, sample, repair } : { sync, sample, repair, runId }, deps),
+  );
 };

@@ -49,6 +49,8 @@ export interface Triggers {
   find(runId: string): Promise<AskedSync | null>;
   /** False when it is unknown or over. */
   cancel(runId: string): Promise<boolean>;
+  /** Compares the mirror with the service; absent where asking does not start any. */
+  verify?(ask: { readonly profile: string | null }): Promise<Started>;
   /** Syncs queued or under way. */
   active(): Promise<readonly AskedSync[]>;
 }

@@ -21,11 +21,13 @@ import {
   type RunningWorker,
   type Started,
   type SyncAsk,
+  type Triggers,
 } from "./asks.ts";
 import type { SyncPayload } from "./payloads.ts";
 import { exportAll } from "./processors.ts";
 import { schedulesOf } from "./schedules.ts";
 import { findStored } from "./stored-syncs.ts";
+import { createVerifications, type Verify, withVerifications } from "./verifications.ts";
 
 /** Calls `tick` at the moments of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
@@ -38,6 +40,8 @@ export interface LocalWorkerDeps {
   /** Tells people what goes on. */
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly run: SessionDeps["run"];
+  /** Makes verifications; unset: this worker makes none. */
+  readonly verify?: Verify;
   readonly emit: SessionDeps["emit"];
   /** Unset: node-cron. */
   readonly scheduler?: Scheduler;
@@ -74,6 +78,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     emit: deps.emit,
     most: Math.max(1, profiles[0]?.maxSyncs ?? 1),
   });
+  const { verify } = deps;
+  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
   const entries = new Map<string, Entry>();
   const asked = new Map<string, { readonly runId: string; readonly until: number }>();
   /** The last sync of each profile: the next one waits for it. */
@@ -178,28 +184,30 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     }),
   );
 
-  return {
-    triggers: {
-      start,
-      find: async (runId) => {
-        const entry = entries.get(runId);
-        return entry === undefined ? findStored(profiles, runId) : described(entry);
-      },
-      cancel: async (runId) => {
-        const entry = entries.get(runId);
-        if (entry === undefined || entry.state === "ended") return false;
-        entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
-        return true;
-      },
-      active: async () => [...entries.values()].filter(({ state }) => state !== "ended").map(described),
+  const triggers: Triggers = {
+    start,
+    find: async (runId) => {
+      const entry = entries.get(runId);
+      return entry === undefined ? findStored(profiles, runId) : described(entry);
     },
+    cancel: async (runId) => {
+      const entry = entries.get(runId);
+      if (entry === undefined || entry.state === "ended") return false;
+      entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
+      return true;
+    },
+    active: async () => [...entries.values()].filter(({ state }) => state !== "ended").map(described),
+  };
+
+  return {
+    triggers: withVerifications(triggers, verifications),
     stop: async () => {
       stopping.abort();
       for (const task of tasks) task.stop();
       for (const { cancel } of entries.values()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
       const done = new AbortController();
       const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
-      await Promise.race([Promise.all(tails.values()), deadline]);
+      await Promise.race([Promise.all([...tails.values(), verifications?.stop()]), deadline]);
       done.abort();
     },
   };

@@ -2,25 +2,50 @@
 import type { Connect } from "../../jobs/connection.ts";
 import type { SessionDeps } from "../../jobs/session.ts";
 import { syncJob } from "../../jobs/sync.ts";
+import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
 import type { Scrubber } from "../core/secret.ts";
 import { resolveToken } from "../core/token.ts";
+import type { Verify } from "./verifications.ts";
 
-/** The engine, as sessions start it. The token is read for each run: keys can be rotated while the worker lives. */
+export interface EngineDeps {
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly version: string;
+  readonly scrubber: Pick<Scrubber, "hide">;
+  /** How requests get to the service; unset: from this process alone. */
+  readonly connect?: Connect;
+}
+
+/** What jobs are given. The token is read for each run: keys can be rotated while the worker lives. */
+const contextOf = async (profile: Config, { clock, random, version, scrubber, connect }: EngineDeps) => {
+  const token = await resolveToken(profile);
+  scrubber.hide(token);
+  const context = { clock, random, version, token };
+  return connect === undefined ? context : { ...context, connect };
+};
+
+/** The engine, as sessions start it. */
 export const engineRunner =
-  (deps: {
-    readonly clock: Clock;
-    /** In [0, 1). */
-    readonly random: () => number;
-    readonly version: string;
-    readonly scrubber: Pick<Scrubber, "hide">;
-    /** How requests get to the service; unset: from this process alone. */
-    readonly connect?: Connect;
-  }): SessionDeps["run"] =>
-  async (profile, request, { signal, hardSignal, emit }) => {
-    const { clock, random, version, scrubber, connect } = deps;
-    const token = await resolveToken(profile);
-    scrubber.hide(token);
-    const context = { clock, random, version, token, signal, hardSignal, emit };
-    return syncJob(profile, request, connect === undefined ? context : { ...context, connect });
-  };
+  (deps: EngineDeps): SessionDeps["run"] =>
+  async (profile, request, { signal, hardSignal, emit }) =>
+    syncJob(profile, request, { ...(await contextOf(profile, deps)), signal, hardSignal, emit });
+
+/** Verifications as a worker makes them: what `duckmirror verify` does when nothing more is said. Repairs nothing. */
+export const engineVerifier =
+  (deps: EngineDeps): Verify =>
+  async (profile, runId, { signal, hardSignal, emit }) =>
+    verifyJob(
+      profile,
+      {
+        runId,
+        streams: [],
+        maxCredits: Math.min(profile.maxCredits ?? VERIFY_CREDITS, VERIFY_CREDITS),
+        sample: VERIFY_SAMPLE,
+        repair: false,
+        allowMassDelete: false,
+      },
+      { ...(await contextOf(profile, deps)), signal, hardSignal, emit },
+    );

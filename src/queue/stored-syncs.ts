@@ -11,7 +11,9 @@ export const findStored = async (profiles: readonly Config[], runId: string): Pr
     const run = await readRun(snapshotPath(dataDir), runId);
     if (run === null) continue;
     const base = { runId, profile, askedAt: run.startedAt, report: run.report };
-    if (run.report === null) return { ...base, state: "failed", error: toldFailure(run.error ?? "") };
+    // A verification keeps another report; done, it may name differences as its error.
+    if (run.report === null)
+      return { ...base, state: run.status === "done" ? "done" : "failed", error: toldFailure(run.error ?? "") };
     return { ...base, state: endedState(run.report.status), error: toldFailure(run.error ?? "") };
   }
   return null;

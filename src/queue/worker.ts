@@ -15,6 +15,7 @@ import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
+import { createVerifications, type Verify, withVerifications } from "./verifications.ts";
 
 export interface WorkerDeps {
   readonly redisUrl: Secret;
@@ -27,6 +28,8 @@ export interface WorkerDeps {
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   /** Runs the engine, over requests whose rate and credits are shared through this connection. */
   readonly run: (connection: RedisConnection) => SessionDeps["run"];
+  /** Makes verifications, over the same connection; unset: this worker makes none. */
+  readonly verify?: (connection: RedisConnection) => Verify;
   readonly emit: SessionDeps["emit"];
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<WorkerTimes>;
@@ -76,6 +79,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const working = openWorking(redisUrl, complain);
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
   const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
+  const verify = deps.verify?.(asking);
+  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
   const processing: ProcessorDeps = {
     profiles,
     sessions,
@@ -160,7 +165,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
 
   const stop = async (): Promise<void> => {
     stopping.abort();
-    const closed = Promise.all(workers.map((worker) => worker.close())).catch(complain);
+    const ends = [...workers.map((worker) => worker.close()), verifications?.stop()];
+    const closed = Promise.all(ends).catch(complain);
     const done = new AbortController();
     const deadline = clock.sleep(times.stop, done.signal).catch(() => undefined);
     // A job may still arrive that was being fetched: it must hear it, too.
@@ -176,5 +182,5 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     await asking.close();
   };
   const board = async () => (await import("./board.ts")).boardOf(queues);
-  return { triggers, depths: () => depthsOf(queues), board, stop };
+  return { triggers: withVerifications(triggers, verifications), depths: () => depthsOf(queues), board, stop };
 };

@@ -26,6 +26,8 @@ export interface VerifyOptions {
   /** Records wanted per stream. */
   readonly sample: number;
   readonly repair: boolean;
+  /** Id of its run; unset: made up. */
+  readonly runId?: string;
 }
 
 export interface VerifyResult {
@@ -162,7 +164,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const { streams } = options.sync;
   const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
 
-  const runId = newRunId(startedAt, deps.random);
+  const runId = options.runId ?? newRunId(startedAt, deps.random);
   await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
   let quota: Quota | null = null;
   const onQuota = (seen: Quota) => {

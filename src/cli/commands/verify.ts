@@ -1,6 +1,6 @@
 // duckmirror verify: compares the mirror with the service at the fewest credits and names every difference.
 import { z } from "zod";
-import { verifyJob } from "../../../jobs/verify.ts";
+import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { resolveToken } from "../../core/token.ts";
 import { counted, formatCount } from "../../core/units.ts";
@@ -10,15 +10,13 @@ import { withSharedLimits } from "../shared-limits.ts";
 import { renderTable, type TableColumn } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Enough to see every list and some of everything else. */
-const DEFAULT_CREDITS = 20;
 /** Differences shown in the table; `--json` has all of them. */
 const MOST_SHOWN = 50;
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   maxCredits: z.string().optional(),
-  sample: z.coerce.number().int().min(1).max(100_000).default(100),
+  sample: z.coerce.number().int().min(1).max(100_000).default(VERIFY_SAMPLE),
   repair: z.boolean().default(false),
   allowMassDelete: z.boolean().default(false),
 });
@@ -99,12 +97,12 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
-      .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${DEFAULT_CREDITS})`)
+      .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${VERIFY_CREDITS})`)
       .option("--sample <n>", "records wanted per stream (default 100); a page holds more at no extra credit")
       .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
       .option("--allow-mass-delete", "with --repair: delete even more than max_delete_share"),
   examples: {
-    "duckmirror verify": `counts and a random sample, for ${DEFAULT_CREDITS} credits at most; exit code 5 when anything differs`,
+    "duckmirror verify": `counts and a random sample, for ${VERIFY_CREDITS} credits at most; exit code 5 when anything differs`,
     "duckmirror verify signals --max-credits 3": "one stream, three credits",
     "duckmirror verify --repair --json": "load what differs; every difference as JSON",
   },
@@ -112,7 +110,7 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, clock, version, scrubber, signal, terminal } = context;
     const config = await context.loadConfig({ max_credits: input.maxCredits });
-    const allowed = config.maxCredits ?? DEFAULT_CREDITS;
+    const allowed = config.maxCredits ?? VERIFY_CREDITS;
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const token = await resolveToken(config);
     scrubber.hide(token);
@@ -120,7 +118,7 @@ export const command = defineCommand({
     try {
       const request = {
         streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
-        maxCredits: input.maxCredits === undefined ? Math.min(allowed, DEFAULT_CREDITS) : allowed,
+        maxCredits: input.maxCredits === undefined ? Math.min(allowed, VERIFY_CREDITS) : allowed,
         sample: input.sample,
         repair: input.repair,
         allowMassDelete: input.allowMassDelete,

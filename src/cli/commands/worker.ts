@@ -49,25 +49,32 @@ const startSyncing = async (
   emit: ReturnType<typeof createWorkerLog>["emit"],
   { clock, scrubber, version }: CommandContext,
 ): Promise<RunningWorker> => {
-  const { engineRunner } = await import("../../queue/run-engine.ts");
+  const { engineRunner, engineVerifier } = await import("../../queue/run-engine.ts");
   const random = Math.random;
   const engine = { clock, random, version, scrubber };
   const base = { profiles, clock, random, scrubber, log: tell(logger), emit };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../queue/local-worker.ts");
-    return startLocalWorker({ ...base, run: engineRunner(engine) });
+    return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
   }
   const { startWorker } = await import("../../queue/worker.ts");
   if (role === "load") {
     const { remoteConnection } = await import("../../queue/remote/remote-connection.ts");
     const connect = remoteConnection({ redisUrl, warn: (text) => logger.warn(text) });
-    return startWorker({ ...base, redisUrl, run: () => engineRunner({ ...engine, connect }) });
+    const remote = { ...engine, connect };
+    return startWorker({
+      ...base,
+      redisUrl,
+      run: () => engineRunner(remote),
+      verify: () => engineVerifier(remote),
+    });
   }
   const { connectShared } = await import("../../queue/shared-connection.ts");
   return startWorker({
     ...base,
     redisUrl,
     run: (connection) => engineRunner({ ...engine, connect: connectShared(connection) }),
+    verify: (connection) => engineVerifier({ ...engine, connect: connectShared(connection) }),
   });
 };
 

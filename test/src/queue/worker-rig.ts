@@ -12,7 +12,7 @@ import type { AskedSync, RunningWorker, SyncAsk, Triggers } from "../../../src/q
 import { openAsking } from "../../../src/queue/connection.ts";
 import { createQueuedTriggers } from "../../../src/queue/queued-triggers.ts";
 import { closeQueues, openQueues } from "../../../src/queue/queues.ts";
-import { engineRunner } from "../../../src/queue/run-engine.ts";
+import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
 import { connectShared } from "../../../src/queue/shared-connection.ts";
 import { startWorker, type WorkerDeps } from "../../../src/queue/worker.ts";
 import { runQuery } from "../../../src/warehouse/query.ts";
@@ -146,6 +146,8 @@ export const aWorker = async (
         return run(profile, request, context);
       };
     },
+    verify: (connection) =>
+      engineVerifier({ clock, random: Math.random, version: "0.0.0", scrubber, connect: connectShared(connection) }),
     emit: (event, { runId }) => void events.push({ event, runId }),
     ...more,
     times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },

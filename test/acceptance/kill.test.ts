@@ -76,7 +76,8 @@ const syncUntilKilled = async (start: number, dataDir: string, { at, delayMs, cr
   };
   const { code, err } = await run.ended;
   onRequest = () => undefined;
-  expect([null, 4], `the sync ended in its own way: ${err}`).toContain(code);
+  // Behind faults a stream may fail before its kill comes (5); the next start goes on with it.
+  expect([null, 4, 5], `the sync ended in its own way: ${err}`).toContain(code);
   return code === null;
 };
 

@@ -6,8 +6,11 @@ import type { Clock } from "../../src/core/clock.ts";
 import type { FakeService } from "./fake-service.ts";
 
 export interface FakeClientOptions {
-  /** Called before an answer is handed over: `lost` takes it away after the service has charged for it. */
-  readonly fate?: () => "arrives" | "lost";
+  /**
+   * Called before a request is answered: `lost` takes the answer away after the service has charged for it, a status
+   * refuses it at no charge.
+   */
+  readonly fate?: () => "arrives" | "lost" | 429 | 500 | 503;
   /** Delivers answers in another order than asked: resolves when this one may come. */
   readonly delay?: () => Promise<void>;
 }
@@ -16,10 +19,12 @@ export const createFakeClient = (service: FakeService, clock: Clock, options: Fa
   send: async (call): Promise<ApiOutcome> => {
     const sentAt = clock.now();
     await options.delay?.();
-    const answer = service.answer(call.path, call.query);
+    const fate = options.fate?.() ?? "arrives";
+    const answer =
+      typeof fate === "number" ? { status: fate, body: { error: "refused" } } : service.answer(call.path, call.query);
     const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
     const base = { call, sentAt, durationMs: 0 };
-    if (options.fate?.() === "lost") {
+    if (fate === "lost") {
       return { ...base, kind: "broken", reached: "unknown", status: null, reason: "reset", detail: "connection reset" };
     }
     const bytes = Buffer.byteLength(text);

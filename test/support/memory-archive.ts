@@ -2,8 +2,13 @@
 import type { ArchiveHeader, IntentRecord, Wire } from "../../src/warehouse/archive.ts";
 import type { ArchiveStore } from "../../src/warehouse/archive-store.ts";
 
+export interface MemoryArchive extends ArchiveStore {
+  /** Whether the answer to this request was archived. */
+  holds(requestId: string): boolean;
+}
+
 /** Bodies must come uncompressed. `alive` throws once the simulated process is dead. */
-export const createMemoryArchive = (alive: () => void): ArchiveStore => {
+export const createMemoryArchive = (alive: () => void): MemoryArchive => {
   const intents: IntentRecord[] = [];
   const responses: { readonly header: ArchiveHeader; readonly body: Buffer }[] = [];
   return {
@@ -23,6 +28,7 @@ export const createMemoryArchive = (alive: () => void): ArchiveStore => {
     responses: async function* (runId) {
       for (const response of responses) if (response.header.runId === runId) yield response;
     },
+    holds: (requestId) => responses.some(({ header }) => header.requestId === requestId),
     intents: async (runId) => intents.filter((intent) => intent.runId === runId),
   };
 };

@@ -25,6 +25,8 @@ export interface MemoryWarehouse extends Warehouse {
 export interface MemoryOptions {
   /** Called with every id that is about to be deleted. */
   readonly onDelete: (table: TableName, id: string) => void;
+  /** Called after every commit. `holds`: whether a row is in a table now. */
+  readonly onCommit?: (checkpoint: Checkpoint, holds: (table: TableName, id: string) => boolean) => void;
 }
 
 const canonical = (value: unknown) =>
@@ -146,6 +148,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       );
       for (const request of checkpoint.requests) requests.set(request.requestId, request.runId);
       for (const state of checkpoint.scopes) states.set(stateId(state), state);
+      options.onCommit?.(checkpoint, (name, id) => table(name).has(id));
       return counts;
     },
     scopeStates: async (stream?: StreamName) => {

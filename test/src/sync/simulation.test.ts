@@ -5,12 +5,12 @@ import { createThrottle } from "../../../src/budget/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { runSync } from "../../../src/sync/run-sync.ts";
 import { createLocalSender } from "../../../src/sync/sender.ts";
+import { parseCursor } from "../../../src/sync/stored-cursor.ts";
 import type { SyncOptions } from "../../../src/sync/sync-run.ts";
-import type { ArchiveStore } from "../../../src/warehouse/archive-store.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../support/fake-service.ts";
-import { createMemoryArchive } from "../../support/memory-archive.ts";
+import { createMemoryArchive, type MemoryArchive } from "../../support/memory-archive.ts";
 import { createMemoryWarehouse, type MemoryWarehouse } from "../../support/memory-warehouse.ts";
 import { seededRandom, simulatedClock } from "../../support/sync-rig.ts";
 
@@ -66,12 +66,16 @@ const createSource = (random: Random) => {
 interface World {
   readonly service: FakeService;
   readonly warehouse: MemoryWarehouse;
-  readonly archive: ArchiveStore;
+  readonly archive: MemoryArchive;
   readonly clock: Clock;
   readonly random: Random;
   readonly falseDeletes: string[];
+  /** Invariants of docs/INVARIANTS.md that did not hold after some step. */
+  readonly broken: string[];
   change: () => void;
   lossRate: number;
+  /** Share of requests that the service refuses for a moment. */
+  refusalRate: number;
   /** Requests after which the process is killed; null: never. */
   killAfter: number | null;
 }
@@ -79,6 +83,8 @@ interface World {
 const createWorld = (random: Random, sort?: "obey"): World => {
   const source = createSource(random);
   const falseDeletes: string[] = [];
+  const broken: string[] = [];
+  const deleted = new Set<string>();
   const service = createFakeService(source.data, {
     maxPerPage: 7 + upTo(random, 13),
     overPage: pick(random, ["refuse", "clamp", "honest"] as const),
@@ -86,9 +92,20 @@ const createWorld = (random: Random, sort?: "obey"): World => {
   });
   const warehouse = createMemoryWarehouse({
     onDelete: (table, id) => {
+      deleted.add(`${table} ${id}`);
       const rows = LISTS.find((list) => list === table);
       if (rows !== undefined && service.data[rows].some((row) => String(row.id) === id))
         falseDeletes.push(`${table} ${id}`);
+    },
+    onCommit: ({ loads, scopes }, holds) => {
+      for (const { requestId } of loads) if (!archive.holds(requestId)) broken.push(`I7: ${requestId} is not archived`);
+      for (const { stream, cursor } of scopes) {
+        const list = LISTS.find((name) => name === stream);
+        const progress = cursor === null ? null : (parseCursor(cursor)?.progress ?? null);
+        if (list === undefined || progress?.kind !== "walk") continue;
+        const unwritten = progress.coverage.tail.filter((id) => !holds(list, id) && !deleted.has(`${list} ${id}`));
+        if (unwritten.length > 0) broken.push(`I1: the cursor of ${list} passed ${unwritten.join(", ")}`);
+      }
     },
   });
   // Where every answer in flight at a crash is lost with it, pages are paid for twice: only the first test allows that.
@@ -101,8 +118,10 @@ const createWorld = (random: Random, sort?: "obey"): World => {
     clock,
     random,
     falseDeletes,
+    broken,
     change: source.change,
     lossRate: 0,
+    refusalRate: 0,
     killAfter: null,
   };
 };
@@ -132,7 +151,16 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
   const before = service.spent();
   let left = world.killAfter;
   const client = createFakeClient(service, clock, {
-    fate: () => (random() < world.lossRate ? "lost" : "arrives"),
+    fate: () => {
+      // After every answer: nothing was charged that was not set aside before it was sent.
+      const { spent, ambiguous, reserved } = ledger.snapshot();
+      if (service.spent() - before > spent + ambiguous + reserved)
+        world.broken.push("I4: charged without a reservation");
+      if (more.maxCredits != null && spent + ambiguous + reserved > more.maxCredits)
+        world.broken.push("I4: over budget");
+      if (random() < world.refusalRate) return pick(random, [429, 500, 503] as const);
+      return random() < world.lossRate ? "lost" : "arrives";
+    },
     delay: async () => {
       for (let turns = upTo(random, 3); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
       if (left !== null && left-- <= 0) warehouse.kill();
@@ -188,6 +216,7 @@ const moveWhileRead = (world: World, perRequest: number) => {
 const comeToRest = (world: World) => {
   service(world).options = { ...service(world).options, before: () => undefined };
   world.lossRate = 0;
+  world.refusalRate = 0;
   world.killAfter = null;
 };
 const service = (world: World) => world.service;
@@ -200,6 +229,7 @@ test(`after ${HISTORIES} random histories the mirror equals the source at rest, 
     for (let rounds = 1 + upTo(random, 3); rounds > 0; rounds--) {
       const maxCredits = random() < 0.4 ? upTo(random, 8) : null;
       world.lossRate = random() < 0.3 ? 0.1 : 0;
+      world.refusalRate = random() < 0.3 ? 0.15 : 0;
       world.killAfter = random() < 0.4 ? upTo(random, 12) : null;
       moveWhileRead(world, upTo(random, 3));
       const { spent } = await sync(world, { full: random() < 0.2, maxCredits });
@@ -211,6 +241,8 @@ test(`after ${HISTORIES} random histories the mirror equals the source at rest, 
     await sync(world, { full: true });
     const found = difference(world);
     if (found.length > 0) failures.push(`history ${history}: ${found.slice(0, 3).join("; ")}`);
+    if (world.broken.length > 0)
+      failures.push(`history ${history}: ${[...new Set(world.broken)].slice(0, 3).join("; ")}`);
     if (world.falseDeletes.length > 0)
       failures.push(`history ${history}: false deletes ${world.falseDeletes.slice(0, 3).join(", ")}`);
   }
@@ -238,3 +270,23 @@ test(`at rest no page that was paid for is fetched again, whatever interrupts th
   }
   expect(failures).toEqual([]);
 }, 600_000);
+
+test(`a seed replays exactly: the same requests in the same order (seed ${SEED})`, async () => {
+  const play = async (history: number) => {
+    const random = seededRandom(SEED + history);
+    const world = createWorld(random);
+    world.lossRate = 0.1;
+    world.refusalRate = 0.1;
+    world.killAfter = 9;
+    moveWhileRead(world, 3);
+    await sync(world);
+    comeToRest(world);
+    await sync(world);
+    return world.service.log.map(({ path, query, status }) => `${status} ${path}?${new URLSearchParams(query)}`);
+  };
+  for (let history = 0; history < 20; history++) {
+    const first = await play(history);
+    expect(first.length).toBeGreaterThan(3);
+    expect(await play(history)).toEqual(first);
+  }
+}, 60_000);

@@ -181,7 +181,12 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         }
       }
       const requestId = nextRequestId();
-      const sending = await sendOnce(order, requestId, reservation);
+      const held = reservation;
+      const sending = await sendOnce(order, requestId, held).catch((error: unknown) => {
+        // Whoever waits for this credit to come back must not wait for ever: the run is ending with this fault.
+        ledger.settle(held, "ambiguous");
+        throw error;
+      });
       if (sending.kind === "denied") return { requests, result: { kind: "stop", error: sending.error } };
       if (sending.kind === "unsent") return { requests, result: { kind: "interrupted" } };
       const { outcome, lostAttempts, kept } = sending;

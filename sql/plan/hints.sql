@@ -1,4 +1,5 @@
--- Purpose: signals that a later run than the last look at a company's list brought in, and that announce news there.
+-- Purpose: signals that arose after the last look at a company's list and that announce news there. An older signal that
+-- only arrives later, as in a first mirror of many runs, announces what the look has seen already.
 -- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers: src/sync/mirror-view.ts.
 WITH hint AS (
   SELECT unnest(from_json($1, '[{"type": "VARCHAR", "stream": "VARCHAR"}]'), recursive := true)
@@ -14,5 +15,6 @@ INNER JOIN main.accounts ON signals.account_id = accounts.id
 INNER JOIN sync.stream_state AS state ON hint.stream = state.stream AND accounts.company_id = state.scope
 WHERE
   signals._first_synced_at > state.checked_at
+  AND coalesce(signals.created_at, signals._first_synced_at) > state.checked_at
   AND signals._run_id <> state.run_id
 GROUP BY hint.stream, accounts.company_id

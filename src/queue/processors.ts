@@ -40,6 +40,14 @@ const HANDED_ON_MS = 200;
 /** How long a job of a profile that this worker does not know waits for one that does, ms. */
 const SYNC_PATIENCE_MS = 86_400_000;
 const TICK_PATIENCE_MS = 600_000;
+/**
+ * Chance decides which worker takes a job next, so one that another may know is offered often while it is young: again
+ * after an eighth of its age, within these bounds, ms.
+ */
+const OFFER_AGAIN = { share: 1 / 8, least: 250, most: 10_000 };
+
+const offerAgainMs = (ageMs: number): number =>
+  Math.min(OFFER_AGAIN.most, Math.max(OFFER_AGAIN.least, Math.round(ageMs * OFFER_AGAIN.share)));
 
 export interface ProcessorDeps {
   readonly profiles: readonly Config[];
@@ -78,7 +86,8 @@ const putOff = async ({ job, token }: Taken, ms: number, now: number): Promise<n
 const knownProfile = async (taken: Taken, name: string, patienceMs: number, deps: ProcessorDeps): Promise<Config> => {
   const now = deps.clock.now();
   const isKnown = deps.profiles.some(({ profile }) => profile === name);
-  if (!isKnown && now - taken.job.timestamp < patienceMs) return putOff(taken, BUSY_MS, now);
+  const age = now - taken.job.timestamp;
+  if (!isKnown && age < patienceMs) return putOff(taken, offerAgainMs(age), now);
   return profileOf(deps.profiles, name);
 };
 

@@ -1,0 +1,50 @@
+import { afterEach, expect, test } from "vitest";
+import { aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { createFakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const newsAsked = (log: readonly { readonly path: string }[]) =>
+  log.map(({ path }) => path).filter((path) => path.endsWith("/news-articles"));
+
+test("a signal that arose after the last look at a company's news has it looked at again, and no other", async () => {
+  const service = createFakeService(anOrganization(3));
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error).toBeNull();
+  service.log.splice(0);
+  const now = new Date(Date.now() + 60_000).toISOString();
+  service.data.lists.c_2?.["news-articles"]?.unshift(aNewsArticle("fresh"));
+  service.data.signals.push(aSignal(9001, { accountId: 2, createdAt: now, updatedAt: now }));
+  const { report } = await rig.sync();
+  expect(newsAsked(service.log)).toEqual(["/v1/companies/c_2/news-articles"]);
+  expect(report.streams.find(({ stream }) => stream === "news_articles")).toMatchObject({ inserted: 1, credits: 1 });
+  await rig.sync();
+  expect(newsAsked(service.log)).toHaveLength(1);
+});
+
+test("a signal older than the last look says nothing new, however late it arrives", async () => {
+  const service = createFakeService(anOrganization(3));
+  rig = await startSyncRig(service);
+  // A first mirror of several runs: the lists of companies come before the signals do.
+  expect((await rig.sync({ streams: ["accounts", "news_articles"] })).error).toBeNull();
+  expect(newsAsked(service.log)).toHaveLength(3);
+  expect((await rig.sync()).error).toBeNull();
+  expect(newsAsked(service.log)).toHaveLength(3);
+});
+
+test("a signal without a time of its own counts from when it came", async () => {
+  const data = anOrganization(1);
+  const service = createFakeService({ ...data, accounts: [anAccount(1)], signals: [] });
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error).toBeNull();
+  service.data.signals.push(aSignal(9001, { accountId: 1, createdAt: null }));
+  await rig.sync({ streams: ["signals"] });
+  service.log.splice(0);
+  await rig.sync();
+  expect(newsAsked(service.log)).toEqual(["/v1/companies/c_1/news-articles"]);
+});

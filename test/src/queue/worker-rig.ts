@@ -181,5 +181,5 @@ export const reached = (
       if (sync === null || !states.includes(sync.state)) throw new Error(`${runId} is ${sync?.state ?? "unknown"}`);
       return sync;
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 30_000, interval: 25 },
   );

@@ -14,7 +14,7 @@ const urlsOf = (org: Organization) =>
 
 /** Resolves when the service has had so many requests. */
 const requests = (org: Organization, count: number) =>
-  vi.waitFor(() => expect(org.service.log.length).toBeGreaterThanOrEqual(count), { timeout: 20_000, interval: 5 });
+  vi.waitFor(() => expect(org.service.log.length).toBeGreaterThanOrEqual(count), { timeout: 30_000, interval: 5 });
 
 const aClient = (redis: { readonly url: string }): Redis => {
   const client = new Redis(redis.url, { maxRetriesPerRequest: null });
@@ -78,7 +78,7 @@ test("without a fetcher one request waits in the queue, not a burst of them", as
   const config = org.config(redis);
   const loading = load(redis, config);
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1);
   await aFetcher(redis, [config]);
@@ -91,7 +91,7 @@ test("a run that is stopped takes back what no fetcher has taken, and ends at on
   const config = org.config(redis);
   const loading = load(redis, config);
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
   loading.stop.abort();
   const { report } = await loading.result;
   expect(report).toMatchObject({ status: "interrupted", requests: 0, credits: { spent: 0 } });
@@ -136,7 +136,7 @@ test("a request that no fetcher took is known never to have left", async () => {
   await first.sender.turn(never());
   const sending = first.sender.send(parcel, never());
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1));
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
   await first.close();
   expect(await sending).toEqual({ kind: "unsent" });
   const second = await aLoader(redis, config);
@@ -154,7 +154,7 @@ test("a fetcher spends nothing for a loader that another one has replaced", asyn
   await first.sender.turn(never());
   const sending = first.sender.send(aParcel("run-1-1", "run-1"), never());
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1));
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
   await client.set(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:epoch`, "another loader");
   await aFetcher(redis, [config]);
   expect(await sending).toMatchObject({ kind: "denied", error: { code: "FENCED" } });
@@ -187,9 +187,11 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   await client.hset(`${key}:answers`, "run-1-1.1", answer.replace('"nth":2', '"nth":1'));
   const pages = new Queue(`pages-${mirror}`, { connection: client, prefix: "{duckmirror}" });
   await pages.add("page", { v: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
-  await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]));
+  await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]), {
+    timeout: 30_000,
+  });
   await pages.close();
-  await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0));
+  await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0), { timeout: 30_000 });
 });
 
 test("organizations that do not answer hold up no other one", async () => {
@@ -201,7 +203,7 @@ test("organizations that do not answer hold up no other one", async () => {
   await aFetcher(redis, configs, { slots: 3, times: { hanging: 100 } });
   const stuck = dead.map((org) => load(redis, org.config(redis)));
   await vi.waitFor(async () => expect(await aClient(redis).llen("{duckmirror}:fetch:active")).toBe(3), {
-    timeout: 10_000,
+    timeout: 30_000,
   });
   expect((await load(redis, alive.config(redis)).result).report.status).toBe("done");
   for (const { stop, breakOff } of stuck) {

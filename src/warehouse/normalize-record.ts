@@ -40,6 +40,9 @@ export interface RecordContext {
   readonly fromPath: Readonly<Record<string, JsonValue>>;
 }
 
+/** A value as people read it. Not `String(value)`: that calls what an object of the service names `toString`. */
+const plainText = (value: JsonValue): string => (typeof value === "string" ? value : exactJson(value));
+
 const DETAIL_CHARS = 200;
 const NO_EXTRA: ExtraEntries = new Map();
 const NO_DRIFT: readonly Drift[] = [];
@@ -100,7 +103,7 @@ export const createNormalizer = (
       cells[index] = converted.cell;
       if (converted.otherType) note(field.name, "other_type", jsonTypeOf(value));
       if (!converted.exact) keep(field.name, value);
-      if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", String(value));
+      if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", plainText(value));
     };
 
     for (const name of Object.keys(record)) {

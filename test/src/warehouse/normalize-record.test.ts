@@ -188,6 +188,17 @@ test("long text, deep nesting and awkward names are stored exactly", async () =>
   expect(row._extra).toBe('{"":3,"__proto__":5,"constructor":2}');
 });
 
+test("an object with members named like those every object has is data like any other", () => {
+  const normalizeSignal = createNormalizer(tableSpec("signals"), { asked: new Set(), fromPath: {} });
+  const odd = JSON.parse('{"toString":1,"valueOf":null,"toJSON":"x","length":-1,"then":true,"hasOwnProperty":0}');
+  for (const { name } of tableSpec("signals").fields.filter((field) => field.name !== "id")) {
+    for (const value of [odd, [odd], { inner: odd }]) {
+      expect(normalizeSignal({ id: 1, [name]: value }).kind, name).toBe("row");
+    }
+  }
+  expect(normalizeSignal({ id: odd }).kind).toBe("reject");
+});
+
 test("any JSON object with a usable id becomes a row, and every value ends in a column or in _extra", async () => {
   const names = [
     ...tableSpec("signals")

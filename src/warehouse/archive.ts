@@ -1,13 +1,12 @@
 // Every body that cost a credit, as it was received, with its request: appended before it is loaded.
-// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`: three gzip members per response (header line, body, line end), so
-// that `zcat` prints it. Beside it `<runId>.intents.ndjson`: one line before each request is sent.
+// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`, that `zcat` prints: header line, body, line end of each response. A
+// body that came gzipped is a gzip member of its own between two small ones, any other shares one with both. Beside it `<runId>.intents.ndjson`: one line before each request is sent.
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { brotliDecompress, gunzip, gzip } from "node:zlib";
+import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
 import type { JsonValue } from "../core/json.ts";
-import { statementError } from "./duck-errors.ts";
-import { createQueue } from "./gate.ts";
+import { appendingFile } from "./appending-file.ts";
 import { jsonText } from "./json-text.ts";
 
 const gzipAsync = promisify(gzip);
@@ -59,7 +58,33 @@ export interface Archive {
 export const RESPONSES = ".ndjson.gz";
 export const INTENTS = ".intents.ndjson";
 
-const lineEnd = gzipAsync("\n");
+/** Half the time of zlib's default, for a file at most a sixth larger (docs/PERFORMANCE.md). */
+const LEVEL = 3;
+/** Up to this many bytes compressing takes less time than handing the work to another thread. */
+const MOST_AT_ONCE = 16 * 1024;
+/** zlib hands out its result in pieces of this size: each is a way to another thread and back. */
+const PIECE = 256 * 1024;
+
+const LINE_END = Buffer.from("\n");
+const MOST_STORED = 0xffff;
+
+const compressed = async (parts: readonly Buffer[]): Promise<Buffer> => {
+  const whole = Buffer.concat(parts);
+  if (whole.length <= MOST_AT_ONCE) return gzipSync(whole, { level: LEVEL });
+  return gzipAsync(whole, { level: LEVEL, chunkSize: PIECE });
+};
+
+/** A gzip member that holds the bytes as they are: for what is too short to be worth compressing. */
+const stored = async (bytes: Buffer): Promise<Buffer> => {
+  if (bytes.length > MOST_STORED) return compressed([bytes]);
+  const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0, 0, 0]);
+  head.writeUInt16LE(bytes.length, 11);
+  head.writeUInt16LE(bytes.length ^ 0xffff, 13);
+  const end = Buffer.alloc(8);
+  end.writeUInt32LE(crc32(bytes), 0);
+  end.writeUInt32LE(bytes.length, 4);
+  return Buffer.concat([head, bytes, end]);
+};
 /** Folder of a moment, ms since the epoch: `2026-03`. */
 export const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 const SAFE_RUN_ID = /^[\w.-]{1,120}$/;
@@ -68,22 +93,25 @@ const SAFE_RUN_ID = /^[\w.-]{1,120}$/;
 const isOneMember = (body: Buffer, bytes: number): boolean =>
   body.length >= 18 && body[0] === 0x1f && body[1] === 0x8b && body.readUInt32LE(body.length - 4) === bytes % 2 ** 32;
 
-/** The body gzipped, verbatim where it came that way, and its decoded length. */
-const asGzip = async ({ bytes, encoding }: Wire, decodedBytes: number): Promise<{ member: Buffer; bytes: number }> => {
-  if (encoding === "gzip" && isOneMember(bytes, decodedBytes)) return { member: bytes, bytes: decodedBytes };
+/** The body as received where it is one gzip member, else decoded. */
+const bodyOf = async (
+  { bytes, encoding }: Wire,
+  decodedBytes: number,
+): Promise<{ body: Buffer; isMember: boolean }> => {
+  if (encoding === "identity") return { body: bytes, isMember: false };
+  if (encoding === "gzip" && isOneMember(bytes, decodedBytes)) return { body: bytes, isMember: true };
   // Several members, or bytes that are not what they claim to be: kept as far as they can be decoded, else as they are.
-  const decoded =
-    encoding === "identity"
-      ? bytes
-      : await (encoding === "gzip" ? gunzipAsync(bytes) : brotliAsync(bytes)).catch(() => bytes);
-  return { member: await gzipAsync(decoded), bytes: decoded.length };
+  const body = await (encoding === "gzip" ? gunzipAsync(bytes) : brotliAsync(bytes)).catch(() => bytes);
+  return { body, isMember: false };
 };
 
 /** A response as it stands in the archive: header line, body, line end. */
 export const responseRecord = async (header: ArchiveHeader, wire: Wire): Promise<Buffer> => {
-  const { member, bytes } = await asGzip(wire, header.bytes);
-  const line = await gzipAsync(`${jsonText({ ...header, bytes }).text}\n`);
-  return Buffer.concat([line, member, await lineEnd]);
+  const { body, isMember } = await bodyOf(wire, header.bytes);
+  const bytes = isMember ? header.bytes : body.length;
+  const line = Buffer.from(`${jsonText({ ...header, bytes }).text}\n`);
+  if (!isMember) return compressed([line, body, LINE_END]);
+  return Buffer.concat([await stored(line), body, await stored(LINE_END)]);
 };
 
 /** Opens a file that is not there yet: what an earlier process left under the name may end in the middle of a record. */
@@ -109,47 +137,22 @@ export const openArchive = (options: {
 }): Archive => {
   const { dir, runId, now } = options;
   if (!SAFE_RUN_ID.test(runId)) throw new TypeError(`not a file name: ${runId}`);
-  const inOrder = createQueue();
-  const handles = new Map<string, FileHandle>();
-  let unsynced = false;
-
-  const handleOf = async (suffix: string): Promise<FileHandle> => {
-    const known = handles.get(suffix);
-    if (known !== undefined) return known;
-    const folder = join(dir, month(now));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const handle = await openNew(folder, runId, suffix);
-    handles.set(suffix, handle);
-    return handle;
-  };
-  const append = (suffix: string, bytes: Buffer): Promise<void> =>
-    inOrder(async () => {
-      try {
-        await (await handleOf(suffix)).appendFile(bytes);
-      } catch (error) {
-        // Half a record may stand at the end now: what follows goes to a file of its own.
-        await handles.get(suffix)?.close();
-        handles.delete(suffix);
-        throw statementError(error);
-      }
+  const fileOf = (suffix: string) =>
+    appendingFile(async () => {
+      const folder = join(dir, month(now));
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return openNew(folder, runId, suffix);
     });
+  const intents = fileOf(INTENTS);
+  const responses = fileOf(RESPONSES);
 
   return {
-    intent: (record) => append(INTENTS, Buffer.from(`${jsonText({ ...record }).text}\n`)),
-    response: async (header, wire) => {
-      await append(RESPONSES, await responseRecord(header, wire));
-      unsynced = true;
+    intent: (record) => intents.append(Buffer.from(`${jsonText({ ...record }).text}\n`)),
+    response: async (header, wire) => responses.append(await responseRecord(header, wire)),
+    flush: () => responses.flush(),
+    close: async () => {
+      await intents.close();
+      await responses.close();
     },
-    flush: () =>
-      inOrder(async () => {
-        if (!unsynced) return;
-        unsynced = false;
-        await handles.get(RESPONSES)?.datasync();
-      }),
-    close: () =>
-      inOrder(async () => {
-        for (const handle of handles.values()) await handle.close();
-        handles.clear();
-      }),
   };
 };

@@ -28,6 +28,8 @@ export interface Committer {
   commit(arrival: Arrival): Promise<readonly LoadCounts[]>;
   /** Arrivals that are not durable yet. */
   waiting(): number;
+  /** Decoded bytes of their bodies. */
+  waitingBytes(): number;
 }
 
 interface Queued {
@@ -49,6 +51,7 @@ export const createCommitter = (deps: {
   let queue: Queued[] = [];
   let writing = false;
   let inBatch = 0;
+  let waitingBytes = 0;
 
   const takeBatch = (): readonly Queued[] => {
     let bytes = 0;
@@ -96,6 +99,7 @@ export const createCommitter = (deps: {
         for (const { reject } of batch) reject(error);
       }
       inBatch = 0;
+      waitingBytes -= batch.reduce((sum, { arrival }) => sum + arrival.bytes, 0);
     }
     writing = false;
   };
@@ -104,8 +108,10 @@ export const createCommitter = (deps: {
     commit: (arrival) =>
       new Promise((resolve, reject) => {
         queue.push({ arrival, resolve, reject });
+        waitingBytes += arrival.bytes;
         void drain();
       }),
     waiting: () => queue.length + inBatch,
+    waitingBytes: () => waitingBytes,
   };
 };

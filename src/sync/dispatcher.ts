@@ -20,6 +20,9 @@ const READY_TASKS = 4;
 const MOST_FAILURES = 3;
 /** Worth of the organization's own lists: hundreds of rows per credit. */
 const LIST_WORTH = 800;
+/** Answers that arrived and are not committed yet, at most: fetching goes on while they are written. */
+const MOST_UNCOMMITTED = 256;
+const MOST_UNCOMMITTED_BYTES = 48 * 1024 * 1024;
 /** Shorter waits for the rate limit are not worth a word. */
 const NOTABLE_WAIT_MS = 2000;
 
@@ -33,7 +36,9 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
   let { states } = initial.view;
+  /** Requests without an answer so far, and all that are not through: those, and answers that are not committed. */
   let flying = 0;
+  let open = 0;
   let fault: unknown = null;
   let wake: () => void = () => undefined;
   let woken = Promise.resolve();
@@ -94,7 +99,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const promote = async () => {
     const ready = () => [...run.active.values()].filter((task) => hasReady(task) && !scouting(task)).length;
     const busy = () => [...run.active.values()].some((task) => task.stream.name !== "usage");
-    while (pending.length > 0 && ready() < READY_TASKS && run.active.size < options.concurrency + 64) {
+    while (pending.length > 0 && ready() < READY_TASKS && run.active.size < options.concurrency + MOST_UNCOMMITTED) {
       const index = pending.findIndex((candidate) => !isLast(candidate));
       const candidate = pending[index === -1 ? 0 : index];
       if (candidate === undefined || (isLast(candidate) && busy())) return;
@@ -142,7 +147,10 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     const { stream, scope } = task.candidate;
     const wanted = wantedCall(task, read, shapeOf(run, stream), options);
     const order = { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted };
-    const { result, requests } = await run.fetcher.fetch(order, reservation);
+    const { result, requests } = await run.fetcher.fetch(order, reservation).finally(() => {
+      flying -= 1;
+      wake();
+    });
     run.stats.countRequests(requests);
     if (result.kind === "answer" || result.kind === "absent" || result.kind === "adjust") run.failuresInARow = 0;
     if (result.kind === "answer") {
@@ -190,15 +198,22 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
 
   const launch = (picked: Pick, reservation: string) => {
     flying += 1;
+    open += 1;
     send(picked, reservation)
       .catch((error: unknown) => {
         fault ??= error;
       })
       .finally(() => {
-        flying -= 1;
+        open -= 1;
         wake();
       });
   };
+
+  /** Room for one more request: on the wire, and in memory for what it brings. */
+  const hasRoom = () =>
+    flying < options.concurrency &&
+    run.committer.waiting() < MOST_UNCOMMITTED &&
+    run.committer.waitingBytes() < MOST_UNCOMMITTED_BYTES;
 
   const ending = () => run.stop !== null || fault !== null || deps.signal.aborted;
 
@@ -219,9 +234,9 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   while (!ending()) {
     if (run.replan) await replan();
     await promote();
-    const picked = flying < options.concurrency && run.committer.waiting() < 2 * options.concurrency ? pick() : null;
+    const picked = hasRoom() ? pick() : null;
     if (picked === null) {
-      if (flying === 0) {
+      if (open === 0) {
         if (await goOn()) continue;
         break;
       }
@@ -233,7 +248,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     if (!reservation.ok) {
       unpick(picked);
       // Requests under way may still turn out to cost nothing.
-      if (flying === 0) {
+      if (open === 0) {
         run.stop = deps.ledger.denial(reservation.code);
         break;
       }
@@ -258,7 +273,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     }
     launch(picked, reservation.id);
   }
-  while (flying > 0) {
+  while (open > 0) {
     await woken;
     sleep();
   }

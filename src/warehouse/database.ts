@@ -42,8 +42,8 @@ export interface Database extends Sql {
   /** Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /**
-   * Closes the file cleanly (no WAL is left), runs `work`, opens it again; other calls wait meanwhile.
-   * Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
+   * Closes the file cleanly (no WAL is left) and runs `work`; other calls wait meanwhile, and the next one opens the file
+   * again. Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
    * lies at the path by now: what is open here is not what would be copied or opened again.
    */
   offline<T>(work: () => Promise<T>): Promise<T>;
@@ -123,29 +123,36 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   let identity = identityOf(file);
   const gate = createGate();
   const writers = createQueue();
-  let broken = false;
+  /** Set after `offline`, and after a fatal error, which makes the instance refuse everything: the file is intact. */
+  let reopen = false;
 
   const closeInstance = () => {
     instance?.closeSync();
     instance = null;
   };
-  /** After a fatal error the instance refuses everything; the file itself is intact and is opened again. */
-  const reopenIfBroken = () =>
+  /** What lies at the path must be what was open here: DuckDB would make a new file where there is none. */
+  const checkIdentity = () => {
+    if (identityOf(file) === identity) return;
+    const detail = "it was removed or replaced while it was in use";
+    throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
+  };
+  const openAgain = () =>
     gate.exclusive(async () => {
-      if (!broken) return;
+      if (!reopen) return;
       closeInstance();
+      checkIdentity();
       instance = await openInstance(file, options);
-      broken = false;
+      reopen = false;
     });
   const withConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
-    if (broken) await reopenIfBroken();
+    if (reopen) await openAgain();
     return gate.shared(async () => {
       if (instance === null) throw new TypeError(`${file} is closed`);
       const connection = await instance.connect();
       try {
         return await work(connection);
       } catch (error) {
-        if (isFatal(error)) broken = true;
+        if (isFatal(error)) reopen = true;
         throw fileError(error, file, options.readOnly === true);
       } finally {
         connection.closeSync();
@@ -179,20 +186,22 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     offline: (work) =>
       writers(() =>
         gate.exclusive(async () => {
-          if (identityOf(file) !== identity) {
-            const detail = "it was removed or replaced while it was in use";
-            throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
-          }
+          checkIdentity();
           closeInstance();
+          reopen = true;
           try {
             return await work();
           } finally {
-            instance = await openInstance(file, options);
             identity = identityOf(file);
-            broken = false;
           }
         }),
       ),
-    close: () => writers(() => gate.exclusive(async () => closeInstance())),
+    close: () =>
+      writers(() =>
+        gate.exclusive(async () => {
+          reopen = false;
+          closeInstance();
+        }),
+      ),
   };
 };

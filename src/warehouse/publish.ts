@@ -39,27 +39,18 @@ const proveCopy = async (copy: string, applied: number): Promise<void> => {
   }
 };
 
-const copyInPlace = async (working: string, snapshot: string, applied: number): Promise<void> => {
+/** Copies the closed working file to `temporary`. */
+const copyAside = async (working: string, temporary: string): Promise<void> => {
   // Closing the file cleanly leaves no WAL; a copy without its WAL would miss commits.
   const wal = await stat(`${working}.wal`).catch(() => null);
   if (wal !== null && wal.size > 0) {
     throw new DuckmirrorError("UNEXPECTED", { detail: `${working}.wal was left after a clean close` });
   }
-  const temporary = join(dirname(snapshot), temporaryName(snapshot));
-  try {
-    await copyFile(working, temporary, constants.COPYFILE_FICLONE);
-    await chmod(temporary, 0o600);
-    await sync(temporary);
-    await proveCopy(temporary, applied);
-    await rename(temporary, snapshot);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw statementError(error);
-  }
-  await sync(dirname(snapshot));
+  await copyFile(working, temporary, constants.COPYFILE_FICLONE);
+  await chmod(temporary, 0o600);
 };
 
-/** Publishes the database's file as `snapshot`. Writers wait meanwhile. `monotonicMs` measures the duration. */
+/** Publishes the database's file as `snapshot`. Writers wait while it is copied. `monotonicMs` measures the duration. */
 export const publishSnapshot = async (
   database: Database,
   snapshot: string,
@@ -68,7 +59,18 @@ export const publishSnapshot = async (
   const start = monotonicMs();
   await database.flushWal();
   const applied = await readApplied(database);
-  await database.offline(() => copyInPlace(database.file, snapshot, applied));
+  const temporary = join(dirname(snapshot), temporaryName(snapshot));
+  try {
+    await database.offline(() => copyAside(database.file, temporary));
+    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), sync(temporary)]);
+    if (proof.status === "rejected") throw proof.reason;
+    if (durable.status === "rejected") throw durable.reason;
+    await rename(temporary, snapshot);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw statementError(error);
+  }
+  await sync(dirname(snapshot));
   const { size } = await stat(snapshot);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -36,6 +36,20 @@ test("commits and queries that come while a publish is under way wait for it and
   const { path } = await publishing;
   // What was committed before the call is in it; a commit that came later may be.
   expect((await runQuery({ snapshot: path, ...ids })).rows.slice(0, 3)).toEqual([[1], [2], [3]]);
+});
+
+test("a working file that was taken away after a publish is missed, not made anew", async () => {
+  const dataDir = tempDir();
+  const warehouse = await aWarehouse(dataDir);
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)])]));
+  const { path } = await warehouse.publish();
+  const working = join(dataDir, "state", "working.duckdb");
+  renameSync(working, `${working}.away`);
+  await expect(warehouse.countRows("signals")).rejects.toMatchObject({ code: "WAREHOUSE_CORRUPT" });
+  expect(existsSync(working)).toBe(false);
+  renameSync(`${working}.away`, working);
+  expect(await warehouse.countRows("signals")).toBe(1);
+  expect((await runQuery({ snapshot: path, ...ids })).rows).toEqual([[1]]);
 });
 
 test("a snapshot keeps its primary keys and opens in DuckDB 1.2", async () => {

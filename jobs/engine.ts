@@ -5,9 +5,11 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
+import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { readLastQuota } from "../src/sync/mirror-view.ts";
 import { redactingArchive, redactingSender } from "../src/sync/redacting.ts";
 import type { SyncDeps } from "../src/sync/sync-run.ts";
+import { tracedSender, tracedWarehouse } from "../src/sync/tracing.ts";
 import { archiveStore } from "../src/warehouse/archive-store.ts";
 import { readForgotten } from "../src/warehouse/forgotten-list.ts";
 import { tableStrictness } from "../src/warehouse/strict-rows.ts";
@@ -29,6 +31,8 @@ export interface JobContext {
   readonly token: Secret;
   /** How requests get to the service; unset: from this process alone. */
   readonly connect?: Connect;
+  /** What its spans stand in; unset: nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 /**
@@ -41,16 +45,15 @@ export const withEngine = async <T>(
   maxCredits: number | null,
   work: (deps: SyncDeps) => Promise<T>,
 ): Promise<T> => {
-  const { clock, connect = connectAlone } = context;
+  const { clock, connect = connectAlone, tracer = noTracer } = context;
   // Every request in flight listens to these: Node would warn of a leak at the eleventh.
   setMaxListeners(0, context.signal, context.hardSignal);
   const connection = await connect(config, context);
   try {
-    const warehouse = await openWarehouse({
-      dataDir: config.dataDir,
-      clock,
-      strictness: tableStrictness(config.strictness),
-    });
+    const { dataDir, strictness, baseUrl } = config;
+    const warehouse = await inSpan(tracer, "open", () =>
+      openWarehouse({ dataDir, clock, strictness: tableStrictness(strictness) }),
+    );
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);
@@ -65,9 +68,10 @@ export const withEngine = async <T>(
       });
       return await work({
         ...context,
-        warehouse,
+        tracer,
+        warehouse: tracedWarehouse(warehouse, tracer),
         archive: redactingArchive(archiveStore(warehouse.archiveDir), redact),
-        sender: redactingSender(connection.sender, redact),
+        sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
         unsent,
         ledger,
       });

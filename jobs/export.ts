@@ -1,6 +1,7 @@
 // Job export: brings an export folder up to the published snapshot. Spends no credit and takes no writer's lock.
 import type { Config } from "../src/core/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
+import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export.ts";
 import { rememberExport } from "../src/warehouse/export-registry.ts";
 import type { ExportFormat } from "../src/warehouse/export-tables.ts";
@@ -21,18 +22,25 @@ export interface ExportJobRequest {
 export const exportJob = async (
   config: Config,
   request: ExportJobRequest,
-  context: { readonly signal: AbortSignal },
+  context: { readonly signal: AbortSignal; readonly tracer?: Tracer },
 ): Promise<ExportReport> => {
-  const dir = request.dir ?? exportDir(config.dataDir, request.format);
-  const report = await exportSnapshot({
-    snapshot: snapshotPath(config.dataDir),
-    dir,
-    format: request.format,
-    tables: request.tables,
-    since: request.since,
-    guardFormulas: request.guardFormulas,
-    signal: context.signal,
-  });
+  const { tables, since, guardFormulas, format } = request;
+  const dir = request.dir ?? exportDir(config.dataDir, format);
+  const exporting = { snapshot: snapshotPath(config.dataDir), dir, format, tables, since, guardFormulas };
+  const report = await inSpan(
+    context.tracer ?? noTracer,
+    "export",
+    async (span) => {
+      const written = await exportSnapshot({ ...exporting, signal: context.signal });
+      span.set({
+        "duckmirror.export.files": written.written,
+        "duckmirror.export.files_kept": written.kept,
+        "duckmirror.export.bytes": written.bytesWritten,
+      });
+      return written;
+    },
+    { attributes: { "duckmirror.profile": config.profile, "duckmirror.export.format": format } },
+  );
   await rememberExport(config.dataDir, dir);
   return report;
 };

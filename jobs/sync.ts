@@ -2,10 +2,12 @@
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run-sync.ts";
 import type { SyncOptions } from "../src/sync/sync-run.ts";
 import { unusedRunId } from "../src/warehouse/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
+import { tellSync } from "./tracing.ts";
 
 /** What is asked of one sync. */
 export interface SyncRequest {
@@ -20,6 +22,8 @@ export interface SyncRequest {
   readonly runId?: string;
   /** Whether somebody asked for exactly these streams; unset: when there are any. */
   readonly named?: boolean;
+  /** W3C `traceparent` of whoever asked for it. */
+  readonly traceparent?: string | undefined;
 }
 
 const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
@@ -57,9 +61,20 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
 /** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; everything else stands in the result. */
 export const syncJob = async (config: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
   const options = syncOptions(config, request);
-  return withEngine(config, context, config.maxCredits, async (deps) => {
-    // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
-    const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
-    return runSync({ ...options, runId }, deps);
-  });
+  const { tracer = noTracer } = context;
+  const { profile } = config;
+  const more = { traceparent: request.traceparent, attributes: { "duckmirror.profile": profile } };
+  return inSpan(
+    tracer,
+    "sync",
+    (span) =>
+      withEngine(config, { ...context, tracer: span }, config.maxCredits, async (deps) => {
+        // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
+        const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
+        const result = await runSync({ ...options, runId }, deps);
+        tellSync(span, result.report, result.error);
+        return result;
+      }),
+    more,
+  );
 };

@@ -1,8 +1,10 @@
 // Job verify: compares the mirror with the service within a number of credits, and repairs it where that is wanted.
 import type { Config } from "../src/core/config.ts";
+import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
+import { tellVerify } from "./tracing.ts";
 
 /** What a verification spends where nobody says more: enough to see every list and some of everything else. */
 export const VERIFY_CREDITS = 20;
@@ -27,7 +29,17 @@ export interface VerifyRequest {
 export const verifyJob = async (config: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
   const { streams, allowMassDelete, sample, repair, runId } = request;
   const sync = syncOptions(config, { streams, full: false, maxDurationMs: null, allowMassDelete });
-  return withEngine(config, context, request.maxCredits, (deps) =>
-    runVerify(runId === undefined ? { sync, sample, repair } : { sync, sample, repair, runId }, deps),
+  const { tracer = noTracer } = context;
+  return inSpan(
+    tracer,
+    "verify",
+    (span) =>
+      withEngine(config, { ...context, tracer: span }, request.maxCredits, async (deps) => {
+        const options = { sync, sample, repair };
+        const result = await runVerify(runId === undefined ? options : { ...options, runId }, deps);
+        tellVerify(span, result.report, result.error);
+        return result;
+      }),
+    { attributes: { "duckmirror.profile": config.profile } },
   );
 };

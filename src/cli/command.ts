@@ -7,6 +7,7 @@ import type { Config, FlagValues } from "../core/config.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Scrubber } from "../core/secret.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { Progress } from "./progress.ts";
 import type { Asker, Terminal } from "./terminal.ts";
 
@@ -21,6 +22,8 @@ export interface CliDeps {
   readonly signal: AbortSignal;
   readonly scrubber: Scrubber;
   readonly version: string;
+  /** Told when something that was given up would keep the process alive once the command is done. */
+  readonly onHeld?: () => void;
 }
 
 /** Options every command has. */
@@ -46,6 +49,11 @@ export interface CommandContext extends CliDeps {
   logger(config: Config): Promise<Logger>;
   /** Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet. */
   progress(config: Config): Promise<Progress>;
+  /**
+   * Traces where the environment asks for them (OTEL_*). `traceparent`: what the spans belong to; unset: what
+   * TRACEPARENT names. Sent when the command is done, at the latest.
+   */
+  tracer(config: Config, traceparent?: string | null): Promise<Tracer>;
   /** Writes one JSON value to stdout; integers beyond 2^53 keep every digit. */
   printJson(value: unknown): Promise<void>;
   /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. */

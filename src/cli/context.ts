@@ -2,6 +2,7 @@
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import type { LiveArea } from "./live-area.ts";
 import { asProblem, writeProblem } from "./problem.ts";
+import { type RunningTracer, tracerFor } from "./tracer.ts";
 
 /** JSON of anything, integers beyond 2^53 with every digit. */
 const exactJson = async (value: unknown): Promise<string> => {
@@ -9,12 +10,17 @@ const exactJson = async (value: unknown): Promise<string> => {
   return stringify(value) ?? "null";
 };
 
-/** The context of one command. */
-export const contextFor = (deps: CliDeps, shared: SharedOptions, commands: readonly CommandEntry[]): CommandContext => {
+/** The context of one command; `close` when it is done. */
+export const contextFor = (
+  deps: CliDeps,
+  shared: SharedOptions,
+  commands: readonly CommandEntry[],
+): CommandContext & { close(): Promise<void> } => {
   const { terminal, scrubber, clock } = deps;
   let live: LiveArea | null = null;
+  let traces: Promise<RunningTracer> | null = null;
   const writeLine = (text: string) => (live === null ? terminal.err(text) : live.above(text));
-  const context: CommandContext = {
+  const context: CommandContext & { close(): Promise<void> } = {
     ...deps,
     shared,
     commands,
@@ -48,6 +54,13 @@ export const contextFor = (deps: CliDeps, shared: SharedOptions, commands: reado
           live = null;
         },
       };
+    },
+    tracer: async (config, traceparent = deps.env.TRACEPARENT ?? null) => {
+      traces ??= tracerFor(deps, traceparent, () => context.logger(config));
+      return (await traces).tracer;
+    },
+    close: async () => {
+      if (traces !== null && !(await (await traces).close())) deps.onHeld?.();
     },
     printJson: async (value) => terminal.out(`${await exactJson(value)}\n`),
     printProblem: (error) => {

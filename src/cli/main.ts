@@ -78,6 +78,7 @@ process.on("uncaughtException", (error) => {
   process.exit(EXIT.unexpected);
 });
 
+let held = false;
 process.exitCode = await runCli(process.argv.slice(2), {
   terminal,
   ask,
@@ -87,4 +88,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   signal: stop.signal,
   scrubber,
   version: packageVersion(),
+  onHeld: () => {
+    held = true;
+  },
 });
+if (held) process.exit();

@@ -76,8 +76,10 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
   for (const command of program.commands) {
     command.action(() => {
       const typed = { ...command.opts(), args: command.args };
-      run = () =>
-        module ? module.execute(typed, contextFor(deps, sharedOf(typed), COMMANDS)) : Promise.resolve(EXIT.usage);
+      run = async () => {
+        const context = contextFor(deps, sharedOf(typed), COMMANDS);
+        return module ? module.execute(typed, context).finally(() => context.close()) : EXIT.usage;
+      };
     });
   }
   try {

@@ -9,6 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { ProgressSink } from "../core/progress-events.ts";
+import { inSpan, noTracer, type Tracer } from "../core/tracing.ts";
 import type { Archive } from "../warehouse/archive.ts";
 import type { RequestRecord } from "../warehouse/checkpoint.ts";
 import { urlOf } from "./calls.ts";
@@ -28,6 +29,7 @@ export interface FetcherDeps {
   readonly signal: AbortSignal;
   /** Breaks off requests under way too. */
   readonly hardSignal: AbortSignal;
+  readonly tracer?: Tracer;
 }
 
 /** What is being fetched, for the ledger and the archive. */
@@ -100,7 +102,7 @@ export interface Fetcher {
 }
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const { sender, ledger, archive, clock } = deps;
+  const { sender, ledger, archive, clock, tracer = noTracer } = deps;
 
   /** A credit for another attempt. While requests in flight may still give theirs back, it waits for them. */
   const reserveAgain = async () => {
@@ -111,7 +113,12 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     }
   };
 
-  const sendOnce = async (order: FetchOrder, requestId: string, reservation: string): Promise<Sending> => {
+  const sendOnce = async (
+    order: FetchOrder,
+    requestId: string,
+    attempt: number,
+    reservation: string,
+  ): Promise<Sending> => {
     await archive.intent({
       requestId,
       runId: order.runId,
@@ -122,7 +129,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     });
     const { runId, call, stream, scope, walkId, detail } = order;
     const about = { stream, scope, walkId, url: urlOf(call), detail };
-    const sending = await sender.send({ requestId, runId, call, about }, deps.hardSignal);
+    const sending = await sender.send({ requestId, attempt, runId, call, about }, deps.hardSignal);
     if (sending.kind !== "outcome") {
       ledger.settle(reservation, "free");
       return sending;
@@ -182,7 +189,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       }
       const requestId = nextRequestId();
       const held = reservation;
-      const sending = await sendOnce(order, requestId, held).catch((error: unknown) => {
+      const sending = await sendOnce(order, requestId, attempt, held).catch((error: unknown) => {
         // Whoever waits for this credit to come back must not wait for ever: the run is ending with this fault.
         ledger.settle(held, "ambiguous");
         throw error;
@@ -236,7 +243,9 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         case "retry":
           deps.emit({ kind: "waiting", why: "retry", until: receivedAt + verdict.waitMs, stream: order.stream });
           try {
-            await clock.sleep(verdict.waitMs, deps.signal);
+            await inSpan(tracer, "wait", () => clock.sleep(verdict.waitMs, deps.signal), {
+              attributes: { "duckmirror.wait.reason": "retry", "duckmirror.stream": order.stream },
+            });
           } catch {
             return { requests, result: { kind: "interrupted" } };
           }

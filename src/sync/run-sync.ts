@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { RunStatus, SyncReport } from "../core/sync-report.ts";
+import { inSpan, noTracer } from "../core/tracing.ts";
 import type { QuotaReading } from "../warehouse/checkpoint.ts";
 import { pruneArchive, pruneHistory } from "../warehouse/retention.ts";
 import { sqlText } from "../warehouse/sql-files.ts";
@@ -106,7 +107,7 @@ const quotaRecorder = (clock: Clock) => {
  * The snapshot is published whenever the working database changed.
  */
 export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
-  const { warehouse, clock, emit } = deps;
+  const { warehouse, clock, emit, tracer = noTracer } = deps;
   const startedAt = clock.now();
   const runId = options.runId ?? newRunId(startedAt, deps.random);
   const recovered = await recover(
@@ -124,7 +125,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     });
   }
   const shapes = await readShapes(warehouse);
-  const plan = await planSync(warehouse, options, shapes, startedAt);
+  const plan = await inSpan(tracer, "plan", () => planSync(warehouse, options, shapes, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
   emit({ kind: "run-started", runId, mode, at: startedAt });

@@ -11,6 +11,10 @@ import type { ArchiveHeader } from "../warehouse/archive.ts";
 export interface Parcel {
   /** Unique for this attempt; stands in the archive and the ledger. */
   readonly requestId: string;
+  /** 1-based; unset: the first. */
+  readonly attempt?: number;
+  /** W3C `traceparent` of its span, for whoever sends it elsewhere. The service never sees it. */
+  readonly traceparent?: string | null;
   readonly runId: string;
   readonly call: ApiCall;
   /** What the archive says beside the answer: whoever finds one that nobody waits for any more can put it there. */

@@ -5,6 +5,7 @@ import type { StreamName } from "../catalog/streams.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressSink } from "../core/progress-events.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { Archive } from "../warehouse/archive.ts";
 import type { ArchiveStore } from "../warehouse/archive-store.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
@@ -48,6 +49,8 @@ export interface SyncDeps {
   readonly signal: AbortSignal;
   /** Aborting it breaks off what is under way, too. */
   readonly hardSignal: AbortSignal;
+  /** What its spans stand in; unset: nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 /** State of one run. */

@@ -24,6 +24,8 @@ interface Parsed extends SourceFile {
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  // Sends traces; whoever makes spans knows only the port in core.
+  telemetry: ["core"],
   catalog: ["core"],
   api: ["catalog", "core"],
   budget: ["catalog", "core"],
@@ -37,7 +39,20 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   queue: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
   // What programs import; beside the command line, not above it.
   library: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
-  cli: ["server", "queue", "sandbox", "jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
+  cli: [
+    "server",
+    "queue",
+    "sandbox",
+    "jobs",
+    "sync",
+    "api",
+    "budget",
+    "warehouse",
+    "replica",
+    "catalog",
+    "telemetry",
+    "core",
+  ],
 };
 
 /** Type-only imports allowed between neighbours: importing layer → file. */
@@ -53,6 +68,12 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ["budget", "queue"],
   fastify: ["server", "sandbox"],
   "prom-client": ["server"],
+  "@opentelemetry/api": ["telemetry"],
+  "@opentelemetry/core": ["telemetry"],
+  "@opentelemetry/resources": ["telemetry"],
+  "@opentelemetry/sdk-trace-base": ["telemetry"],
+  "@opentelemetry/exporter-trace-otlp-http": ["telemetry"],
+  "@opentelemetry/exporter-trace-otlp-proto": ["telemetry"],
   "@faker-js/faker": ["sandbox"],
   "node-cron": ["queue", "cli"],
   pino: ["core"],

@@ -95,6 +95,7 @@ export const command = defineCommand({
       });
       if (!shared.quiet)
         terminal.err(`A service with ${counted(accounts, "tracked account")} runs at ${sandbox.url}\n`);
+      const tracer = await context.tracer(config);
       const progress = await context.progress(config);
       const { report, error } = await syncJob(
         config,
@@ -107,6 +108,7 @@ export const command = defineCommand({
           hardSignal: new AbortController().signal,
           version,
           token: new Secret(sandbox.token),
+          tracer,
         },
       ).finally(() => progress.end());
       if (shared.json) await context.printJson(report);

@@ -83,7 +83,7 @@ const run = async (typed: Input, context: CommandContext): Promise<number> => {
     since: sinceOf(input.since, clock.now()),
     guardFormulas: input.guardFormulas,
   };
-  const report = await exportJob(config, request, { signal });
+  const report = await exportJob(config, request, { signal, tracer: await context.tracer(config) });
   if (shared.json) await context.printJson(toJson(report));
   else await terminal.out(render(report, terminal.columns));
   return EXIT.done;

@@ -55,6 +55,7 @@ export const command = defineCommand({
     const token = await resolveToken(config);
     scrubber.hide(token);
     const progress = await context.progress(config);
+    const tracer = await context.tracer(config);
     const hard = new AbortController();
     // A service that does not answer must not keep an interrupted run from ending.
     const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
@@ -70,6 +71,7 @@ export const command = defineCommand({
           hardSignal: hard.signal,
           version,
           token,
+          tracer,
         }),
       );
       progress.end();

@@ -124,7 +124,8 @@ export const command = defineCommand({
         allowMassDelete: input.allowMassDelete,
       };
       const hardSignal = new AbortController().signal;
-      const engine = { clock, random: Math.random, emit: progress.sink, signal, hardSignal, version, token };
+      const tracer = await context.tracer(config);
+      const engine = { clock, random: Math.random, emit: progress.sink, signal, hardSignal, version, token, tracer };
       const { report, error } = await withSharedLimits(config, context, (limits) =>
         verifyJob(config, request, { ...limits, ...engine }),
       );

@@ -41,6 +41,22 @@ export const ratio = (measure: string, value: number): Figure => ({
   reached: null,
 });
 
+/**
+ * Ratios of rounds that took turns: their median, and from the least to the most. `aim`: what the median has to reach.
+ */
+export const ofRounds = (
+  measure: string,
+  ratios: readonly number[],
+  aim: { readonly most: number } | { readonly least: number } | null = null,
+): Figure => {
+  const middle = median(ratios);
+  const value = `${middle.toFixed(2)} × (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`;
+  if (aim === null) return { measure, value, aim: "", reached: null };
+  return "most" in aim
+    ? { measure, value, aim: `≤ ${aim.most} ×`, reached: middle <= aim.most }
+    : { measure, value, aim: `≥ ${aim.least} ×`, reached: middle >= aim.least };
+};
+
 const mark = ({ reached }: Figure): string => (reached === null ? "" : reached ? "yes" : "no");
 
 /** Lines of a Markdown table. */

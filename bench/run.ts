@@ -5,13 +5,14 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
+import { exports } from "./export.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
 import { sharedLimiter } from "./shared-limiter.ts";
 import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
 
-const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish, statusPage];
+const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish, exports, statusPage];
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);

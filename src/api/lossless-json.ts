@@ -14,6 +14,7 @@ export class JsonSyntaxError extends Error {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /** Index just past the string that opens at `open`; the text's length when it never ends. */
@@ -28,17 +29,34 @@ const endOfString = (text: string, open: number): number => {
   return text.length;
 };
 
-/** True for a number literal that a double may not hold: 16 or more digits, or an exponent of 3 or more. */
-const needsCare = (literal: string): boolean => /^-?\d{16}/.test(literal) || /e\+?\d{3}/i.test(literal);
+/** A double holds every number of fewer digits before the point, and of an exponent of fewer digits. */
+const CAREFUL_DIGITS = 16;
+const CAREFUL_EXPONENT_DIGITS = 3;
+const PLUS = 0x2b;
+const POINT = 0x2e;
 
-const endOfNumber = (text: string, start: number): number => {
-  let end = start + 1;
-  while (end < text.length && /[\d.eE+-]/.test(text.charAt(end))) end += 1;
+const endOfDigits = (text: string, start: number): number => {
+  let end = start;
+  while (isDigit(text.charCodeAt(end))) end += 1;
   return end;
 };
 
+/** The number whose first digit stands at `start`: where it ends, negative when a double may not hold it. */
+const endOfNumber = (text: string, start: number): number => {
+  let end = endOfDigits(text, start);
+  let careful = end - start >= CAREFUL_DIGITS;
+  if (text.charCodeAt(end) === POINT) end = endOfDigits(text, end + 1);
+  if ((text.charCodeAt(end) | 0x20) === 0x65) {
+    const sign = text.charCodeAt(end + 1);
+    const digits = sign === PLUS || sign === MINUS ? end + 2 : end + 1;
+    end = endOfDigits(text, digits);
+    careful ||= sign !== MINUS && end - digits >= CAREFUL_EXPONENT_DIGITS;
+  }
+  return careful ? -end : end;
+};
+
 /** One pass outside strings: the deepest nesting, and whether a number needs the exact parser. */
-const survey = (text: string, lookAtNumbers: boolean): { depth: number; exact: boolean } => {
+const survey = (text: string): { depth: number; exact: boolean } => {
   let depth = 0;
   let deepest = 0;
   let exact = false;
@@ -49,16 +67,17 @@ const survey = (text: string, lookAtNumbers: boolean): { depth: number; exact: b
       at = endOfString(text, at);
       continue;
     }
+    if (isDigit(code)) {
+      const end = endOfNumber(text, at);
+      if (end < 0) exact = true;
+      at = Math.abs(end);
+      continue;
+    }
     if (code === 0x7b || code === 0x5b) {
       depth += 1;
       if (depth > deepest) deepest = depth;
     } else if (code === 0x7d || code === 0x5d) {
       depth -= 1;
-    } else if (lookAtNumbers && !exact && isDigit(code)) {
-      const end = endOfNumber(text, at);
-      exact = needsCare(text.slice(at, end));
-      at = end;
-      continue;
     }
     at += 1;
   }
@@ -96,9 +115,7 @@ const parseLosslessly = (text: string): JsonValue => {
 export const parseJson = (text: string): JsonValue => {
   const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   if (bare.trim() === "") throw new JsonSyntaxError("the text is empty");
-  // The cheap look first: most bodies hold neither a long run of digits nor a large exponent anywhere.
-  const suspicious = /\d{16}|\d[eE]\+?\d{3}/.test(bare);
-  const { depth, exact } = survey(bare, suspicious);
+  const { depth, exact } = survey(bare);
   if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
   try {
     if (exact) return parseLosslessly(bare);

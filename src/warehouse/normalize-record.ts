@@ -51,60 +51,71 @@ interface KnownField {
   readonly index: number;
   readonly field: FieldSpec;
   readonly isKey: boolean;
+  readonly isAsked: boolean;
+  /** Its bit in `NormalRow.kept`. */
+  readonly bit: bigint;
   readonly allowed: ReadonlySet<unknown> | null;
 }
 
-/** A normalizer for the records of one load: `record` may be anything. */
+/** A normalizer for the records of one load: `record` may be anything. It handles one record at a time. */
 export const createNormalizer = (
   spec: TableSpec,
   { asked, fromPath }: RecordContext,
 ): ((record: JsonValue) => NormalRow | Reject) => {
-  const known = new Map<string, KnownField>(
-    spec.fields.map((field, index) => [
-      field.name,
-      {
-        index,
-        field,
-        isKey: spec.key.includes(field.column),
-        allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
-      },
-    ]),
+  const fields = spec.fields.map(
+    (field, index): KnownField => ({
+      index,
+      field,
+      isKey: spec.key.includes(field.column),
+      isAsked: asked.has(field.name),
+      bit: 1n << BigInt(index),
+      allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
+    }),
   );
-  const keyFields = spec.key.flatMap((column) => [...known.values()].filter(({ field }) => field.column === column));
+  const known = new Map<string, KnownField>(fields.map((field) => [field.field.name, field]));
+  const keyFields = spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column));
   const full = spec.fields.every(
     ({ name, optIn, detailOnly }) => optIn || detailOnly || asked.has(name) || Object.hasOwn(fromPath, name),
   );
+  const pathValues = Object.entries(fromPath);
   const pathValue = spec.fromPath === undefined ? undefined : fromPath[spec.fromPath];
   const width = spec.fields.length;
+  const notAsked = fields.reduce((bits, { isAsked, bit }) => (isAsked ? bits : bits | bit), 0n);
+
+  // State of the record under way: made anew for each record, closures over it only once.
+  const present = new Uint8Array(width);
+  let cells: Cell[] = [];
+  let extra: Map<string, string> | null = null;
+  let drift: Drift[] | null = null;
+
+  const keep = (name: string, value: JsonValue) => {
+    extra ??= new Map();
+    // A name that UTF-8 cannot hold is kept in its escaped form beside the value.
+    if (isStorable(name)) extra.set(name, extraText(value));
+    else extra.set(storable(name), extraText({ $json: exactJson({ [name]: value }) }));
+  };
+  const note = (field: string, kind: Drift["kind"], detail: string) => {
+    drift ??= [];
+    drift.push({ field: storable(field), kind, detail: storable(detail).slice(0, DETAIL_CHARS) });
+  };
+  const read = ({ index, field, isKey, allowed }: KnownField, value: JsonValue) => {
+    present[index] = 1;
+    if (value === null) return;
+    const converted = convertCell(field.columnType, value, isKey);
+    cells[index] = converted.cell;
+    if (converted.otherType) note(field.name, "other_type", jsonTypeOf(value));
+    if (!converted.exact) keep(field.name, value);
+    if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", plainText(value));
+  };
 
   return (record) => {
     const reject = (reason: string): Reject => ({ kind: "reject", reason, record: exactJson(record) });
     if (!isJsonObject(record)) return reject(`not an object but ${jsonTypeOf(record)}`);
 
-    const cells: Cell[] = new Array<Cell>(width).fill(null);
-    const present: boolean[] = new Array<boolean>(width).fill(false);
-    let extra: Map<string, string> | null = null;
-    let drift: Drift[] | null = null;
-    const keep = (name: string, value: JsonValue) => {
-      extra ??= new Map();
-      // A name that UTF-8 cannot hold is kept in its escaped form beside the value.
-      if (isStorable(name)) extra.set(name, extraText(value));
-      else extra.set(storable(name), extraText({ $json: exactJson({ [name]: value }) }));
-    };
-    const note = (field: string, kind: Drift["kind"], detail: string) => {
-      drift ??= [];
-      drift.push({ field: storable(field), kind, detail: storable(detail).slice(0, DETAIL_CHARS) });
-    };
-
-    const read = ({ index, field, isKey, allowed }: KnownField, value: JsonValue) => {
-      present[index] = true;
-      if (value === null) return;
-      const converted = convertCell(field.columnType, value, isKey);
-      cells[index] = converted.cell;
-      if (converted.otherType) note(field.name, "other_type", jsonTypeOf(value));
-      if (!converted.exact) keep(field.name, value);
-      if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", plainText(value));
-    };
+    present.fill(0);
+    cells = new Array<Cell>(width).fill(null);
+    extra = null;
+    drift = null;
 
     for (const name of Object.keys(record)) {
       const value = record[name];
@@ -118,7 +129,7 @@ export const createNormalizer = (
     }
 
     // The row belongs to the list that returned it: the path's company is the key, another one in the record is kept.
-    for (const [name, value] of Object.entries(fromPath)) {
+    for (const [name, value] of pathValues) {
       const target = known.get(name);
       if (target === undefined) continue;
       const own = present[target.index] ? record[name] : undefined;
@@ -130,11 +141,11 @@ export const createNormalizer = (
       }
     }
 
-    let kept = 0n;
-    for (const { index, field } of known.values()) {
-      if (present[index]) continue;
-      if (!asked.has(field.name)) kept |= 1n << BigInt(index);
-      else if (field.required) note(field.name, "missing_field", "absent");
+    let kept = notAsked;
+    for (const { index, field, isAsked, bit } of fields) {
+      if (present[index]) {
+        if (!isAsked) kept ^= bit;
+      } else if (isAsked && field.required) note(field.name, "missing_field", "absent");
     }
 
     const keyParts: string[] = [];

@@ -37,6 +37,8 @@ export interface FamilyAsk {
   readonly families: readonly string[];
   readonly full: boolean;
   readonly named: boolean;
+  /** W3C `traceparent` of whoever asked. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface FamilyContext {

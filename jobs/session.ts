@@ -26,6 +26,8 @@ export interface SessionAsk {
   readonly named: boolean;
   /** Aborting it leaves the run; the last one to leave ends it, cleanly. */
   readonly signal: AbortSignal;
+  /** W3C `traceparent` of whoever asked. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface Sessions {
@@ -171,6 +173,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
       maxDurationMs: null,
       allowMassDelete: false,
       runId: syncId,
+      traceparent: asks.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     };
     try {
       const result = await deps.run(profile, request, {

@@ -73,8 +73,11 @@ export const httpTriggers = (address: string, key: Secret | null): Triggers => {
     throw errorOf(told);
   };
   return {
-    start: async ({ streams, full, profile, idempotencyKey }) => {
-      const headers: Record<string, string> = idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey };
+    start: async ({ streams, full, profile, idempotencyKey, traceparent }) => {
+      const headers: Record<string, string> = {
+        ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
+        ...(typeof traceparent === "string" ? { traceparent } : {}),
+      };
       const { body } = await call("POST", "/api/syncs", headers, { streams, full, profile });
       const { run_id: runId, joined } = startedSchema.parse(body);
       return { runId, joined };

@@ -20,6 +20,8 @@ export interface SyncAsk {
   readonly profile: string | null;
   /** The same key within a day means the same sync. */
   readonly idempotencyKey: string | null;
+  /** W3C `traceparent` of whoever asked. */
+  readonly traceparent?: string | null | undefined;
 }
 
 export interface Started {
@@ -99,6 +101,7 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
     full: ask.full,
     named: ask.streams.length > 0,
     askedAt: now,
+    ...(typeof ask.traceparent === "string" ? { traceparent: ask.traceparent } : {}),
   };
 };
 

@@ -17,12 +17,12 @@ export const flowOf = (sync: SyncPayload, exports: boolean): FlowJob => {
   }));
   const publish = { name: "publish", queueName: QUEUE.publish, prefix: PREFIX, data: sync, children };
   if (!exports) return { ...publish, opts: { ...JOB_OPTIONS, jobId: sync.syncId } };
-  const { v, syncId, profile } = sync;
+  const { v, syncId, profile, traceparent } = sync;
   return {
     name: "export",
     queueName: QUEUE.export,
     prefix: PREFIX,
-    data: { v, syncId, profile },
+    data: { v, syncId, profile, ...(traceparent === undefined ? {} : { traceparent }) },
     opts: { ...JOB_OPTIONS, jobId: familyJobId(syncId, "export") },
     children: [{ ...publish, opts: { ...CHILD_OPTIONS, jobId: syncId } }],
   };

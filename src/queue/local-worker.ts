@@ -11,6 +11,7 @@ import type { Config } from "../core/config.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import type { Schedule } from "../core/schedules.ts";
+import { inSpan, noTracer, type Tracer } from "../core/tracing.ts";
 import {
   type AskedSync,
   covers,
@@ -27,6 +28,7 @@ import type { SyncPayload } from "./payloads.ts";
 import { exportAll } from "./processors.ts";
 import { schedulesOf } from "./schedules.ts";
 import { findStored } from "./stored-syncs.ts";
+import { tracedTriggers } from "./traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "./verifications.ts";
 
 /** Calls `tick` at the moments of a schedule until it is stopped. */
@@ -43,6 +45,7 @@ export interface LocalWorkerDeps {
   /** Makes verifications; unset: this worker makes none. */
   readonly verify?: Verify;
   readonly emit: SessionDeps["emit"];
+  readonly tracer?: Tracer;
   /** Unset: node-cron. */
   readonly scheduler?: Scheduler;
 }
@@ -70,7 +73,7 @@ const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 
 /** Starts it. Throws CONFIG_INVALID for a schedule that names no moment. */
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
-  const { profiles, clock, random, log, scheduler = nodeCron } = deps;
+  const { profiles, clock, random, log, scheduler = nodeCron, tracer = noTracer } = deps;
   const schedules = schedulesOf(profiles);
   const sessions = createSessions({
     clock,
@@ -114,18 +117,23 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const carryOut = async (entry: Entry): Promise<void> => {
     const { sync, config, cancel } = entry;
+    const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
+    const inJob = <T>(job: string, work: () => Promise<T>): Promise<T> =>
+      inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
     entry.state = "running";
     const ends = await Promise.all(familiesOf(sync.streams).map((family) => endOf(family, entry)));
     try {
-      entry.outcome = await whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
+      const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
+      entry.outcome = await inJob("publish", publish);
     } catch (error) {
       log("error", `${sync.syncId}: ${detailOf(error)}`);
       const told = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
       entry.outcome = isInterruption(error) ? told : { ...told, problem: problemOf(error) };
     }
     entry.state = "ended";
-    if (cancel.signal.aborted) return;
-    await whenFree(() => exportAll(config, cancel.signal), cancel.signal).catch((error: unknown) => {
+    if (cancel.signal.aborted || config.exportFormats.length === 0) return;
+    const write = () => whenFree(() => exportAll(config, cancel.signal), cancel.signal);
+    await inJob("export", write).catch((error: unknown) => {
       if (!isInterruption(error) && !cancel.signal.aborted) log("error", `export: ${detailOf(error)}`);
     });
   };
@@ -176,7 +184,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const tick = async (profile: string, { streams, full, jitterMs }: Schedule): Promise<void> => {
     await clock.sleep(Math.floor(random() * jitterMs), stopping.signal).catch(() => undefined);
-    if (!stopping.signal.aborted) await start({ profile, streams, full, idempotencyKey: null });
+    if (!stopping.signal.aborted) await triggers.start({ profile, streams, full, idempotencyKey: null });
   };
   const tasks = schedules.map(({ profile, schedule }) =>
     scheduler(schedule, () => {
@@ -184,7 +192,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     }),
   );
 
-  const triggers: Triggers = {
+  const untraced: Triggers = {
     start,
     find: async (runId) => {
       const entry = entries.get(runId);
@@ -198,6 +206,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     },
     active: async () => [...entries.values()].filter(({ state }) => state !== "ended").map(described),
   };
+  const triggers = tracedTriggers(untraced, tracer);
 
   return {
     triggers: withVerifications(triggers, verifications),

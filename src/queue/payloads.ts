@@ -23,12 +23,14 @@ export const syncPayload = z.object({
   named: z.boolean(),
   /** ms since the epoch. */
   askedAt: z.number(),
+  /** W3C `traceparent` of whoever asked. */
+  traceparent: z.string().optional(),
 });
 export type SyncPayload = z.output<typeof syncPayload>;
 
 export const familyPayload = syncPayload.extend({ family: z.string() });
 
-export const exportPayload = z.object({ v: version, syncId: z.string(), profile: z.string() });
+export const exportPayload = syncPayload.pick({ v: true, syncId: true, profile: true, traceparent: true });
 
 /** A schedule fell due. */
 export const tickPayload = z.object({

@@ -7,6 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Scrubber } from "../core/secret.ts";
 import { resolveToken } from "../core/token.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { Verify } from "./verifications.ts";
 
 export interface EngineDeps {
@@ -17,14 +18,14 @@ export interface EngineDeps {
   readonly scrubber: Pick<Scrubber, "hide">;
   /** How requests get to the service; unset: from this process alone. */
   readonly connect?: Connect;
+  readonly tracer?: Tracer;
 }
 
 /** What jobs are given. The token is read for each run: keys can be rotated while the worker lives. */
-const contextOf = async (profile: Config, { clock, random, version, scrubber, connect }: EngineDeps) => {
+const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => {
   const token = await resolveToken(profile);
   scrubber.hide(token);
-  const context = { clock, random, version, token };
-  return connect === undefined ? context : { ...context, connect };
+  return { ...deps, token };
 };
 
 /** The engine, as sessions start it. */

@@ -7,14 +7,17 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { detailOf } from "../core/errors.ts";
 import type { Scrubber, Secret } from "../core/secret.ts";
+import { noTracer, type Tracer } from "../core/tracing.ts";
 import type { RunningWorker } from "./asks.ts";
 import { cancelledOf } from "./cancels.ts";
 import { openAsking, openWorking } from "./connection.ts";
 import { failureToKeep } from "./failures.ts";
+import { inJobSpan } from "./job-span.ts";
 import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish, processTick } from "./processors.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
+import { tracedTriggers } from "./traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "./verifications.ts";
 
 export interface WorkerDeps {
@@ -31,6 +34,7 @@ export interface WorkerDeps {
   /** Makes verifications, over the same connection; unset: this worker makes none. */
   readonly verify?: (connection: RedisConnection) => Verify;
   readonly emit: SessionDeps["emit"];
+  readonly tracer?: Tracer;
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<WorkerTimes>;
 }
@@ -69,13 +73,14 @@ const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
 
 /** Starts it. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule. */
 export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
-  const { profiles, clock, random, log, redisUrl, scrubber } = deps;
+  const { profiles, clock, random, log, redisUrl, scrubber, tracer = noTracer } = deps;
   schedulesOf(profiles);
   const times = { ...TIMES, ...deps.times };
   const complain = createComplaints(deps);
   const asking = await openAsking(redisUrl, (text) => log("warn", text));
   const queues = openQueues(asking.redis, complain);
-  const triggers = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
+  const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
+  const triggers = tracedTriggers(queued, tracer);
   const working = openWorking(redisUrl, complain);
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
   const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
@@ -108,7 +113,9 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
         const id = job.id ?? "";
         underWay.set(id, id.split(".")[0] ?? id);
         try {
-          return await processor({ job, token, signal: signal ?? stopping.signal }, processing);
+          const taken = { job, token, signal: signal ?? stopping.signal };
+          if (name !== "publish" && name !== "export") return await processor(taken, processing);
+          return await inJobSpan(tracer, job, () => processor(taken, processing));
         } catch (error) {
           if (error instanceof DelayedError) throw error;
           log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);

@@ -25,6 +25,8 @@ export interface SyncAsk {
   readonly profile: string | null;
   /** The same key within a day means the same run. */
   readonly idempotencyKey: string | null;
+  /** W3C `traceparent` of whoever asked. */
+  readonly traceparent?: string | null | undefined;
 }
 
 export interface Started {

@@ -4,8 +4,10 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, EXIT, isCode } from "../../core/errors.ts";
 import { syncReportSchema } from "../../core/sync-report.ts";
+import { noTracer } from "../../core/tracing.ts";
 import { parseDuration } from "../../core/units.ts";
 import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
+import { tracedTriggers } from "../../queue/traced-triggers.ts";
 import { defineCommand } from "../command.ts";
 import { renderSummary } from "../summary.ts";
 import { openDoor } from "../worker-door.ts";
@@ -88,7 +90,9 @@ export const command = defineCommand({
     };
     const door = await openDoor(profiles, context);
     try {
-      const { runId, joined } = await door.triggers.start(ask);
+      const [config] = profiles;
+      const tracer = config === undefined ? noTracer : await context.tracer(config);
+      const { runId, joined } = await tracedTriggers(door.triggers, tracer).start(ask);
       const workers = await door.queues?.sync.getWorkersCount();
       if (workers === 0 && !shared.quiet) {
         terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");

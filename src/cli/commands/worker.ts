@@ -8,6 +8,7 @@ import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";
 import { resolveServerKey } from "../../core/server-key.ts";
 import { resolveToken } from "../../core/token.ts";
+import type { Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { servedProfile } from "../served-profile.ts";
@@ -47,12 +48,13 @@ const startSyncing = async (
   redisUrl: Secret | null,
   logger: Logger,
   emit: ReturnType<typeof createWorkerLog>["emit"],
+  tracer: Tracer,
   { clock, scrubber, version }: CommandContext,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../queue/run-engine.ts");
   const random = Math.random;
-  const engine = { clock, random, version, scrubber };
-  const base = { profiles, clock, random, scrubber, log: tell(logger), emit };
+  const engine = { clock, random, version, scrubber, tracer };
+  const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../queue/local-worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
@@ -91,6 +93,7 @@ const fetchUntilStopped = async (
   redisUrl: Secret,
   slots: number,
   logger: Logger,
+  tracer: Tracer,
   { clock, scrubber, version, signal }: CommandContext,
 ): Promise<void> => {
   const { startFetcher } = await import("../../queue/remote/fetch-worker.ts");
@@ -106,6 +109,7 @@ const fetchUntilStopped = async (
     version,
     clock,
     warn: (text) => logger.warn(text),
+    tracer,
   });
   logger.info(`fetching for ${profiles.map(({ profile }) => profile).join(", ")}`);
   await untilStopped(signal);
@@ -137,8 +141,10 @@ export const command = defineCommand({
     if (configs.some(({ baseUrl }) => baseUrl === null)) throw new DuckmirrorError("BASE_URL_MISSING");
     if (configs.some(({ token }) => token === null)) throw new DuckmirrorError("TOKEN_MISSING");
     const logger = await context.logger(config);
+    // Its runs are no part of whatever started it, weeks ago.
+    const tracer = await context.tracer(config, null);
     if (input.role === "fetch" && redisUrl !== null) {
-      await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, context);
+      await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, tracer, context);
       return EXIT.done;
     }
     const listen = listenOf(input, config);
@@ -152,6 +158,7 @@ export const command = defineCommand({
       redisUrl,
       logger,
       log.emit,
+      tracer,
       context,
     );
     try {

@@ -1,10 +1,12 @@
 // Fetches one request of another machine's loader: a credit, a departure, the call, its answer into the mailbox. What is
 // not certain to be wanted, paid for in advance and within the rate does not leave.
 
+import { ENDPOINTS } from "../../api/endpoints.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { RawAnswer } from "../../api/wire-answer.ts";
 import type { Clock } from "../../core/clock.ts";
+import { inSpan, type Span, type Tracer } from "../../core/tracing.ts";
 import { type Packed, packAnswer, packDenial } from "./answers.ts";
 import { type Departure, deliveryId, type Mailbox } from "./mailbox.ts";
 import { callOf, type FetchPayload } from "./messages.ts";
@@ -49,6 +51,7 @@ export interface FetchOneDeps {
   readonly hardSignal: AbortSignal;
   /** The service refused the credentials. */
   readonly onRefused: () => void;
+  readonly tracer: Tracer;
 }
 
 const DONE: Fetched = { kind: "done" };
@@ -68,6 +71,28 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
   const { request, epoch, mirror } = payload;
   const { requestId } = request;
   const patience = { clock, forMs: REDIS_PATIENCE_MS, signal };
+
+  /** Sends the request, in a span within the loader's. */
+  const exchange = () => {
+    const { method, path } = ENDPOINTS[request.endpoint];
+    const send = async (span: Span): Promise<RawAnswer> => {
+      const raw = await organization.client.exchange(callOf(request), hardSignal);
+      span.set({ "http.response.status_code": raw.status });
+      if (raw.kind === "broken") span.fail(raw.reason);
+      return raw;
+    };
+    const attributes = {
+      "http.request.method": method,
+      "url.template": path,
+      "duckmirror.request.id": requestId,
+      "duckmirror.profile": payload.profile,
+    };
+    return inSpan(deps.tracer, `fetch ${method} ${path}`, send, {
+      kind: "client",
+      traceparent: payload.traceparent,
+      attributes,
+    });
+  };
 
   const deliver = async (delivery: string, { note, body }: Packed): Promise<void> => {
     const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
@@ -119,7 +144,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     switch (departure.kind) {
       case "go": {
         if (performance.now() - lookedAt > PAUSE_MS) continue;
-        const raw = await organization.client.exchange(callOf(request), hardSignal);
+        const raw = await exchange();
         const answer = asSeenByLoader(raw);
         if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
         if (fresh) void organization.throttle.observe(raw.kind === "broken" ? null : raw.rate, 0);

@@ -6,6 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { createScrubber, type Secret } from "../../core/secret.ts";
+import { noTracer, type Tracer } from "../../core/tracing.ts";
 import { openAsking, openWorking } from "../connection.ts";
 import { failureToKeep } from "../failures.ts";
 import { parsePayload } from "../payloads.ts";
@@ -31,6 +32,7 @@ export interface FetchRoleOptions {
   readonly clock: Clock;
   /** Hears, in words, what goes wrong with Redis or single jobs. */
   readonly warn: (text: string) => void;
+  readonly tracer?: Tracer;
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<FetchTimes>;
 }
@@ -70,7 +72,7 @@ const HANDING_ON_MS = 1_500;
 
 /** Starts the role. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. */
 export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole> => {
-  const { redisUrl, profiles, tokenOf, slots, version, clock, warn } = options;
+  const { redisUrl, profiles, tokenOf, slots, version, clock, warn, tracer = noTracer } = options;
   const times = { ...TIMES, ...options.times };
   const asking = await openAsking(redisUrl, warn);
   const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
@@ -169,6 +171,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
         signal: stopping.signal,
         hardSignal: breaking.signal,
         onRefused: () => organizations.forget(payload.profile),
+        tracer,
       });
     } catch (error) {
       const away = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "REDIS_FULL") || stopping.signal.aborted;

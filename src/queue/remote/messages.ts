@@ -40,6 +40,8 @@ export const fetchPayload = z.object({
   epoch: z.string(),
   /** When its slot of the rate limit was taken. */
   slotAt: z.number(),
+  /** W3C `traceparent` of the request's span. */
+  traceparent: z.string().optional(),
   request: requestSchema,
 });
 export type FetchPayload = z.output<typeof fetchPayload>;

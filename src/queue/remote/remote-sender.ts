@@ -40,7 +40,7 @@ export interface RemoteSenderDeps {
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
   /** What every job of this loader says. */
-  readonly sender: Omit<FetchPayload, "v" | "slotAt" | "request">;
+  readonly sender: Omit<FetchPayload, "v" | "slotAt" | "traceparent" | "request">;
   /** Where Redis is, for messages. */
   readonly address: string;
 }
@@ -172,7 +172,9 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       queued.add(requestId);
       hardSignal.addEventListener("abort", onAbort, { once: true });
       if (hardSignal.aborted) return onAbort();
-      const payload: FetchPayload = { v: 1, ...sender, slotAt: takeSlot(), request };
+      const { traceparent } = parcel;
+      const traced = typeof traceparent === "string" ? { traceparent } : {};
+      const payload: FetchPayload = { v: 1, ...sender, slotAt: takeSlot(), ...traced, request };
       const add = async () => {
         // It may be there already, or even answered, where only the reply got lost.
         if (pending.has(requestId)) await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });

@@ -27,6 +27,9 @@ const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
   throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}` });
 };
 
+/** Longer ones are not of any version that is known (W3C Trace Context, section 3.2). */
+const MOST_TRACEPARENT = 128;
+
 const headerText = (value: string | string[] | undefined): string | null => {
   const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? "";
   if (text.length > 255)
@@ -47,7 +50,9 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     const idempotencyKey = headerText(request.headers["idempotency-key"]);
     const streams = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
     if (ask.profile !== null) context.mirror(ask.profile);
-    const started = await triggers().start({ ...ask, streams, idempotencyKey });
+    const { traceparent } = request.headers;
+    const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
+    const started = await triggers().start({ ...ask, streams, idempotencyKey, ...traced });
     reply.code(202).header("location", `/api/syncs/${started.runId}`);
     return startedJson(started);
   });

@@ -20,6 +20,7 @@ import {
   exportTables,
   fingerprintSql,
 } from "./export-tables.ts";
+import { createLanes } from "./gate.ts";
 import { sqlText } from "./sql-files.ts";
 import { takeWriterLock } from "./writer-lock.ts";
 
@@ -63,6 +64,12 @@ export interface ExportReport {
   readonly bytesWritten: number;
 }
 
+/**
+ * Parts written at once. Most are of one row group, which DuckDB writes with one thread; a third one writes while the
+ * others' checksums are taken.
+ */
+const PARTS_AT_ONCE = 3;
+
 /** One file of the set, as the snapshot wants it. */
 interface Part {
   readonly table: ExportTable;
@@ -76,6 +83,7 @@ interface Part {
 
 const runRow = z.object({ run_id: z.string() });
 const columnRow = z.object({ name: z.string(), type: z.string() });
+const copiedRow = z.object({ Count: z.number() });
 const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
 
 /** Folder of a month, as Hive-partitioned readers expect it. */
@@ -128,13 +136,15 @@ const writePart = async (database: Database, part: Part, target: string, request
   const { table, columns, partition, rows } = part;
   const month = partition === null ? null : partition === "none" ? "none" : "some";
   const bounds = partition === null || month === "none" ? [] : monthBounds(partition);
-  const copied = await database.run(copySql(table, columns, { month }, request), [
-    instant(request.since),
-    target,
-    ...bounds,
-  ]);
-  if (copied !== rows) {
-    throw new DuckmirrorError("UNEXPECTED", { detail: `${part.file}: ${copied} rows written, ${rows} counted` });
+  // As a query: parts are written side by side.
+  const [copied] = await database.query(
+    copySql(table, columns, { month }, request),
+    [instant(request.since), target, ...bounds],
+    copiedRow,
+  );
+  if (copied?.Count !== rows) {
+    const detail = `${part.file}: ${copied?.Count} rows written, ${rows} counted`;
+    throw new DuckmirrorError("UNEXPECTED", { detail });
   }
   chmodSync(target, mode);
   await syncPath(target);
@@ -198,24 +208,35 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   const mode = modesOf(dir).file;
   const staging = stagingDir(dir);
   await mkdir(staging, { recursive: true, mode: 0o700 });
-  const files = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
+  const others = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
+  const parts: Part[] = [];
+  for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
   const moves: { from: string; to: string }[] = [];
-  for (const table of tables) {
-    for (const part of await partsOf(database, table, request, instant(request.since))) {
+  const writing = createLanes(PARTS_AT_ONCE);
+  let failed = false;
+  const entryOf = async (part: Part): Promise<ManifestEntry> => {
+    const { table, file, partition, rows, fingerprint } = part;
+    const old = before?.files.find((entry) => entry.file === file);
+    const size = statSync(join(dir, file), { throwIfNoEntry: false })?.size;
+    if (old !== undefined && old.fingerprint === fingerprint && old.bytes === size) return old;
+    const from = `${moves.length}.part`;
+    moves.push({ from, to: file });
+    return writing(async () => {
       signal?.throwIfAborted();
-      const old = before?.files.find(({ file }) => file === part.file);
-      const size = statSync(join(dir, part.file), { throwIfNoEntry: false })?.size;
-      if (old !== undefined && old.fingerprint === part.fingerprint && old.bytes === size) {
-        files.push(old);
-        continue;
+      if (failed) throw new DuckmirrorError("UNEXPECTED", { detail: "another part failed" });
+      try {
+        const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
+        return { file, table: table.label, partition, rows, bytes, sha256, run, fingerprint };
+      } catch (error) {
+        failed = true;
+        throw error;
       }
-      const from = `${moves.length}.part`;
-      const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
-      const { file, partition, rows, fingerprint } = part;
-      files.push({ file, table: table.label, partition, rows, bytes, sha256, run, fingerprint });
-      moves.push({ from, to: file });
-    }
-  }
+    });
+  };
+  // What was begun has ended before a failure is told: nothing writes into the folder then.
+  const ends = await Promise.allSettled(parts.map(entryOf));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  const files = [...others, ...ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []))];
   const manifest: Manifest = { version: 1, format, since, guardFormulas: request.guardFormulas, run, files };
   const removals = (before?.files ?? [])
     .map(({ file }) => file)

@@ -1,5 +1,5 @@
 // Who may use the database when: many at once (shared), or one alone (exclusive), first come first served.
-// Also a plain queue of one, for writers.
+// Also a plain queue of one, for writers, and lanes for work side by side.
 
 export interface Gate {
   /** Runs beside other shared work, never beside exclusive work. */
@@ -15,6 +15,23 @@ export const createQueue = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
     const result = tail.then(work);
     tail = result.catch(() => undefined);
     return result;
+  };
+};
+
+/** Runs up to `count` pieces of work at once, begun in the order of the calls; a failure stops no other. */
+export const createLanes = (count: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
   };
 };
 

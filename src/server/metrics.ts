@@ -135,7 +135,11 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
       if (context.queueDepths !== undefined) {
         const help = "Jobs in the queue by state.";
         const depth = new Gauge({ name: "duckmirror_queue_jobs", help, labelNames: ["state"], registers: [scraped] });
-        for (const [state, jobs] of Object.entries(await context.queueDepths())) depth.set({ state }, jobs);
+        const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
+        // Whatever became of Redis, the other figures are wanted all the more.
+        const depths = await context.queueDepths().catch(() => null);
+        up.set(depths === null ? 0 : 1);
+        for (const [state, jobs] of Object.entries(depths ?? {})) depth.set({ state }, jobs);
       }
       return `${await scraped.metrics()}\n${await figures.registry.metrics()}\n${await ours.metrics()}`;
     },

@@ -34,6 +34,13 @@ const UI: UIConfig = {
   miscLinks: [{ text: "Status", url: "/" }],
 };
 
+/** What its page shows in place of what it asked for; it wants the words beside one another. */
+const AWAY = {
+  code: "REDIS_UNAVAILABLE",
+  error: "Redis does not answer.",
+  message: "The queues are shown again when it is back; mirror and status page do not need it.",
+};
+
 const parameters = z.record(z.string(), z.unknown());
 
 /** What bull-board hands to the server it is mounted on. */
@@ -112,15 +119,15 @@ export const queueBoard =
           if (![method].flat().includes("get")) continue;
           for (const path of [route].flat()) {
             board.get(path, async (request, reply) => {
-              const answer = await handler({
-                queues: parts.queues,
-                uiConfig: parts.ui,
-                query: parameters.parse(request.query),
-                params: parameters.parse(request.params),
-                body: {},
-                headers: {},
-              });
-              return reply.code(answer?.status ?? 200).send(answer?.body);
+              const asked = { query: parameters.parse(request.query), params: parameters.parse(request.params) };
+              const rest = { queues: parts.queues, uiConfig: parts.ui, body: {}, headers: {} };
+              try {
+                const answer = await handler({ ...asked, ...rest });
+                return reply.code(answer?.status ?? 200).send(answer?.body);
+              } catch {
+                // All that a route does is to ask Redis; the worker's log says why it does not answer.
+                return reply.code(503).send(AWAY);
+              }
             });
           }
         }

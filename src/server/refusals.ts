@@ -30,6 +30,9 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   SERVICE_UNREACHABLE: 502,
   REQUEST_FAILED: 502,
   SNAPSHOT_MISSING: 503,
+  REDIS_UNAVAILABLE: 503,
+  REDIS_FULL: 503,
+  INTERRUPTED: 503,
 };
 
 const fastifyStatus = (error: unknown): number | null => {

@@ -35,3 +35,25 @@ test("queues and their jobs are shown, without a complaint of the browser and wi
   expect(complaints).toEqual([]);
   await context.close();
 });
+
+test("while Redis is away the page says so and does not break; when it is back the queues are there again", async () => {
+  const { url, runId, redis } = await serveQueue();
+  const context = await browser.newContext({ extraHTTPHeaders: BEARER });
+  const page = await context.newPage();
+  const broken: string[] = [];
+  page.on("pageerror", (error) => broken.push(String(error)));
+  await page.goto(`${url}/queues/queue/publish?status=completed`);
+  await page.getByText(runId).first().waitFor();
+  await redis.kill();
+  await page.reload();
+  await page.getByText("Redis does not answer.").first().waitFor();
+  await redis.restart();
+  // What it held is gone with its memory; the queues are shown as empty instead of as missing.
+  await page.reload();
+  await page
+    .getByRole("link", { name: /publish/ })
+    .first()
+    .waitFor();
+  expect(broken).toEqual([]);
+  await context.close();
+});

@@ -4,6 +4,7 @@ import { snapshotPath } from "../../../src/core/data-dir.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { startServer } from "../../../src/server/listen.ts";
 import { queueBoard } from "../../../src/server/queue-board.ts";
+import type { TestRedis } from "../../support/redis.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
@@ -12,8 +13,7 @@ export const BEARER = { authorization: `Bearer ${KEY}` };
 export interface ServedQueue {
   /** Base address of the server. */
   readonly url: string;
-  /** Address of Redis. */
-  readonly redisUrl: string;
+  readonly redis: TestRedis;
   /** A sync that has ended. */
   readonly runId: string;
 }
@@ -41,5 +41,5 @@ export const serveQueue = async (): Promise<ServedQueue> => {
     queueBoard(await worker.board()),
   );
   afterTest(server.close);
-  return { url: server.url, redisUrl: redis.url, runId };
+  return { url: server.url, redis, runId };
 };

@@ -139,21 +139,30 @@ export const replay = async (
   };
 
   let told = 0;
+  // While a change is being made, the rows of the next one are read and parsed; they are made one after the other.
+  let making: Promise<void> = Promise.resolve();
   const gap = (from: number, to: number) =>
     lacks(from === to ? `change ${from} of its journal` : `changes ${from} to ${to} of its journal`);
   try {
     for await (const event of readJournal(target.archiveDir, gap)) {
       const { entry } = event;
       if (entry.kind === "run-started") runs.add(entry.runId);
-      await target.apply(event, entry.kind === "commit" ? await commitLoads(entry) : []);
+      const loads = entry.kind === "commit" ? await commitLoads(entry) : [];
+      await making;
+      making = target.apply(event, loads);
+      // Whoever waits for it is told of a failure; until then it must not count as one that nobody handles.
+      making.catch(() => undefined);
       if (entry.kind === "run-finished") {
+        await making;
         await closeRun(entry.runId);
         await target.run("plan/drop-finished-walks.sql");
       }
       told += 1;
       if (told % TOLD_EVERY === 0) tell();
     }
+    await making;
   } finally {
+    await making.catch(() => undefined);
     for (const runId of [...open.keys()]) await closeRun(runId);
   }
   if (told === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });

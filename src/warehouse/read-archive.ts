@@ -67,10 +67,13 @@ const parseJson = (text: string): unknown => {
   }
 };
 
+/** Bytes that are read and decoded at a time: each piece is a way to another thread and back. */
+const PIECE = 256 * 1024;
+
 /** Decoded bytes of a gzipped file as far as they are whole; a torn end is told and no error. */
 export async function* decodedChunks(file: string, onTorn: () => void = () => undefined): AsyncIterable<Buffer> {
-  const source = createReadStream(file);
-  const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+  const source = createReadStream(file, { highWaterMark: PIECE });
+  const gunzip = createGunzip({ chunkSize: PIECE, finishFlush: constants.Z_SYNC_FLUSH });
   source.on("error", (error) => gunzip.destroy(error));
   try {
     for await (const chunk of source.pipe(gunzip)) if (Buffer.isBuffer(chunk)) yield chunk;

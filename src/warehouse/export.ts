@@ -117,14 +117,6 @@ const partsOf = async (
   });
 };
 
-const monthBounds = (month: string): readonly (Instant | null)[] => {
-  const [year = 0, number = 1] = month.split("-").map(Number);
-  // setUTCFullYear: Date.UTC takes years below 100 for 19xx.
-  const start = new Date(0).setUTCFullYear(year, number - 1, 1);
-  const end = new Date(0).setUTCFullYear(year, number, 1);
-  return [instant(start), instant(end)];
-};
-
 const sha256Of = async (file: string): Promise<string> => {
   const hash = createHash("sha256");
   await pipeline(createReadStream(file), hash);
@@ -134,12 +126,10 @@ const sha256Of = async (file: string): Promise<string> => {
 /** Writes one part to `target`, durable. Answers with its size and checksum. */
 const writePart = async (database: Database, part: Part, target: string, request: ExportRequest, mode: number) => {
   const { table, columns, partition, rows } = part;
-  const month = partition === null ? null : partition === "none" ? "none" : "some";
-  const bounds = partition === null || month === "none" ? [] : monthBounds(partition);
   // As a query: parts are written side by side.
   const [copied] = await database.query(
-    copySql(table, columns, { month }, request),
-    [instant(request.since), target, ...bounds],
+    copySql(table, columns, { month: partition }, request),
+    [instant(request.since), target],
     copiedRow,
   );
   if (copied?.Count !== rows) {

@@ -1,6 +1,7 @@
 // Job sync: mirrors what is due. Opens what a run needs from the configuration, runs it, closes it. Knows no queue.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config.ts";
+import { didYouMean } from "../src/core/did-you-mean.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run-sync.ts";
@@ -35,7 +36,8 @@ const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] 
 export const syncOptions = (config: Config, request: SyncRequest): SyncOptions => {
   const unknown = request.streams.find((name) => !isStreamName(name));
   if (unknown !== undefined) {
-    throw new DuckmirrorError("USAGE", { detail: `${unknown} is not a stream (${STREAM_NAMES.join(", ")})` });
+    const detail = `${unknown} is not a stream (${STREAM_NAMES.join(", ")}).${didYouMean(unknown, STREAM_NAMES)}`;
+    throw new DuckmirrorError("USAGE", { detail });
   }
   return {
     streams: streamsOf(config, request),

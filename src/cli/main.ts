@@ -7,10 +7,7 @@ import { createScrubber } from "../core/secret.ts";
 import { packageVersion } from "../core/version.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
-import { type Asker, type Terminal, wantsColour } from "./terminal.ts";
-
-/** Width for output that is not a terminal: nothing is cut there. */
-const PIPE_COLUMNS = 10_000;
+import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal.ts";
 
 const readInput = async (): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -33,10 +30,11 @@ const terminal: Terminal = {
     err: process.stderr.isTTY === true && process.stderr.rows > 0,
   },
   get columns() {
-    return process.stdout.isTTY === true ? process.stdout.columns : PIPE_COLUMNS;
+    return outputWidth(process.env, process.stdout.isTTY === true ? process.stdout.columns : null);
   },
   get errColumns() {
-    return process.stderr.isTTY === true ? process.stderr.columns : PIPE_COLUMNS;
+    // Lines that are redrawn must not be wider than they really may be.
+    return outputWidth({}, process.stderr.isTTY === true ? process.stderr.columns : null);
   },
   outColours: pc.createColors(wantsColour(process.env, process.stdout.isTTY === true)),
   errColours: pc.createColors(wantsColour(process.env, process.stderr.isTTY === true)),

@@ -11,10 +11,18 @@ const REASONS: Readonly<Record<Waiting["why"], string>> = {
   quota: "credits",
 };
 
-/** `waits for rate limit until 12:04:31`: a healthy wait must not look like a hang. */
-export const waitText = ({ why, until }: Waiting, timeZone: string | undefined): string => {
+const dayOf = (at: number, timeZone: string | undefined): string =>
+  new Date(at).toLocaleDateString("en-US", { month: "short", day: "numeric", timeZone });
+
+/**
+ * `waits for rate limit until 12:04:31`, `waits for credits until Dec 1, 00:00`: a healthy wait must not look like a hang.
+ * `now` in ms since the epoch.
+ */
+export const waitText = ({ why, until }: Waiting, now: number, timeZone: string | undefined): string => {
   const time = new Date(until).toLocaleTimeString("en-GB", { hour12: false, timeZone });
-  return `waits for ${REASONS[why]} until ${time}`;
+  const day = dayOf(until, timeZone);
+  const isToday = day === dayOf(now, timeZone);
+  return `waits for ${REASONS[why]} until ${isToday ? time : `${day}, ${time.slice(0, 5)}`}`;
 };
 
 const ofTotal = (done: number, total: number | null, what: string) =>
@@ -35,28 +43,34 @@ export const countsText = (stream: StreamProgress): readonly string[] => {
   ];
 };
 
-const stateText = (stream: StreamProgress, timeZone: string | undefined): readonly string[] => {
-  if (stream.finished) return [stream.finished.status, ...countsText(stream).slice(0, 3), outcomeText(stream.finished)];
-  return stream.waiting ? [...countsText(stream), waitText(stream.waiting, timeZone)] : countsText(stream);
-};
+const stateText = (stream: StreamProgress): readonly string[] =>
+  stream.finished
+    ? [stream.finished.status, ...countsText(stream).slice(0, 3), outcomeText(stream.finished)]
+    : countsText(stream);
 
-/** As many parts as fit in `columns`, joined; a part that does not fit ends the line. */
-const joinFitting = (parts: readonly string[], columns: number): string => {
+/**
+ * As many parts as fit in `columns`, joined; a part that does not fit ends the line. `last` stands at its end in any case:
+ * what is waited for matters more than what was done.
+ */
+const joinFitting = (parts: readonly string[], columns: number, last: string | null): string => {
+  const end = last === null ? "" : `  ${last}`;
   let line = "";
   for (const part of parts) {
     const longer = line === "" ? part : `${line}  ${part}`;
-    if (longer.length >= columns) return line === "" ? part.slice(0, Math.max(0, columns - 1)) : line;
+    if (line !== "" && longer.length + end.length >= columns) break;
     line = longer;
   }
-  return line;
+  return `${line}${end}`.slice(0, Math.max(0, columns - 1));
 };
 
-/** The lines to show now. `timeZone`: of the clock times; undefined is the machine's. */
+/** The lines to show at `now`, ms since the epoch. `timeZone`: of the clock times; undefined is the machine's. */
 export const progressLines = (
   run: RunProgress,
+  now: number,
   view: { readonly columns: number; readonly colours: Terminal["errColours"]; readonly timeZone?: string },
 ): readonly string[] => {
   const { columns, colours, timeZone } = view;
+  const wait = (waiting: Waiting | null) => (waiting === null ? null : waitText(waiting, now, timeZone));
   const streams = [...run.streams.values()];
   const width = Math.max(0, ...streams.map(({ stream }) => stream.length));
   const paint = ({ finished, waiting }: StreamProgress) => {
@@ -64,7 +78,8 @@ export const progressLines = (
     return waiting ? colours.yellow : colours.cyan;
   };
   const lines = streams.map((stream) => {
-    const text = joinFitting([stream.stream.padEnd(width), ...stateText(stream, timeZone)], columns);
+    const parts = [stream.stream.padEnd(width), ...stateText(stream)];
+    const text = joinFitting(parts, columns, stream.finished === null ? wait(stream.waiting) : null);
     return `${paint(stream)(text.slice(0, width))}${text.slice(width)}`;
   });
   const total = (name: "requests" | "credits" | "rows") =>
@@ -72,12 +87,6 @@ export const progressLines = (
       streams.reduce((sum, { page }) => sum + (page?.[name] ?? 0), 0),
       name.slice(0, -1),
     );
-  const all = [
-    "total".padEnd(width),
-    total("requests"),
-    total("rows"),
-    total("credits"),
-    ...(run.waiting ? [waitText(run.waiting, timeZone)] : []),
-  ];
-  return streams.length === 0 ? [] : [...lines, colours.dim(joinFitting(all, columns))];
+  const all = ["total".padEnd(width), total("requests"), total("rows"), total("credits")];
+  return streams.length === 0 ? [] : [...lines, colours.dim(joinFitting(all, columns, wait(run.waiting)))];
 };

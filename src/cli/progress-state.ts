@@ -48,13 +48,17 @@ const withoutWaits = (run: RunProgress): RunProgress => ({
   streams: new Map([...run.streams].map(([name, stream]) => [name, { ...stream, waiting: null }])),
 });
 
+const stillWaiting = ({ waiting }: RunProgress, now: number): RunProgress["waiting"] =>
+  waiting !== null && waiting.until > now ? waiting : null;
+
 /** The run after `event`, which arrived at `now` (ms since the epoch). */
 export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number): RunProgress => {
   switch (event.kind) {
     case "stream-planned":
       return change(run, event.stream, now, () => ({ planned: event.requests }));
     case "page":
-      return change({ ...run, waiting: null }, event.stream, now, (was) => ({
+      // Answers to earlier requests come in while the next one waits for its turn.
+      return change({ ...run, waiting: stillWaiting(run, now) }, event.stream, now, (was) => ({
         page: event,
         since: was.since ?? { at: now, requests: event.requests },
         lastAt: now,

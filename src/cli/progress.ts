@@ -41,7 +41,7 @@ export const createLiveProgress = (
   let drawnAt = Number.NEGATIVE_INFINITY;
   const draw = () => {
     drawnAt = clock.now();
-    area.draw(progressLines(run, { columns: view.columns(), colours: view.colours }));
+    area.draw(progressLines(run, drawnAt, { columns: view.columns(), colours: view.colours }));
   };
   return {
     sink: (event) => {
@@ -81,7 +81,7 @@ export const createLoggedProgress = (
         return log.info(fields, `${event.stream}: ${stream ? countsText(stream).join(", ") : ""}`);
       }
       case "waiting":
-        return log.info(fields, `${event.stream ?? "sync"} ${waitText(event, "UTC")} UTC`);
+        return log.info(fields, `${event.stream ?? "sync"} ${waitText(event, now, "UTC")} UTC`);
       case "resumed":
         return;
       case "stream-finished": {

@@ -43,3 +43,12 @@ export const wantsColour = (env: Readonly<Record<string, string | undefined>>, i
   if (env.FORCE_COLOR && env.FORCE_COLOR !== "0") return true;
   return isTty && env.TERM !== "dumb";
 };
+
+/** Width for output that is not a terminal: nothing is cut there. */
+const PIPE_COLUMNS = 10_000;
+
+/** Width for tables: what COLUMNS asks for, else the terminal's; `columns` is null where there is no terminal. */
+export const outputWidth = (env: Readonly<Record<string, string | undefined>>, columns: number | null): number => {
+  const asked = Number(env.COLUMNS);
+  return Number.isInteger(asked) && asked > 0 ? asked : (columns ?? PIPE_COLUMNS);
+};

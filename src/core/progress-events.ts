@@ -28,6 +28,7 @@ export type ProgressEvent =
     }
   | {
       readonly kind: "waiting";
+      /** `quota`: the run ends, and what is left waits for the next one after the reset. */
       readonly why: "rate" | "retry" | "quota";
       /** ms since the epoch. */
       readonly until: number;

@@ -14,7 +14,7 @@ export const createRunFigures = (): RunFigures => {
   const registers = [registry];
   const waited = new Counter({
     name: "duckmirror_wait_seconds_total",
-    help: "Time that runs of this process waited, by reason: rate limit, retry or quota.",
+    help: "Time that runs of this process waited, by reason: rate limit or retry.",
     labelNames: ["profile", "why"],
     registers,
   });
@@ -43,6 +43,8 @@ export const createRunFigures = (): RunFigures => {
     registry,
     note: (profile, event, now) => {
       if (event.kind === "waiting") {
+        // No run waits for the next period: it ends.
+        if (event.why === "quota") return;
         const from = Math.max(now, waitingUntil.get(profile) ?? 0);
         if (event.until <= from) return;
         waited.inc({ profile, why: event.why }, (event.until - from) / 1000);

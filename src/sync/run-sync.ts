@@ -181,6 +181,10 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   try {
     await dispatch(run, plan).finally(watch.end);
     if (watch.timeOver.aborted) run.stop ??= new DuckmirrorError("DURATION_SPENT");
+    const { resetsAt } = deps.ledger.snapshot();
+    if (run.stop?.code === "QUOTA_SPENT" && resetsAt !== null) {
+      emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
+    }
   } catch (error) {
     await archive.close();
     const finishedAt = clock.now();

@@ -4,10 +4,14 @@ import { ago, count } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
 
 const LOOK_MS = 1500;
+const WAITS: Readonly<Record<string, string>> = { rate: "the rate limit", retry: "another try", quota: "credits" };
 const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
 
-/** Run id → what it last told. */
-const followed = new Map<string, { run: ActiveRun | null; told: string }>();
+/** Run id → what it last told, and what it waits for while it does. */
+const followed = new Map<
+  string,
+  { run: ActiveRun | null; told: string; wait: { text: string; until: number } | null }
+>();
 let looking = false;
 
 const problem = (error: unknown): void => {
@@ -18,7 +22,8 @@ const problem = (error: unknown): void => {
 
 const showActive = (): void => {
   byId("active").replaceChildren(
-    ...[...followed].map(([runId, { run, told }]) => {
+    ...[...followed].map(([runId, { run, told, wait }]) => {
+      const waits = wait !== null && wait.until > Date.now() ? wait.text : "";
       const state = run?.state ?? "queued";
       const cancel = make("button", { type: "button", "aria-label": `Cancel run ${runId}` }, "Cancel");
       cancel.addEventListener("click", () => {
@@ -30,7 +35,7 @@ const showActive = (): void => {
         "div",
         { class: "buttons" },
         badge(state, mood),
-        make("span", {}, `${runId}${since} ${run?.error?.message ?? told}`),
+        make("span", {}, `${runId}${since} ${run?.error?.message ?? `${told} ${waits}`}`),
         OVER.includes(state) ? null : cancel,
       );
     }),
@@ -49,7 +54,7 @@ const look = async (): Promise<void> => {
 };
 
 const follow = (runId: string): void => {
-  if (!followed.has(runId)) followed.set(runId, { run: null, told: "" });
+  if (!followed.has(runId)) followed.set(runId, { run: null, told: "", wait: null });
   showActive();
   if (!looking) setTimeout(() => void look(), 200);
   looking = true;
@@ -73,9 +78,12 @@ export const tellProgress = (event: Readonly<Record<string, unknown>>): void => 
   if (entry === undefined) return;
   if (event.kind === "page")
     entry.told = `${event.stream}: ${count(Number(event.rows))} rows, ${count(Number(event.requests))} requests`;
-  else if (event.kind === "waiting")
-    entry.told = `waits for the ${event.why} until ${new Date(Number(event.until)).toLocaleTimeString()}`;
-  else if (event.kind === "published") entry.told = "published";
+  else if (event.kind === "waiting") {
+    const until = Number(event.until);
+    const isToday = new Date(until).toDateString() === new Date().toDateString();
+    const when = isToday ? new Date(until).toLocaleTimeString() : new Date(until).toLocaleString();
+    entry.wait = { text: `waits for ${WAITS[String(event.why)] ?? event.why} until ${when}`, until };
+  } else if (event.kind === "published") entry.told = "published";
   showActive();
 };
 

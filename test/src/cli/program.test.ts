@@ -41,6 +41,17 @@ describe("what is typed wrong", () => {
     expect(err).toMatch(/^error USAGE: unknown command 'innit'\. Did you mean init\?\nhint: /);
   });
 
+  test.each(["sync", "plan", "verify"])(
+    "a stream that %s does not know suggests the one that was meant",
+    async (name) => {
+      const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+      const run = await cli([name, "acounts"], { env, cwd: aFolder() });
+      expect([run.code, run.out]).toEqual([2, ""]);
+      expect(run.err).toContain("acounts is not a stream (accounts, contacts,");
+      expect(run.err).toContain("Did you mean accounts?");
+    },
+  );
+
   test("an unknown option suggests the one that was meant", async () => {
     const { code, err } = await cli(["init", "--forse"]);
     expect(code).toBe(2);

@@ -36,8 +36,8 @@ const finished: ProgressEvent = {
 /** The run after events that arrive the given seconds after the start. */
 const runAfter = (...events: readonly (readonly [number, ProgressEvent])[]) =>
   events.reduce((run, [seconds, event]) => afterEvent(run, event, at + seconds * 1000), noProgress);
-const linesOf = (run: ReturnType<typeof runAfter>, columns = 200) =>
-  progressLines(run, { columns, colours, timeZone: "UTC" });
+const linesOf = (run: ReturnType<typeof runAfter>, columns = 200, now = at) =>
+  progressLines(run, now, { columns, colours, timeZone: "UTC" });
 
 describe("the lines of a terminal", () => {
   test("show pages, rows, credits, rate and time left of each stream, and the run's totals", () => {
@@ -61,6 +61,28 @@ describe("the lines of a terminal", () => {
     expect(linesOf(run)[1]).toContain("waits for rate limit until 12:04:31");
     expect(linesOf(afterEvent(run, { kind: "resumed" }, at)).join()).not.toContain("waits");
     expect(linesOf(runAfter([0, aPage()], [1, retry], [2, aPage()])).join()).not.toContain("waits");
+  });
+
+  test("go on saying what the run waits for when answers to earlier requests come in, until it is over", () => {
+    const wait: ProgressEvent = { kind: "waiting", why: "rate", until: at + 6000, stream: null };
+    expect(linesOf(runAfter([0, wait], [1, aPage()])).at(-1)).toContain("waits for rate limit until 12:00:06");
+    expect(linesOf(runAfter([0, wait], [6, aPage()])).join()).not.toContain("waits");
+  });
+
+  test("name the day of a wait that lasts longer", () => {
+    const wait: ProgressEvent = { kind: "waiting", why: "quota", until: Date.UTC(2026, 3, 1), stream: null };
+    expect(linesOf(runAfter([0, aPage()], [1, wait])).at(-1)).toContain("waits for credits until Apr 1, 00:00");
+  });
+
+  test("leave out figures rather than the wait where the terminal is narrow", () => {
+    const wait: ProgressEvent = { kind: "waiting", why: "rate", until: at + 6000, stream: null };
+    const retry: ProgressEvent = { ...wait, why: "retry", stream: "accounts" };
+    const lines = linesOf(runAfter([0, aPage()], [1, wait], [1, retry]), 60);
+    expect(lines).toEqual([
+      "accounts  1/11 pages  waits for retry until 12:00:06",
+      "total     1 request  waits for rate limit until 12:00:06",
+    ]);
+    expect(Math.max(...linesOf(runAfter([0, aPage()], [1, wait]), 20).map((line) => line.length))).toBeLessThan(20);
   });
 
   test("show what is planned before the first page and what came of a stream after its last", () => {

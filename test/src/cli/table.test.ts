@@ -4,9 +4,18 @@ import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../src/cli/summary.ts";
 import { displayWidth, renderTable } from "../../../src/cli/table.ts";
+import { outputWidth } from "../../../src/cli/terminal.ts";
 import { type SyncReport, syncReportSchema } from "../../../src/core/sync-report.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
+
+test("the width is what COLUMNS asks for, else the terminal's, and without a terminal nothing is cut", () => {
+  expect(outputWidth({ COLUMNS: "60" }, 120)).toBe(60);
+  expect(outputWidth({ COLUMNS: "60" }, null)).toBe(60);
+  expect(outputWidth({}, 120)).toBe(120);
+  expect(outputWidth({ COLUMNS: "" }, 120)).toBe(120);
+  expect(outputWidth({ COLUMNS: "wide" }, null)).toBeGreaterThan(5000);
+});
 
 describe("renderTable", () => {
   test("aligns numbers to the right", () => {

@@ -8,11 +8,23 @@ import { credits } from "./credits.ts";
 import { exports } from "./export.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
+import { replay } from "./replay.ts";
 import { sharedLimiter } from "./shared-limiter.ts";
+import { startUp } from "./start-up.ts";
 import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
 
-const CASES: readonly BenchCase[] = [credits, rate, sharedLimiter, throughput, publish, exports, statusPage];
+const CASES: readonly BenchCase[] = [
+  credits,
+  rate,
+  sharedLimiter,
+  throughput,
+  startUp,
+  replay,
+  publish,
+  exports,
+  statusPage,
+];
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);

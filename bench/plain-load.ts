@@ -1,0 +1,76 @@
+// DuckDB's own way from recorded bodies into the tables: what a mirror is measured against. It does nothing else: no
+// request, no archive, no check of a record, no ledger.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { StreamName } from "../src/catalog/streams.ts";
+import { tableSpec } from "../src/catalog/tables.ts";
+import { openDatabase } from "../src/warehouse/database.ts";
+import { migrate } from "../src/warehouse/migrate.ts";
+import type { Recording } from "./recorded-service.ts";
+
+const TABLES = {
+  accounts: /^\/v1\/accounts\?/,
+  contacts: /^\/v1\/contacts\?/,
+  signals: /^\/v1\/signals\?/,
+  news_articles: /\/news-articles\?/,
+  job_openings: /\/job-openings\?/,
+  earnings_calls: /\/earnings-calls\?/,
+  filings: /\/filings\?/,
+} as const satisfies Partial<Record<StreamName, RegExp>>;
+export type ListTable = keyof typeof TABLES;
+export const ORGANIZATION: readonly ListTable[] = ["accounts", "contacts", "signals"];
+export const EVERY: readonly ListTable[] = [
+  ...ORGANIZATION,
+  "news_articles",
+  "job_openings",
+  "earnings_calls",
+  "filings",
+];
+
+const quoted = (name: string) => `"${name}"`;
+const bodiesFile = (dir: string, table: ListTable) => join(dir, `${table}.ndjson`);
+
+const readJsonSql = (table: ListTable, file: string): string => {
+  const { fields } = tableSpec(table);
+  const record = fields.map(({ name, columnType }) => `${quoted(name)} ${columnType}`).join(", ");
+  const values = fields.map(({ name }) => `r.${quoted(name)}`).join(", ");
+  return `INSERT INTO main.${table} (${fields.map(({ column }) => quoted(column)).join(", ")}, _first_synced_at, _synced_at, _run_id)
+    SELECT ${values}, now(), now(), 'bench' FROM (SELECT unnest(data) AS r FROM read_json('${file}',
+      format = 'newline_delimited', maximum_object_size = 67108864, columns = {data: 'STRUCT(${record})[]'}))`;
+};
+
+/** Writes the recorded bodies of each list to a file of `dir`, one per line. */
+export const writeBodies = async (recording: Recording, tables: readonly ListTable[], dir: string): Promise<void> => {
+  for (const table of tables) {
+    const bodies = [...recording].filter(([url, { status }]) => status === 200 && TABLES[table].test(url));
+    await writeFile(bodiesFile(dir, table), bodies.map(([, { body }]) => `${body}\n`).join(""));
+  }
+};
+
+/** What a piece of work took: seconds by the clock, and of processor time in all threads. */
+export interface Effort {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+export const effortOf = async (work: () => Promise<unknown>): Promise<Effort> => {
+  const start = performance.now();
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return { seconds: (performance.now() - start) / 1000, cpuSeconds: (user + system) / 1e6 };
+};
+
+/** What DuckDB takes to load the bodies into the new file `name`, its tables made already, everything durable. */
+export const loadByDuckDb = async (dir: string, tables: readonly ListTable[], name: string): Promise<Effort> => {
+  const database = await openDatabase(join(dir, name));
+  try {
+    await migrate(database, Date.now());
+    return await effortOf(async () => {
+      for (const table of tables) await database.run(readJsonSql(table, bodiesFile(dir, table)));
+      await database.flushWal();
+    });
+  } finally {
+    await database.close();
+  }
+};

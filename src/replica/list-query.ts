@@ -26,6 +26,8 @@ export interface ListRequest {
   readonly links: readonly string[];
 }
 
+const quoted = (name: string): string => `"${name}"`;
+
 const where = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition})`).join(" AND ")}`;
 
@@ -39,10 +41,59 @@ const orderBy = ({ table, sortBy, sortOrder }: ListRequest): string => {
   ].join(", ");
 };
 
+/** True where the key is one column: its index finds the rows of a page, once their keys are known. */
+export const hasSingleKey = (table: TableName): boolean => tableSpec(table).key.length === 1;
+
 /**
- * One row: `total` (rows that match), `rows` (the page as the inside of a JSON array), `links` (one JSON array of
- * distinct values per link column). Counted and read in one statement, hence from one state of the table.
- * The page is cut on row ids before any wide column is read: 25 ms instead of 90 ms for 1,000 of 100,000 signals.
+ * One row: `total` (rows that match) and `keys` (those of the page, in its order, as text). Reads no wide column. For
+ * tables with a single key; the page's records follow by `pageStatement`.
+ */
+export const keysStatement = (request: ListRequest): Statement => {
+  const { table, conditions, binds, limit, offset, sortBy } = request;
+  const key = quoted(tableSpec(table).key[0] ?? "id");
+  const source = `main."${table}" AS t`;
+  const filter = where(conditions);
+  const page = (from: string) =>
+    `(SELECT list(CAST(key AS VARCHAR) ORDER BY place) FROM (
+      SELECT t.${key} AS key, row_number() OVER (ORDER BY ${orderBy(request)}) AS place FROM ${from}
+      ORDER BY ${orderBy(request)} LIMIT ${limit} OFFSET ${offset}))`;
+  // Without a filter the count is known and the order is cut as it is read; with one, the rows are looked for once.
+  const columns = [...new Set([key, columnOf(sortBy)])].map((column) => `t.${column}`).join(", ");
+  const sql =
+    filter === ""
+      ? `SELECT (SELECT count(*) FROM ${source}) AS total, coalesce(${page(source)}, []) AS keys`
+      : `WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source} ${filter})
+SELECT (SELECT count(*) FROM found) AS total, coalesce(${page("found AS t")}, []) AS keys`;
+  return { sql, values: binds.values };
+};
+
+/** A key as an SQL literal: only literals reach the key's index, bound values do not. */
+const keyLiteral = (key: string, numeric: boolean): string => {
+  if (numeric) return `${BigInt(key)}::BIGINT`;
+  return key
+    .split("\0")
+    .map((part) => `'${part.replaceAll("'", "''")}'`)
+    .join(" || chr(0) || ");
+};
+
+/** The records with these keys, in no order: `key`, `object` (JSON text), `links` (one text per link column). */
+export const pageStatement = (request: ListRequest, keys: readonly string[]): Statement => {
+  const { table, fields, extra, links } = request;
+  const column = tableSpec(table).key[0] ?? "id";
+  const numeric = tableSpec(table).fields.some((field) => field.column === column && field.columnType === "BIGINT");
+  const linked = links.map((link) => `CAST(t."${link}" AS VARCHAR)`).join(", ");
+  return {
+    sql: `SELECT CAST(t.${quoted(column)} AS VARCHAR) AS key, ${rowJson(fields, { alias: "t", extra })} AS object,
+  [${linked}]::VARCHAR[] AS links
+FROM main."${table}" AS t WHERE t.${quoted(column)} IN (${keys.map((key) => keyLiteral(key, numeric)).join(", ")})`,
+    values: [],
+  };
+};
+
+/**
+ * For tables whose key is more than one column. One row: `total` (rows that match), `rows` (the page as the inside of a
+ * JSON array), `links` (one JSON array of distinct values per link column). The page is cut on row ids before any wide
+ * column is read.
  */
 export const listStatement = (request: ListRequest): Statement => {
   const { table, fields, extra, conditions, binds, limit, offset, links } = request;

@@ -4,7 +4,7 @@ import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
 import { chooseFields } from "./field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./filters.ts";
-import { listStatement } from "./list-query.ts";
+import { hasSingleKey, keysStatement, type ListRequest, listStatement, pageStatement } from "./list-query.ts";
 import type { Params } from "./params.ts";
 import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
@@ -45,6 +45,20 @@ const LISTS: Readonly<Partial<Record<RouteName, ListSpec>>> = {
   usageRequests: { table: "usage_requests", order: "id" },
 };
 
+/** A page of a list. */
+interface Page {
+  readonly total: number;
+  /** The inside of a JSON array. */
+  readonly rows: string;
+  /** Distinct linked ids per link column. */
+  readonly links: readonly (readonly string[])[];
+}
+
+/** Records may be removed between the two statements of a page; it is read again then, so often at most. */
+const MOST_READS = 5;
+
+const keysRow = z.object({ total: z.number(), keys: z.array(z.string()) });
+const recordRow = z.object({ key: z.string(), object: z.string(), links: z.array(z.string().nullable()) });
 const pageRow = z.object({ total: z.number(), rows: z.string(), links: z.array(z.string().nullable()) });
 const linkedIdsSchema = z.array(z.string().nullable());
 
@@ -53,6 +67,29 @@ const linkedIds = (json: string | null | undefined): readonly string[] =>
   json === null || json === undefined
     ? []
     : linkedIdsSchema.parse(JSON.parse(json.replace(/(?<=[[,])\d+(?=[\],])/g, '"$&"'))).filter((id) => id !== null);
+
+/** Keys first, from narrow columns; then the records, by the key's index: at a million rows a sixth of the time. */
+const readByKeys = async (reader: Reader, request: ListRequest): Promise<Page> => {
+  for (let read = 1; ; read++) {
+    const wanted = keysStatement(request);
+    const [found] = await reader.query(wanted.sql, wanted.values, keysRow);
+    const { total = 0, keys = [] } = found ?? {};
+    if (keys.length === 0) return { total, rows: "", links: request.links.map(() => []) };
+    const records = pageStatement(request, keys);
+    const byKey = new Map((await reader.query(records.sql, records.values, recordRow)).map((row) => [row.key, row]));
+    const page = keys.flatMap((key) => byKey.get(key) ?? []);
+    if (page.length < keys.length && read < MOST_READS) continue;
+    const links = request.links.map((_, index) => [...new Set(page.flatMap((row) => row.links[index] ?? []))]);
+    return { total, rows: page.map(({ object }) => object).join(","), links };
+  }
+};
+
+const readAtOnce = async (reader: Reader, request: ListRequest): Promise<Page> => {
+  const { sql, values } = listStatement(request);
+  const [found] = await reader.query(sql, values, pageRow);
+  const links = request.links.map((_, index) => linkedIds(found?.links[index]));
+  return { total: found?.total ?? 0, rows: found?.rows ?? "", links };
+};
 
 const sortField = (spec: ListSpec, params: Params) => {
   const name = params.text("sortBy") ?? spec.order;
@@ -81,7 +118,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
   if (route.tier === "any") conditions.push(...inSpan(spanOf(params, now), binds));
   const { offset, limit, perPage } = cut(asked.page, asked.perPage);
   const includes = params.list("include");
-  const statement = listStatement({
+  const request: ListRequest = {
     table: spec.table,
     fields,
     extra: !named,
@@ -92,14 +129,14 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     limit,
     offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
     links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
-  });
-  const [found] = await reader.query(statement.sql, statement.values, pageRow);
+  };
+  const found = await (hasSingleKey(spec.table) ? readByKeys : readAtOnce)(reader, request);
   const included = await Promise.all(
-    includes.map((include, index) => readLinked(reader, include, linkedIds(found?.links[index]), "records")),
+    includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),
   );
   return {
-    ...dataAnswer(`[${found?.rows ?? ""}]`, route.usageBlock),
+    ...dataAnswer(`[${found.rows}]`, route.usageBlock),
     included,
-    paging: { page: asked.page, perPage, totalCount: found?.total ?? 0 },
+    paging: { page: asked.page, perPage, totalCount: found.total },
   };
 };

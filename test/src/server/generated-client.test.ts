@@ -18,6 +18,29 @@ const operation = z.custom<(options: unknown) => Promise<unknown>>((value) => ty
 const generated = z.record(z.string(), z.unknown());
 const configurable = z.object({ client: z.object({ setConfig: operation }).loose() });
 
+const idSchema = z.object({ id: z.union([z.number(), z.string()]) }).loose();
+const accountSchema = z.object({ id: z.number(), name: z.string(), domain: z.string(), companyId: z.string() });
+const documentSchema = z.object({
+  paths: z.record(z.string(), z.object({ get: z.object({ operationId: z.string() }).optional() })),
+});
+/** What a client goes by; `usage`, times and ids of requests are the server's own. */
+const answerSchema = z.object({
+  data: z.unknown().optional(),
+  included: z.unknown().optional(),
+  status: z.unknown().optional(),
+  candidates: z.unknown().optional(),
+  bestMatch: z.unknown().optional(),
+  meta: z
+    .object({
+      page: z.unknown().optional(),
+      perPage: z.unknown().optional(),
+      totalCount: z.unknown().optional(),
+      totalPages: z.unknown().optional(),
+    })
+    .optional(),
+});
+type Answer = z.output<typeof answerSchema> & { readonly httpStatus: number };
+
 let mirror: ServedMirror;
 let server: RunningServer;
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-client-"));
@@ -40,30 +63,82 @@ afterAll(async () => {
 const clientAt = async (baseUrl: string, auth: string) => {
   const sdk = generated.parse(await import(join(folder, "sdk.gen.ts")));
   const { client } = configurable.parse(await import(join(folder, "client.gen.ts")));
-  client.setConfig({ baseUrl, auth });
-  return async (name: string, options: unknown = {}) => result.parse(await operation.parse(sdk[name])(options));
+  return async (name: string, options: unknown = {}) => {
+    // The generated client is one for the whole process.
+    client.setConfig({ baseUrl, auth });
+    return result.parse(await operation.parse(sdk[name], { error: () => `no operation ${name}` })(options));
+  };
 };
 
-test("the same calls give the same data from the service and from the mirror", async () => {
-  const calls: readonly (readonly [name: string, options: unknown])[] = [
-    ["accounts", { query: { perPage: 2, sortBy: "name", sortOrder: "asc", include: "company" } }],
-    ["contacts", { query: { perPage: 5, sortBy: "id", changeType: "promotion" } }],
-    ["signals", { query: { perPage: 5, type: "funding-alert", onlyWithFields: "id,headline" } }],
-    ["signalCounts", {}],
-    ["accountInsight", { query: { accountId: 1 } }],
-    ["account", { path: { accountId: 424242 } }],
+type Query = Readonly<Record<string, string | number>>;
+type Call = readonly [name: string, query: Query, path?: Query];
+
+/** Something of everything that the document offers: filters, sorting, paging, fields, embedded records, 404s. */
+const callsFor = async (ask: (name: string, options: unknown) => Promise<Answer>): Promise<readonly Call[]> => {
+  const listed = async (name: string) => z.array(idSchema).parse((await ask(name, { query: { perPage: 1 } })).data)[0];
+  // Which account comes first depends on the day; not every one has a domain.
+  const accounts = z.array(z.unknown()).parse((await ask("accounts", { query: { perPage: 20 } })).data);
+  const account = accountSchema.parse(accounts.find((candidate) => accountSchema.safeParse(candidate).success));
+  const accountId = account.id;
+  const contactId = (await listed("contacts"))?.id ?? "";
+  const signalId = (await listed("signals"))?.id ?? "";
+  const { companyId, domain, name } = account;
+  const sub = ["newsArticles", "jobOpenings", "earningsCalls", "filings"];
+  return [
+    ["accounts", { perPage: 2, page: 2, sortBy: "name", sortOrder: "asc", include: "company,owner" }],
+    ["accounts", { ids: `${accountId},424242`, onlyWithFields: "id,name,mainScore" }],
+    ["accounts", { textQuery: name.slice(0, 4), view: "export" }],
+    ["accounts", { domain, companyId, type: "prospect", priority: 1 }],
+    ["accounts", { hasSignalsOfType: "funding-alert,filing-alert", hasSignalsAfterDate: "2025-01-01" }],
+    ["account", { include: "company,owner" }, { accountId }],
+    ["account", {}, { accountId: 424242 }],
+    ["contacts", { perPage: 5, sortBy: "id", changeType: "promotion", include: "account" }],
+    ["contacts", { accountId, type: "champion", lastChangeDetectedAfter: "2025-01-01" }],
+    ["contacts", { currentTitleTextQuery: "head", isInCurrentRoleAfterDate: "2020-01-01", sortOrder: "asc" }],
+    ["contact", { include: "account" }, { contactId }],
+    ["contact", {}, { contactId: "nobody" }],
+    ["signals", { perPage: 5, type: "funding-alert,press-release", onlyWithFields: "id,headline" }],
+    ["signals", { accountId, afterDate: "2025-06-01", beforeDate: "2026-06-01", sortBy: "id", sortOrder: "asc" }],
+    ["signalCounts", { accountId, afterDate: "2025-06-01" }],
+    ["signal", { onlyWithFields: "id,headline,type" }, { signalId }],
+    ["signal", {}, { signalId: 424242424242 }],
+    ["accountInsight", { accountId, sections: "summary,value", include: "contacts,signals", contactsLimit: 2 }],
+    ["accountInsight", { domain: `www.${domain}` }],
+    ["accountInsight", { query: "no such name anywhere" }],
+    ["accountInsight", {}],
+    ["companyByInput", {}, { companyInputId: domain }],
+    ["companyByInput", {}, { companyInputId: "nowhere.example" }],
+    ["company", { include: "latestEarningsCall" }, { companyId }],
+    ["company", {}, { companyId: "nobody" }],
+    ...sub.map((name): Call => [name, { perPage: 3, page: 1 }, { companyId }]),
+    ...sub.map((name): Call => [name, {}, { companyId: "nobody" }]),
+    ["usageLimits", {}],
   ];
-  const ask = async (url: string, token: string) => {
+};
+
+test("the same calls give the same answers from the service and from the mirror, on every route", async () => {
+  const asking = async (url: string, token: string) => {
     const call = await clientAt(url, token);
-    const answers = [];
-    for (const [name, options] of calls) {
+    return async (name: string, options: unknown): Promise<Answer> => {
       const { data, response } = await call(name, options);
-      const body = generated.parse(data ?? {});
-      answers.push({ name, status: response.status, data: body.data ?? null, included: body.included ?? null });
-    }
-    return answers;
+      return { httpStatus: response.status, ...answerSchema.parse(data ?? {}) };
+    };
   };
-  const there = await ask(mirror.sandbox.url, mirror.sandbox.token);
-  expect(await ask(server.url, "any token")).toEqual(there);
-  expect(there.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404]);
+  const service = await asking(mirror.sandbox.url, mirror.sandbox.token);
+  const local = await asking(server.url, "any token");
+  const calls = await callsFor(service);
+  const statuses = new Set<number>();
+  for (const [name, query, path] of calls) {
+    const options = { query, ...(path === undefined ? {} : { path }) };
+    const [here, there] = [await local(name, options), await service(name, options)];
+    expect({ name, options, ...here }).toEqual({ name, options, ...there });
+    statuses.add(there.httpStatus);
+  }
+  expect([...statuses].sort()).toEqual([200, 400, 404]);
+  // These tell of the calls themselves, so that they cannot be equal.
+  const others = ["usage", "usageRequests"];
+  for (const name of others) expect((await local(name, {})).httpStatus).toBe(200);
+  const document: unknown = await (await fetch(`${server.url}/openapi.json`)).json();
+  const reading = Object.values(documentSchema.parse(document).paths).flatMap(({ get }) => get?.operationId ?? []);
+  expect([...new Set([...calls.map(([name]) => name), ...others])].sort()).toEqual(reading.sort());
 });

@@ -51,6 +51,9 @@ const withoutWaits = (run: RunProgress): RunProgress => ({
 const stillWaiting = ({ waiting }: RunProgress, now: number): RunProgress["waiting"] =>
   waiting !== null && waiting.until > now ? waiting : null;
 
+/** What outlasts the run: no credits before the reset. */
+const nextPeriod = ({ waiting }: RunProgress): RunProgress["waiting"] => (waiting?.why === "quota" ? waiting : null);
+
 /** The run after `event`, which arrived at `now` (ms since the epoch). */
 export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number): RunProgress => {
   switch (event.kind) {
@@ -71,7 +74,11 @@ export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number):
     case "resumed":
       return withoutWaits(run);
     case "stream-finished":
-      return change(run, event.stream, now, () => ({ finished: event, waiting: null, lastAt: now }));
+      return change({ ...run, waiting: nextPeriod(run) }, event.stream, now, () => ({
+        finished: event,
+        waiting: null,
+        lastAt: now,
+      }));
     case "run-started":
     case "published":
     case "note":

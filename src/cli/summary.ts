@@ -27,7 +27,7 @@ interface SummaryColumn extends TableColumn {
 
 const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
   done: "The mirror is complete.",
-  stopped: "Stopped by the credit budget. The mirror is consistent; the next sync goes on from here.",
+  stopped: "Stopped before its end. The mirror is consistent; the next sync goes on from here.",
   partial: "Some streams failed, the others are committed. The next sync fetches only what failed.",
   failed: "The sync failed. What was fetched before is committed.",
   interrupted: "Interrupted. What was fetched is committed; the next sync goes on from here.",

@@ -32,11 +32,13 @@ export const migrate = async (
     if (known.checksum !== checksum) throw new DuckmirrorError("MIGRATION_CHANGED", { name });
   }
   const missing = migrations.filter(({ number }) => !applied.some((row) => row.number === number));
+  // The tables of a new file hold no rows that could be filled.
+  const isNew = applied.length === 0;
   for (const { number, name, sql, checksum } of missing) {
     await database.transaction(async (tx) => {
-      const before = await readColumns(tx);
+      const before = isNew ? null : await readColumns(tx);
       await tx.run(sql);
-      await fillNewColumns(tx, before, specs);
+      if (before !== null) await fillNewColumns(tx, before, specs);
       await tx.run(sqlText("warehouse/record-migration.sql"), [number, name, checksum, instant(now)]);
     });
   }

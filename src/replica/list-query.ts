@@ -53,12 +53,13 @@ export const keysStatement = (request: ListRequest): Statement => {
   const key = quoted(tableSpec(table).key[0] ?? "id");
   const source = `main."${table}" AS t`;
   const filter = where(conditions);
-  const page = (from: string) =>
-    `(SELECT list(CAST(key AS VARCHAR) ORDER BY place) FROM (
-      SELECT t.${key} AS key, row_number() OVER (ORDER BY ${orderBy(request)}) AS place FROM ${from}
-      ORDER BY ${orderBy(request)} LIMIT ${limit} OFFSET ${offset}))`;
-  // Without a filter the count is known and the order is cut as it is read; with one, the rows are looked for once.
+  const order = orderBy(request);
   const columns = [...new Set([key, columnOf(sortBy)])].map((column) => `t.${column}`).join(", ");
+  // Cut first, then listed in the same order: a place counted beside the cut would have every row sorted.
+  const page = (from: string) =>
+    `(SELECT list(CAST(t.${key} AS VARCHAR) ORDER BY ${order})
+      FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS t)`;
+  // Without a filter the count is known and the order is cut as it is read; with one, the rows are looked for once.
   const sql =
     filter === ""
       ? `SELECT (SELECT count(*) FROM ${source}) AS total, coalesce(${page(source)}, []) AS keys`

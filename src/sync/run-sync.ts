@@ -14,7 +14,7 @@ import { createCommitter } from "./committer.ts";
 import { dispatch } from "./dispatcher.ts";
 import { createFetcher } from "./fetcher.ts";
 import { forecastJson, forecastOf } from "./forecast.ts";
-import { readScopeRows, readShapes } from "./mirror-view.ts";
+import { readLastQuota, readScopeRows, readShapes } from "./mirror-view.ts";
 import { planSync } from "./plan-view.ts";
 import { recover } from "./recover.ts";
 import { createRunStats } from "./run-stats.ts";
@@ -68,6 +68,16 @@ const watchTime = (options: SyncOptions, deps: SyncDeps) => {
     timeOver: over.signal,
     end: () => ended.abort(),
   };
+};
+
+/** A run that ended for want of credits says when there are some again, as this run or an earlier one heard it. */
+const tellReset = async (run: SyncRun): Promise<void> => {
+  const { ledger, warehouse, clock, emit } = run.deps;
+  if (run.stop?.code !== "QUOTA_SPENT") return;
+  const until = ledger.snapshot().resetsAt ?? (await readLastQuota(warehouse.database))?.resetsAt ?? null;
+  if (until === null || until <= clock.now()) return;
+  emit({ kind: "waiting", why: "quota", until, stream: null });
+  if (!run.stop.context.until) run.stop = new DuckmirrorError("QUOTA_SPENT", { until: ` until ${iso(until)}` });
 };
 
 /** How the run ended, from the failures of its streams and what stopped it. */
@@ -181,10 +191,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   try {
     await dispatch(run, plan).finally(watch.end);
     if (watch.timeOver.aborted) run.stop ??= new DuckmirrorError("DURATION_SPENT");
-    const { resetsAt } = deps.ledger.snapshot();
-    if (run.stop?.code === "QUOTA_SPENT" && resetsAt !== null) {
-      emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
-    }
+    await tellReset(run);
   } catch (error) {
     await archive.close();
     const finishedAt = clock.now();

@@ -56,14 +56,23 @@ test("on a free plan the most valuable pages come first and the next period goes
 });
 
 test("a service that refuses for lack of credits stops the run as budget, not as failure", async () => {
-  const service = createFakeService(anOrganization(3));
+  const service = createFakeService(anOrganization(3), { credits: 100 });
   service.options = {
+    ...service.options,
     before: ({ number }) => (number > 6 ? { status: 402, body: { error: "payment required" } } : undefined),
   };
   rig = await startSyncRig(service);
   const { error, report } = await rig.sync();
   expect(error?.exitCode).toBe(4);
   expect(report.streams.some((stream) => stream.status === "failed")).toBe(false);
+  // The next one hears nothing but refusals, and still knows from the last one when there are credits again.
+  service.options = { ...service.options, before: () => ({ status: 402, body: { error: "payment required" } }) };
+  const events = rig.events.length;
+  const next = await rig.sync();
+  const resetsAt = report.credits.resets_at ?? "";
+  expect(next.error?.message).toContain(`until ${resetsAt}`);
+  const waits = rig.events.slice(events).filter(({ kind }) => kind === "waiting");
+  expect(waits).toEqual([{ kind: "waiting", why: "quota", until: Date.parse(resetsAt), stream: null }]);
 });
 
 test("refused credentials stop the run at once", async () => {

@@ -24,7 +24,8 @@ const PER_PAGE = 100;
 const CHANGED = 0.01;
 const PER_MINUTE = 300;
 const RATE_MS = 75_000;
-const SIZES: Readonly<Record<WhichLists, number>> = { organization: 800, all: 120 };
+/** Accounts of the service for each question. */
+const SIZES = { organization: 800, moving: 250, all: 120 } as const;
 
 type Clients = ReturnType<typeof clientsOf>;
 type Say = (text: string) => void;
@@ -136,27 +137,27 @@ const movement = async (field: Field, clients: readonly Client[], say: Say): Pro
     own === undefined ? Number.NaN : own.lost + own.doubled + own.next.missing + own.next.doubled + own.next.gone;
   return [
     plain(
-      "moving lists: rows lost in a first mirror",
+      "lists that move while they are read: rows lost in a first mirror",
       perClient(results, ({ lost }) => lost),
     ),
     plain(
-      "moving lists: rows doubled",
+      "lists that move while they are read: rows doubled",
       perClient(results, ({ doubled }) => doubled),
     ),
     plain(
-      "at rest again, one more sync: rows still missing",
+      "then at rest, one more sync: rows still missing",
       perClient(results, ({ next }) => next.missing),
     ),
     plain(
-      "at rest again, one more sync: rows that should be gone",
+      "then at rest, one more sync: rows that should be gone",
       perClient(results, ({ next }) => next.gone),
     ),
     plain(
-      "at rest again, one more sync: rows in an old version",
+      "then at rest, one more sync: rows in an old version",
       perClient(results, ({ next }) => next.stale),
     ),
     plain(
-      "credits of both syncs",
+      "lists that moved: credits of both syncs",
       perClient(results, ({ credits, nextCredits }) => `${credits} + ${nextCredits}`),
     ),
     atMost("rows that duckmirror lost, doubled or kept too long", wrong, 0, "", 0),
@@ -214,24 +215,29 @@ const measured = async (clients: Clients): Promise<readonly Figure[]> => {
   const say: Say = (text) => process.stderr.write(`  ${Math.round((performance.now() - begun) / 1000)} s: ${text}\n`);
   const { duckmirror, dlt, dltReplace, singer, script } = clients;
   const figures: Figure[] = [];
-  try {
-    for (const lists of ["organization", "all"] as const) {
-      const service = await startPeerService(SIZES[lists], SEED, lists);
-      const field = { service, lists, perPage: PER_PAGE, dir };
-      try {
-        const first = await speed(field, clients, say);
-        figures.push(...first.figures);
-        if (lists === "organization") {
-          figures.push(...(await movement(field, [duckmirror, dlt, dltReplace, singer, script], say)));
-        } else {
-          figures.push(...(await maintenance(field, [duckmirror, dlt, dltReplace, singer, script], say)));
-          figures.push(...(await crashes(field, [duckmirror, dlt, singer, script], first.whole, say)));
-          figures.push(...(await rates(field, [duckmirror, dlt, singer, script], say)));
-        }
-      } finally {
-        await service.close();
-      }
+  const on = async (lists: WhichLists, accounts: number, measure: (field: Field) => Promise<readonly Figure[]>) => {
+    say(`the service with ${accounts} accounts`);
+    const service = await startPeerService(accounts, SEED, lists);
+    try {
+      figures.push(...(await measure({ service, lists, perPage: PER_PAGE, dir })));
+    } finally {
+      await service.close();
     }
+  };
+  try {
+    await on("organization", SIZES.organization, async (field) => (await speed(field, clients, say)).figures);
+    await on("all", SIZES.all, async (field) => {
+      const first = await speed(field, clients, say);
+      return [
+        ...first.figures,
+        ...(await maintenance(field, [duckmirror, dlt, dltReplace, singer, script], say)),
+        ...(await crashes(field, [duckmirror, dlt, singer, script], first.whole, say)),
+        ...(await rates(field, [duckmirror, dlt, singer, script], say)),
+      ];
+    });
+    await on("organization", SIZES.moving, (field) =>
+      movement(field, [duckmirror, dlt, dltReplace, singer, script], say),
+    );
     return figures;
   } finally {
     await rm(dir, { recursive: true, force: true });

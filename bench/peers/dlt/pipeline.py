@@ -24,7 +24,8 @@ def organization_list(name: str, cursor: str, incremental: bool) -> dict:
         # By id: the order that changes least while pages are read.
         endpoint = {"path": name, "params": {"sortBy": "id", "sortOrder": "asc"}}
         return {"name": name, "write_disposition": "replace", "endpoint": endpoint}
-    settings = {"cursor_path": cursor, "on_cursor_value_missing": "include"}
+    # An hour is read again (dlt: "attribution window"): what changed while the last run paged is older than its cursor.
+    settings = {"cursor_path": cursor, "on_cursor_value_missing": "include", "lag": 3600}
     if name == "contacts":
         settings["start_param"] = "lastChangeDetectedAfter"
         # No initial value: the filter would leave out contacts without a date of change.

@@ -2,7 +2,8 @@
 
 Pages through every list, retries 429 and 5xx as Retry-After says, upserts by id, and remembers a watermark per list:
 accounts and signals newest change first until a page is older, contacts by the API's filter. Company lists have neither
-filter nor sort and are read whole. Every page is one transaction; a watermark is set when its list is complete, so a
+filter nor sort and are read whole. An hour before the watermark is read again: what changed while the last run paged may
+be older than its watermark. Every page is one transaction; a watermark is set when its list is complete, so a
 run that dies starts its list again and doubles nothing.
 
 Environment: PEER_URL, PEER_TOKEN, PEER_DIR, PEER_LISTS ("organization" or "all"), PEER_PAGE.
@@ -11,6 +12,7 @@ Environment: PEER_URL, PEER_TOKEN, PEER_DIR, PEER_LISTS ("organization" or "all"
 import json
 import os
 import time
+from datetime import datetime, timedelta
 
 import duckdb
 import requests
@@ -18,6 +20,7 @@ import requests
 URL = os.environ["PEER_URL"]
 PER_PAGE = int(os.environ["PEER_PAGE"])
 ATTEMPTS = 8
+OVERLAP = timedelta(hours=1)
 
 TEXT, WHOLE, REAL, TIME, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ", "VARCHAR[]"
 COLUMNS = {
@@ -126,15 +129,21 @@ def create_tables() -> None:
     database.execute("CREATE TABLE IF NOT EXISTS watermarks (list VARCHAR PRIMARY KEY, value VARCHAR)")
 
 
+def earlier(instant: str) -> str:
+    """By the overlap; as the API writes instants, so that texts compare as times."""
+    moment = datetime.fromisoformat(instant.replace("Z", "+00:00")) - OVERLAP
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
 def sync_list(table: str) -> None:
     cursor = CURSORS[table]
     row = database.execute("SELECT value FROM watermarks WHERE list = ?", [table]).fetchone()
-    watermark = row[0] if row else ""
+    newest = row[0] if row else ""
+    watermark = earlier(newest) if newest else ""
     if table == "contacts":
         params = {"lastChangeDetectedAfter": watermark} if watermark else {}
     else:
         params = {"sortBy": cursor, "sortOrder": "desc"}
-    newest = watermark
     for rows in pages(f"/v1/{table}", **params):
         upsert(table, rows)
         newest = max([newest, *(row[cursor] for row in rows if row.get(cursor))])

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
 import { exports } from "./export.ts";
+import { peers } from "./peers.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
 import { replay } from "./replay.ts";
@@ -24,6 +25,7 @@ const CASES: readonly BenchCase[] = [
   publish,
   exports,
   statusPage,
+  peers,
 ];
 
 /** Package root: two folders up in the build. */
@@ -48,7 +50,7 @@ const withFigures = (text: string): string =>
     return at === -1 ? page : page.slice(0, at) + block + page.slice(page.indexOf(end) + end.length);
   }, text);
 
-for (const name of ["docs/BENCHMARKS.md", "README.md"]) {
+for (const name of ["docs/BENCHMARKS.md", "docs/PEERS.md", "README.md"]) {
   const file = fileURLToPath(new URL(name, root));
   writeFileSync(file, withFigures(readFileSync(file, "utf8")));
 }

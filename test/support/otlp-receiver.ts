@@ -69,7 +69,7 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** `mute`: takes connections and never answers. */
+/** `mute`: takes connections and never answers. Addresses with `refuse` in them are answered with 401. */
 export const startOtlpReceiver = async ({ mute = false } = {}): Promise<OtlpReceiver> => {
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -81,7 +81,8 @@ export const startOtlpReceiver = async ({ mute = false } = {}): Promise<OtlpRece
     const bytes = Buffer.concat(chunks);
     const body = request.headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes;
     requests.push({ path: request.url ?? "", headers: request.headers, body });
-    response.writeHead(200, { "content-type": request.headers["content-type"] ?? "" }).end();
+    const status = request.url?.includes("refuse") ? 401 : 200;
+    response.writeHead(status, { "content-type": request.headers["content-type"] ?? "" }).end();
     arrived();
   });
   server.on("connection", (socket) => {

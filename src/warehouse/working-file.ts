@@ -1,5 +1,5 @@
 // The worker's own database file: where it and its neighbours lie, who may enter, and how it is opened.
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
@@ -18,6 +18,17 @@ export interface WarehouseOptions {
   /** How strict each table is; default: every table takes what comes. */
   readonly strictness?: TableStrictness;
 }
+
+/**
+ * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the
+ * first by asking again and again, a sixth of all processor time of a first mirror (docs/PERFORMANCE.md).
+ */
+const ONE_THREAD_BELOW_BYTES = 256 * 1024 * 1024;
+
+const isSmall = async (file: string): Promise<boolean> => {
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  return size < ONE_THREAD_BELOW_BYTES;
+};
 
 /** Where everything of a data directory lies. */
 export const warehousePaths = (dataDir: string) => {
@@ -63,6 +74,7 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
 export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
+    ...((await isSmall(file)) ? { threads: 1 } : {}),
     ...(options.memoryLimit === undefined ? {} : { memoryLimit: options.memoryLimit }),
   });
   try {

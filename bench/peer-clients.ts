@@ -117,6 +117,26 @@ export interface StartedRun {
   readonly ended: Promise<Run>;
 }
 
+/** Groups that run now: a group of its own does not hear the terminal's Ctrl-C. */
+const running = new Set<number>();
+
+/** Kills a client and everything it started. */
+export const stop = (group: number) => {
+  running.delete(group);
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It ended just now.
+  }
+};
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    for (const group of running) stop(group);
+    process.exit(130);
+  });
+}
+
 const secondsOf = (times: string): number =>
   [...(times.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)].reduce(
     (sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds),
@@ -136,20 +156,23 @@ export const start = (client: Client, task: Task): StartedRun => {
     stdio: ["ignore", log, log, "pipe"],
   });
   closeSync(log);
+  const group = child.pid;
+  if (group === undefined) throw new Error(`${client.name} could not be started`);
+  running.add(group);
   const ended = async (): Promise<Run> => {
     const times = child.stdio[3];
     const [written] = await Promise.all([
       times !== null && times !== undefined && "read" in times ? text(times) : "",
       once(child, "exit"),
     ]);
+    running.delete(group);
     return {
       exitCode: child.exitCode,
       seconds: (performance.now() - begun) / 1000,
       cpuSeconds: secondsOf(written),
     };
   };
-  if (child.pid === undefined) throw new Error(`${client.name} could not be started`);
-  return { group: child.pid, ended: ended() };
+  return { group, ended: ended() };
 };
 
 /** One whole run. Throws with the end of its log when it failed. */

@@ -1,7 +1,7 @@
 // What is measured of duckmirror and its peers, one function per question; each leaves the service as it found it.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Client, runClient, start, type Task } from "./peer-clients.ts";
+import { type Client, runClient, start, stop, type Task } from "./peer-clients.ts";
 import type { PeerService, SourceRows, WhichLists } from "./peer-control.ts";
 import { type Difference, difference } from "./peer-truth.ts";
 
@@ -135,14 +135,6 @@ export interface Rate {
   /** The client gave up before it had everything. */
   readonly failed: boolean;
 }
-
-const stop = (group: number) => {
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // It ended just now.
-  }
-};
 
 /** All clients at once, each with its own token and so its own minute; stopped after `ms`. By client name. */
 export const atARate = async (

@@ -1,7 +1,8 @@
 -- Purpose: settings of every instance. Instants are read and shown in UTC whatever the host's zone is. Only literals
--- reach a primary key's index, and from 2,048 of them on DuckDB would scan the table instead.
+-- and joins reach a primary key's index, and from 2,048 of them on DuckDB would scan the table instead.
 -- Parameters: none. Readers: src/warehouse/database.ts.
 SET GLOBAL TimeZone = 'UTC';
 SET GLOBAL index_scan_max_count = 1000000;
 -- Committing writes the WAL; moving it into the file after every 16 MB would compress the same row groups again and again.
-SET GLOBAL checkpoint_threshold = '256MB';
+-- Until it is moved its rows are held in memory as well (docs/PERFORMANCE.md).
+SET GLOBAL checkpoint_threshold = '64MB';

@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/
 import { z } from "zod";
 import { DuckmirrorError } from "../core/errors.ts";
 import { appendChunks, type ColumnChunk } from "./append.ts";
-import { fileError, isFatal } from "./duck-errors.ts";
+import { fileError, isFatal, isOutOfMemory } from "./duck-errors.ts";
 import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
 import { createGate, createQueue } from "./gate.ts";
 import { sqlText } from "./sql-files.ts";
@@ -17,6 +17,11 @@ export interface DatabaseOptions {
   readonly lockedDown?: boolean;
   /** DuckDB size text, e.g. `2GB`; default: DuckDB's (80% of what the machine or container has). */
   readonly memoryLimit?: string;
+  /**
+   * DuckDB size text: what is used as long as it suffices. A statement or transaction that needs more is done again with
+   * `memoryLimit`, which holds from then on.
+   */
+  readonly frugalLimit?: string;
   /** Where DuckDB spills to; default: `<file>.tmp`. */
   readonly tempDir?: string;
   /** DuckDB size text; default `50GB`. */
@@ -39,7 +44,10 @@ export interface Sql {
 
 export interface Database extends Sql {
   readonly file: string;
-  /** Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. */
+  /**
+   * Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. With
+   * `frugalLimit` it may run twice, the first time rolled back.
+   */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /**
    * Closes the file cleanly (no WAL is left) and runs `work`; other calls wait meanwhile, and the next one opens the file
@@ -114,12 +122,30 @@ const statementsOn = (connection: DuckDBConnection): Sql => ({
   append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
 });
 
+const limitRow = z.object({ limit: z.string() });
+
+const limitMemory = (connection: DuckDBConnection, limit: string) =>
+  connection.run(`SET GLOBAL memory_limit = '${limit}'`);
+
 /**
  * Opens a DuckDB file, creating it if need be. One process must open a file for writing only once at a time.
  * Throws DuckDB's own error when it cannot (see duck-errors.ts, `openError`).
  */
 export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
-  let instance: DuckDBInstance | null = await openInstance(file, options);
+  let frugal = options.frugalLimit !== undefined;
+  let fullLimit = "";
+  const openFile = async (): Promise<DuckDBInstance> => {
+    const opened = await openInstance(file, options);
+    if (!frugal || options.frugalLimit === undefined) return opened;
+    // Not earlier: a long WAL is carried out while the file is opened. RESET would not find the way back.
+    const connection = await opened.connect();
+    const [row] = await statementsOn(connection).query(sqlText("warehouse/memory-limit.sql"), [], limitRow);
+    fullLimit = row?.limit ?? "";
+    await limitMemory(connection, options.frugalLimit);
+    connection.closeSync();
+    return opened;
+  };
+  let instance: DuckDBInstance | null = await openFile();
   let identity = identityOf(file);
   const gate = createGate();
   const writers = createQueue();
@@ -141,7 +167,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       if (!reopen) return;
       closeInstance();
       checkIdentity();
-      instance = await openInstance(file, options);
+      instance = await openFile();
       reopen = false;
     });
   const withConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
@@ -152,7 +178,10 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       try {
         return await work(connection);
       } catch (error) {
-        if (isFatal(error)) reopen = true;
+        if (isFatal(error)) {
+          reopen = true;
+          frugal = false;
+        }
         throw fileError(error, file, options.readOnly === true);
       } finally {
         connection.closeSync();
@@ -160,29 +189,56 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     });
   };
 
-  const transaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
-    writers(() =>
-      withConnection(async (connection) => {
+  /** Runs `work`, and once more with all the memory there may be when it could not do with less. */
+  const withMemory = async <T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> => {
+    const restrained = frugal;
+    try {
+      return await work();
+    } catch (error) {
+      if (!restrained || !isOutOfMemory(error)) throw error;
+      frugal = false;
+      await limitMemory(connection, fullLimit);
+      return work();
+    }
+  };
+
+  /** Only what comes before COMMIT may be done again: a COMMIT that failed may be durable all the same. */
+  const inTransaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
+    withConnection(async (connection) => {
+      const result = await withMemory(connection, async () => {
         await connection.run("BEGIN TRANSACTION");
         try {
-          const result = await work(statementsOn(connection));
-          await connection.run("COMMIT");
-          return result;
+          return await work(statementsOn(connection));
         } catch (error) {
-          // A failed COMMIT has rolled back already, and a fatal error leaves nothing to roll back.
+          // A fatal error leaves nothing to roll back.
           await connection.run("ROLLBACK").catch(() => undefined);
           throw error;
         }
-      }),
-    );
+      });
+      try {
+        await connection.run("COMMIT");
+        return result;
+      } catch (error) {
+        // A failed COMMIT has rolled back already.
+        await connection.run("ROLLBACK").catch(() => undefined);
+        throw error;
+      }
+    });
+  const transaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> => writers(() => inTransaction(work));
+  const statement = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
+    withConnection((connection) => withMemory(connection, () => work(statementsOn(connection))));
 
   return {
     file,
-    query: (sql, params, row) => withConnection((connection) => statementsOn(connection).query(sql, params, row)),
-    run: (sql, params) => writers(() => withConnection((connection) => statementsOn(connection).run(sql, params))),
-    append: (table, types, chunks) => transaction((tx) => tx.append(table, types, chunks)),
+    query: (sql, params, row) => statement((on) => on.query(sql, params, row)),
+    run: (sql, params) => writers(() => statement((on) => on.run(sql, params))),
+    // Held in one piece: what is done again must find the chunks again.
+    append: (table, types, chunks) => {
+      const whole = [...chunks];
+      return transaction((tx) => tx.append(table, types, whole));
+    },
     transaction,
-    flushWal: () => writers(() => withConnection(async (connection) => void (await connection.run("CHECKPOINT")))),
+    flushWal: () => writers(() => statement(async (on) => void (await on.run("CHECKPOINT")))),
     offline: (work) =>
       writers(() =>
         gate.exclusive(async () => {

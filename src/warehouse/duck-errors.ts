@@ -6,10 +6,14 @@ const LOCKED = /could not set lock on file|conflicting lock is held/i;
 const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
 const CORRUPT = /corrupt database file|not a valid duckdb database file|failed to deserialize|serialization error/i;
+const NO_MEMORY = /^out of memory error/i;
 const INVALIDATED = /^fatal error|database has been invalidated/i;
 
 /** True when the instance is unusable from now on and the file must be opened again. */
 export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(error));
+
+/** True when a statement needed more than `memory_limit`. */
+export const isOutOfMemory = (error: unknown): boolean => NO_MEMORY.test(detailOf(error));
 
 /** A failure of a statement or of writing: DISK_FULL where that is the cause, else the error itself. */
 export const statementError = (error: unknown): unknown =>

@@ -21,7 +21,7 @@ import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import type { Cell } from "./convert-cell.ts";
 import type { Sql } from "./database.ts";
 import { joinExtra, saysTheSame, splitExtra } from "./json-text.ts";
-import { literal, type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
+import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
 
 /** Rows per load of the checkpoint: index of the load → count. */
@@ -78,22 +78,18 @@ const stageRows = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly
 };
 
 /** Rows a scan of the key column passes in the time one lookup in the primary key's index takes; measured. */
-const SCANNED_PER_LOOKUP = { BIGINT: 2000, other: 300 } as const;
+const SCANNED_PER_LOOKUP = { BIGINT: 500, other: 100 } as const;
 /** Rows a scan of whole rows passes in the time one whole row is fetched by its key; measured. */
-const SCANNED_PER_FETCH = 100n;
+const SCANNED_PER_FETCH = 100;
+/** Rows outside its range a scan passes, by their row ids alone, in the time it reads one; measured. */
+const PASSED_PER_SCANNED = 150;
 /** Old rows this far apart are read by two scans. */
 const RANGE_GAP = 50_000n;
 
-const keyLiterals = (spec: TableSpec, rows: readonly BatchRow[]): readonly string[] | null => {
-  const [column, ...more] = spec.key;
-  const index = spec.fields.findIndex((field) => field.column === column);
-  const type = spec.fields[index]?.columnType;
-  if (more.length > 0 || (type !== "BIGINT" && type !== "VARCHAR")) return null;
-  return rows.flatMap(({ row }) => {
-    const cell = row.cells[index];
-    return typeof cell === "string" || typeof cell === "bigint" ? [literal(cell)] : [];
-  });
-};
+/** Keys that DuckDB's own setting lets a join look up; more take longer than a scan where the table is small. */
+const FEW_KEYS = 50;
+/** Joins by key from here on use the primary key's index for up to `keys` keys. Only keys of one column have lookups. */
+const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
 const sizeRow = z.object({ estimate: z.number() });
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
@@ -111,19 +107,22 @@ const rangesOf = (sorted: readonly bigint[]) => {
 
 /** Where the rows that the batch meets stand; null when it meets none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
-  const literals = keyLiterals(spec, rows);
-  const [size] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
-  const numeric = spec.fields.find(({ column }) => column === spec.key[0])?.columnType === "BIGINT";
-  const worth = rows.length * (numeric ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
-  await tx.run(sql.find((size?.estimate ?? 0) > worth ? literals : null));
+  const [table] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
+  const size = table?.estimate ?? 0;
+  const keyTypes = spec.key.map((key) => spec.fields.find(({ column }) => column === key)?.columnType);
+  const hasLookups = keyTypes.length === 1;
+  const worth = rows.length * (keyTypes[0] === "BIGINT" ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
+  await lookUp(tx, hasLookups && size > worth ? rows.length : FEW_KEYS);
+  await tx.run(sql.find);
   const found = (await tx.query(sqlText("warehouse/found-rows.sql"), [], foundRow)).map(({ row }) => row);
   const [first, last] = [found[0], found.at(-1)];
   if (first === undefined || last === undefined) return null;
   const ranges = rangesOf(found);
-  const scanned = ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n);
-  return literals !== null && scanned > SCANNED_PER_FETCH * BigInt(found.length)
-    ? { by: "keys", literals }
-    : { by: "range", ranges };
+  const scanned = Number(ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n));
+  const costOfScan = scanned + size / PASSED_PER_SCANNED;
+  const scattered = hasLookups && costOfScan > SCANNED_PER_FETCH * found.length;
+  await lookUp(tx, scattered ? rows.length : FEW_KEYS);
+  return scattered ? { by: "keys" } : { by: "range", ranges };
 };
 
 const storedRow = z.object({ row: z.number(), extra: z.string() });

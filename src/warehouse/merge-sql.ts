@@ -13,16 +13,16 @@ export const literal = (value: string | bigint): string =>
         .map((part) => `'${part.replaceAll("'", "''")}'`)
         .join(" || chr(0) || ");
 
-/** Old rows stand close together (a join over that range), or scattered (looked up one by one by key). */
+/** Old rows stand close together (scans of these ranges), or scattered (a join by key, which lookups carry out). */
 export type OldRows =
   | { readonly by: "range"; readonly ranges: readonly { readonly from: bigint; readonly to: bigint }[] }
-  | { readonly by: "keys"; readonly literals: readonly string[] };
+  | { readonly by: "keys" };
 
 export interface MergeSql {
   /** The batch, one row per key. */
   readonly createStage: string;
-  /** Rows of the table that the batch meets: key literals where the key is one column, else null for a join. */
-  readonly find: (literals: readonly string[] | null) => string;
+  /** Where rows of the table stand that the batch meets. */
+  readonly find: string;
   readonly createOld: (old: OldRows) => string;
   /** An empty set of old rows, for a batch that meets none. */
   readonly noOld: string;
@@ -53,8 +53,6 @@ export const mergeSql = (table: TableName): MergeSql => {
   const columns = columnsOf(spec);
   const main = `main.${quoted(table)}`;
   const history = `history.${quoted(table)}`;
-  const [onlyKey, ...otherKeys] = spec.key.map(quoted);
-  const single = otherKeys.length === 0 && onlyKey !== undefined ? onlyKey : null;
   // Named, because a column that a later migration adds stands last.
   const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
   const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change)`;
@@ -68,14 +66,11 @@ export const mergeSql = (table: TableName): MergeSql => {
 
   return {
     createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
-    find: (literals) =>
-      literals !== null && single !== null
-        ? `CREATE OR REPLACE TEMP TABLE found AS SELECT rowid AS _old FROM ${main} WHERE ${single} IN (${literals.join(", ")})`
-        : `CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`,
+    find: `CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`,
     createOld: (old) => {
       const head = "CREATE OR REPLACE TEMP TABLE old AS";
       if (old.by === "keys") {
-        return `${head} SELECT t.*, t.rowid AS _old FROM ${main} AS t WHERE t.${single} IN (${old.literals.join(", ")})`;
+        return `${head} SELECT t.*, t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`;
       }
       const parts = old.ranges.map(
         ({ from, to }) =>
@@ -109,7 +104,7 @@ export const mergeSql = (table: TableName): MergeSql => {
     copyOldToHistory: `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
     deleteChanged: (old) =>
       old.by === "keys"
-        ? `DELETE FROM ${main} WHERE ${single} IN (${old.literals.join(", ")}) AND rowid IN (SELECT _old FROM changed)`
+        ? `DELETE FROM ${main} AS t USING changed AS c WHERE ${keyJoin(spec, "t", "c")}`
         : `DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM changed)`,
     insertChanged: `INSERT INTO ${main} ${into} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
     insertNew: `INSERT INTO ${main} ${into} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,

@@ -20,6 +20,12 @@ export interface WarehouseOptions {
 }
 
 /**
+ * What a sync makes do with until a statement needs more: else DuckDB keeps most of a large mirror in memory. Old versions
+ * of far apart rows of a table with millions of them are the usual case that needs more (docs/PERFORMANCE.md).
+ */
+const FRUGAL_LIMIT = "128MB";
+
+/**
  * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the
  * first by asking again and again, a sixth of all processor time of a first mirror (docs/PERFORMANCE.md).
  */
@@ -75,6 +81,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
     ...((await isSmall(file)) ? { threads: 1 } : {}),
+    frugalLimit: FRUGAL_LIMIT,
     ...(options.memoryLimit === undefined ? {} : { memoryLimit: options.memoryLimit }),
   });
   try {

@@ -6,7 +6,7 @@ import { literal, mergeSql } from "../../../src/warehouse/merge-sql.ts";
 /** Every statement of a table's merge, one per paragraph, wrapped for reading. */
 const written = (table: TableName, keptMask: bigint) => {
   const sql = mergeSql(table);
-  const keys = { by: "keys", literals: ["1::BIGINT", "2::BIGINT"] } as const;
+  const keys = { by: "keys" } as const;
   const range = {
     by: "range",
     ranges: [
@@ -16,8 +16,7 @@ const written = (table: TableName, keptMask: bigint) => {
   } as const;
   const statements = [
     sql.createStage,
-    sql.find(keys.literals),
-    sql.find(null),
+    sql.find,
     sql.createOld(keys),
     sql.createOld(range),
     sql.noOld,

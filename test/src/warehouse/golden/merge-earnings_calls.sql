@@ -18,11 +18,8 @@ CREATE OR REPLACE TEMP TABLE stage ("id" BIGINT,
 
 CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."earnings_calls" AS t JOIN stage AS s ON t."company_id" = s."company_id" AND t."id" = s."id";
 
-CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."earnings_calls" AS t JOIN stage AS s ON t."company_id" = s."company_id" AND t."id" = s."id";
-
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
-  t.rowid AS _old FROM main."earnings_calls" AS t WHERE t.null IN (1::BIGINT,
-  2::BIGINT);
+  t.rowid AS _old FROM main."earnings_calls" AS t JOIN stage AS s ON t."company_id" = s."company_id" AND t."id" = s."id";
 
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
   t.rowid AS _old FROM main."earnings_calls" AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN 0 AND 9 UNION ALL SELECT t.*,
@@ -101,8 +98,7 @@ INSERT INTO history."earnings_calls" ("id",
   c._received),
   'update' FROM old AS o JOIN changed AS c ON c._old = o._old;
 
-DELETE FROM main."earnings_calls" WHERE null IN (1::BIGINT,
-  2::BIGINT) AND rowid IN (SELECT _old FROM changed);
+DELETE FROM main."earnings_calls" AS t USING changed AS c WHERE t."company_id" = c."company_id" AND t."id" = c."id";
 
 DELETE FROM main."earnings_calls" WHERE rowid IN (SELECT _old FROM changed);
 

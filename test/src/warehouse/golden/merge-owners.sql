@@ -7,14 +7,10 @@ CREATE OR REPLACE TEMP TABLE stage ("id" VARCHAR,
   _received TIMESTAMPTZ,
   _row INTEGER);
 
-CREATE OR REPLACE TEMP TABLE found AS SELECT rowid AS _old FROM main."owners" WHERE "id" IN (1::BIGINT,
-  2::BIGINT);
-
 CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."owners" AS t JOIN stage AS s ON t."id" = s."id";
 
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
-  t.rowid AS _old FROM main."owners" AS t WHERE t."id" IN (1::BIGINT,
-  2::BIGINT);
+  t.rowid AS _old FROM main."owners" AS t JOIN stage AS s ON t."id" = s."id";
 
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,
   t.rowid AS _old FROM main."owners" AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN 0 AND 9 UNION ALL SELECT t.*,
@@ -66,8 +62,7 @@ INSERT INTO history."owners" ("id",
   c._received),
   'update' FROM old AS o JOIN changed AS c ON c._old = o._old;
 
-DELETE FROM main."owners" WHERE "id" IN (1::BIGINT,
-  2::BIGINT) AND rowid IN (SELECT _old FROM changed);
+DELETE FROM main."owners" AS t USING changed AS c WHERE t."id" = c."id";
 
 DELETE FROM main."owners" WHERE rowid IN (SELECT _old FROM changed);
 

@@ -24,6 +24,8 @@ const eventText = (event: ProgressEvent): string | null => {
   switch (event.kind) {
     case "published":
       return `published ${event.path} (${formatBytes(event.bytes)}, ${formatDuration(event.ms)})`;
+    case "exported":
+      return `exported ${event.formats.join(", ")} (${formatDuration(event.ms)})`;
     case "note":
       return event.text;
     default:
@@ -89,6 +91,7 @@ export const createLoggedProgress = (
         return event.status === "failed" ? log.error(fields, text) : log.info(fields, text);
       }
       case "published":
+      case "exported":
       case "note":
         return event.kind === "note" && event.level === "warn"
           ? log.warn({}, event.text)

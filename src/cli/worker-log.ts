@@ -16,8 +16,8 @@ export const createWorkerLog = (logger: Logger, clock: Clock) => {
       const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock);
       runs.set(run.runId, progress);
       progress.sink(event);
-      // The last thing a run tells; a second run of the same sync starts anew.
-      if (event.kind === "published") runs.delete(run.runId);
+      // The last things a run tells; a second run of the same sync starts anew.
+      if (event.kind === "published" || event.kind === "exported") runs.delete(run.runId);
       for (const listener of listeners) listener(event, run);
     },
     listen: (listener: RunListener) => {

@@ -48,6 +48,8 @@ export type ProgressEvent =
       readonly error?: string;
     }
   | { readonly kind: "published"; readonly path: string; readonly bytes: number; readonly ms: number }
+  /** Of a worker: what the profile wants exported is up to date. */
+  | { readonly kind: "exported"; readonly formats: readonly string[]; readonly ms: number }
   | { readonly kind: "note"; readonly level: "info" | "warn"; readonly text: string };
 
 /** Takes the events of a run, in order. */

@@ -132,7 +132,12 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     }
     entry.state = "ended";
     if (cancel.signal.aborted || config.exportFormats.length === 0) return;
-    const write = () => whenFree(() => exportAll(config, cancel.signal), cancel.signal);
+    const write = async () => {
+      const startedAt = performance.now();
+      const formats = await whenFree(() => exportAll(config, cancel.signal), cancel.signal);
+      const run = { runId: sync.syncId, profile: sync.profile };
+      deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, run);
+    };
     await inJob("export", write).catch((error: unknown) => {
       if (!isInterruption(error) && !cancel.signal.aborted) log("error", `export: ${detailOf(error)}`);
     });

@@ -13,6 +13,7 @@ import { cancelledOf } from "./cancels.ts";
 import { openAsking, openWorking } from "./connection.ts";
 import { failureToKeep } from "./failures.ts";
 import { inJobSpan } from "./job-span.ts";
+import { exportPayload, parsePayload } from "./payloads.ts";
 import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish, processTick } from "./processors.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
@@ -143,11 +144,19 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     return worker;
   };
 
+  const exportAndTell = async (...[taken, using]: Parameters<typeof processExport>): Promise<readonly string[]> => {
+    const startedAt = performance.now();
+    const formats = await processExport(taken, using);
+    const { syncId: runId, profile } = parsePayload(exportPayload, taken.job.id ?? "", taken.job.data);
+    deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, { runId, profile });
+    return formats;
+  };
+
   const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
   const workers = [
     syncs,
     work("publish", most, processPublish),
-    work("export", EXPORTS_AT_ONCE, processExport),
+    work("export", EXPORTS_AT_ONCE, exportAndTell),
     work("schedule", 1, processTick),
   ];
 

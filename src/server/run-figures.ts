@@ -1,4 +1,4 @@
-// What runs tell while they run, added up for /metrics: waiting, publishing, syncs under way. Counts from the start of
+// What runs tell while they run, added up for /metrics: waiting, publishing, exporting. Counts from the start of
 // this process; without triggers in it there is nothing to add.
 import { Counter, Gauge, Registry } from "prom-client";
 import type { ProgressEvent } from "../core/progress-events.ts";
@@ -36,6 +36,24 @@ export const createRunFigures = (): RunFigures => {
     labelNames: ["profile"],
     registers,
   });
+  const exports = new Counter({
+    name: "duckmirror_exports_total",
+    help: "Exports brought up to date by this process.",
+    labelNames: ["profile"],
+    registers,
+  });
+  const exporting = new Counter({
+    name: "duckmirror_export_seconds_total",
+    help: "Time that exporting took in this process.",
+    labelNames: ["profile"],
+    registers,
+  });
+  const lastExport = new Gauge({
+    name: "duckmirror_export_seconds",
+    help: "How long the last export of this process took.",
+    labelNames: ["profile"],
+    registers,
+  });
   /** Until when each profile waits already: waits of several requests overlap and count once. */
   const waitingUntil = new Map<string, number>();
 
@@ -53,6 +71,10 @@ export const createRunFigures = (): RunFigures => {
         publishes.inc({ profile });
         publishing.inc({ profile }, event.ms / 1000);
         lastPublish.set({ profile }, event.ms / 1000);
+      } else if (event.kind === "exported") {
+        exports.inc({ profile });
+        exporting.inc({ profile }, event.ms / 1000);
+        lastExport.set({ profile }, event.ms / 1000);
       }
     },
   };

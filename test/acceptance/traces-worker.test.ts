@@ -42,6 +42,12 @@ const startWorker = async (argv: readonly string[], env: Readonly<Record<string,
   return { ...worker, url: readySchema.parse(JSON.parse(worker.out())).url };
 };
 
+/** How long the last export took, as the worker's metrics tell it. */
+const exportSeconds = async (url: string): Promise<number> => {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^duckmirror_export_seconds\{profile="default"\} (\S+)$/m.exec(text)?.[1]);
+};
+
 const traceOf = (id: string) => receiver.spans().filter(({ traceId }) => traceId === id);
 const only = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
   const found = spans.filter((span) => span.name === name);
@@ -60,7 +66,8 @@ test("a worker's run, publish and export stand in the trace of whoever asked ove
   const headers = { "content-type": "application/json", traceparent: `00-${trace}-2222222222222222-01` };
   const asked = await fetch(`${worker.url}/api/syncs`, { method: "POST", headers, body: '{"streams":["usage"]}' });
   expect(asked.status).toBe(202);
-  const exported = await receiver.until("job export");
+  const exported = await receiver.until("job export", trace);
+  expect(await exportSeconds(worker.url)).toBeGreaterThan(0);
   worker.child.kill("SIGTERM");
   expect((await worker.ended).code).toBe(0);
   const spans = traceOf(trace);
@@ -75,12 +82,14 @@ test("a worker's run, publish and export stand in the trace of whoever asked ove
 
 test("a trigger, a loader and a fetcher are one trace: each request of the loader holds what the fetcher sent", async () => {
   const trace = "33333333333333333333333333333333";
-  const env = envOf({ REDIS_URL: redis.url, DUCKMIRROR_EXPORT_FORMATS: "none" });
+  const env = envOf({ REDIS_URL: redis.url, DUCKMIRROR_EXPORT_FORMATS: "ndjson" });
   const fetcher = startBuilt(["worker", "--role", "fetch"], env);
   const loader = await startWorker(["--role", "load"], env);
   const asking = { ...env, TRACEPARENT: `00-${trace}-4444444444444444-01` };
   const waited = await runBuilt(["trigger", "accounts", "--wait", "--json"], asking);
   expect(waited.code, waited.err).toBe(0);
+  const exported = await receiver.until("job export", trace);
+  expect(await exportSeconds(loader.url)).toBeGreaterThan(0);
   for (const { child } of [loader, fetcher]) child.kill("SIGTERM");
   expect([(await loader.ended).code, (await fetcher.ended).code]).toEqual([0, 0]);
   const spans = traceOf(trace);
@@ -88,7 +97,10 @@ test("a trigger, a loader and a fetcher are one trace: each request of the loade
   expect(trigger.parentSpanId).toBe("4444444444444444");
   const run = only(spans, "sync");
   expect(run.parentSpanId).toBe(trigger.spanId);
-  expect(only(spans, "job publish").parentSpanId).toBe(trigger.spanId);
+  expect([only(spans, "job publish"), exported].map(({ parentSpanId }) => parentSpanId)).toEqual([
+    trigger.spanId,
+    trigger.spanId,
+  ]);
   const requests = spans.filter(({ parentSpanId, kind }) => parentSpanId === run.spanId && kind === 3);
   expect(requests.length).toBeGreaterThan(0);
   for (const request of requests) {

@@ -64,8 +64,8 @@ export interface OtlpReceiver {
   spans(): readonly ReceivedSpan[];
   /** Attributes of what sent them, of each body. */
   resources(): readonly Readonly<Record<string, unknown>>[];
-  /** Resolves when a span of this name is there. */
-  until(name: string): Promise<ReceivedSpan>;
+  /** Resolves when a span of this name is there, in this trace. */
+  until(name: string, traceId: string): Promise<ReceivedSpan>;
   close(): Promise<void>;
 }
 
@@ -103,12 +103,12 @@ export const startOtlpReceiver = async ({ mute = false } = {}): Promise<OtlpRece
     requests,
     spans,
     resources: () => parsed().map(({ resource }) => resource.attributes),
-    until: async (name) => {
+    until: async (name, trace) => {
       for (;;) {
         const next = new Promise<void>((resolve) => {
           arrived = resolve;
         });
-        const found = spans().find((span) => span.name === name);
+        const found = spans().find((span) => span.name === name && span.traceId === trace);
         if (found !== undefined) return found;
         await next;
       }

@@ -83,7 +83,7 @@ export const tellProgress = (event: Readonly<Record<string, unknown>>): void => 
     const isToday = new Date(until).toDateString() === new Date().toDateString();
     const when = isToday ? new Date(until).toLocaleTimeString() : new Date(until).toLocaleString();
     entry.wait = { text: `waits for ${WAITS[String(event.why)] ?? event.why} until ${when}`, until };
-  } else if (event.kind === "published") entry.told = "published";
+  } else if (event.kind === "published" || event.kind === "exported") entry.told = String(event.kind);
   showActive();
 };
 

@@ -41,6 +41,7 @@ const scrape = async () => {
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
   tell({ kind: "published", path: "x", bytes: 1, ms: 1500 });
+  tell({ kind: "exported", formats: ["parquet"], ms: 2500 });
   const answer = await app.inject({ url: "/metrics", headers: HERE });
   expect(answer.headers["content-type"]).toContain("text/plain");
   return answer.body;
@@ -60,12 +61,13 @@ describe("the metrics", () => {
     expect(staleness).toBeLessThan(120);
   });
 
-  test("tell waiting once where several requests wait, publishing, and the queue", async () => {
+  test("tell waiting once where several requests wait, publishing, exporting, and the queue", async () => {
     const found = samples(await scrape());
     const waited = found.get('duckmirror_wait_seconds_total{profile="default",why="rate"}') ?? 0;
     expect(waited).toBeGreaterThan(9);
     expect(waited).toBeLessThan(10.1);
     expect(found.get('duckmirror_publish_seconds{profile="default"}')).toBe(1.5);
+    expect(found.get('duckmirror_export_seconds{profile="default"}')).toBe(2.5);
     expect(found.get('duckmirror_queue_jobs{state="waiting"}')).toBe(3);
   });
 

@@ -63,6 +63,10 @@ describe("buttons", () => {
     const page1 = { requests: 3, credits: 3, rows: 250, pagesDone: 3, pagesTotal: 9, rowsTotal: 900 };
     worker.tell({ kind: "page", stream: "contacts", ...page1 });
     await page.getByText("contacts: 250 rows").waitFor();
+    // A wait stays to be seen when the answer to an earlier request comes in.
+    worker.tell({ kind: "waiting", why: "rate", until: Date.now() + 300_000, stream: null });
+    worker.tell({ kind: "page", stream: "contacts", ...page1, rows: 300 });
+    await page.getByText(/contacts: 300 rows, 3 requests; waits for the rate limit until \d/).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByRole("button", { name: "Cancel run run-1" }).click();
     await page.locator("#active .badge", { hasText: "cancelled" }).waitFor();

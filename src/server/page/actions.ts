@@ -24,6 +24,7 @@ const showActive = (): void => {
   byId("active").replaceChildren(
     ...[...followed].map(([runId, { run, told, wait }]) => {
       const waits = wait !== null && wait.until > Date.now() ? wait.text : "";
+      const does = [told, waits].filter((text) => text !== "").join("; ");
       const state = run?.state ?? "queued";
       const cancel = make("button", { type: "button", "aria-label": `Cancel run ${runId}` }, "Cancel");
       cancel.addEventListener("click", () => {
@@ -35,7 +36,7 @@ const showActive = (): void => {
         "div",
         { class: "buttons" },
         badge(state, mood),
-        make("span", {}, `${runId}${since} ${run?.error?.message ?? `${told} ${waits}`}`),
+        make("span", {}, `${runId}${since} ${run?.error?.message ?? does}`),
         OVER.includes(state) ? null : cancel,
       );
     }),

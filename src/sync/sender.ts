@@ -46,6 +46,13 @@ export interface Sender {
   backOff(untilMs: number): void;
 }
 
+/**
+ * When the next request may leave, ms since the epoch. How long the first answer takes, which tells the rate, nobody knows:
+ * that wait has no end that could be named, and counts as none.
+ */
+export const knownTurnAt = ({ nextAt, why }: ReturnType<Throttle["state"]>): number =>
+  why === "first-answer" ? 0 : nextAt;
+
 /** Why no turn came: null when the run is ending anyway, else what keeps requests from leaving. Throws faults on. */
 export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
   if (signal.aborted) return null;
@@ -71,7 +78,7 @@ export const createLocalSender = (deps: {
   let flying = 0;
   return {
     turn: (signal) => throttle.acquire(signal),
-    nextTurnAt: () => throttle.state().nextAt,
+    nextTurnAt: () => knownTurnAt(throttle.state()),
     backOff: (untilMs) => throttle.backOff(untilMs),
     send: async ({ requestId, call }, hardSignal) => {
       const error = (await credits?.reserve(requestId)) ?? null;

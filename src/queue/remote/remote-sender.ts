@@ -7,7 +7,7 @@ import type { OrganizationLedger } from "../../budget/organization-ledger.ts";
 import type { Throttle } from "../../budget/throttle.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import type { Parcel, Sender, Sending } from "../../sync/sender.ts";
+import { knownTurnAt, type Parcel, type Sender, type Sending } from "../../sync/sender.ts";
 import { type Packed, unpackAnswer } from "./answers.ts";
 import { type Mailbox, MOST_SLOT_AGE_MS } from "./mailbox.ts";
 import { callOf, type FetchPayload, type RemoteRequest, requestOf } from "./messages.ts";
@@ -197,7 +197,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       turns = mine;
       return mine;
     },
-    nextTurnAt: () => throttle.state().nextAt,
+    nextTurnAt: () => knownTurnAt(throttle.state()),
     backOff: (untilMs) => void throttle.backOff(untilMs),
     send,
     pending: () => pending,

@@ -1,8 +1,10 @@
 // The way to the service: what keeps requests from leaving ends the run, is told, and costs nothing.
 import { expect, test } from "vitest";
 import { type Connect, connectAlone } from "../../../jobs/connection.ts";
+import { createThrottle } from "../../../src/budget/throttle.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import type { Sender } from "../../../src/sync/sender.ts";
+import { createLocalSender, type Sender } from "../../../src/sync/sender.ts";
+import { createFakeClient } from "../../support/fake-client.ts";
 import { aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../support/fake-service.ts";
 import { hurriedClock, startSyncRig } from "../../support/sync-rig.ts";
@@ -20,6 +22,18 @@ const through =
     const alone = await connectAlone(config, context);
     return { ...alone, sender: { ...alone.sender, ...change(alone.sender) } };
   };
+
+test("the next turn is told as far as it is known: the wait for the first answer has no end that could be named", async () => {
+  const clock = hurriedClock();
+  const client = createFakeClient(service(), clock);
+  const turnAfterOne = async (configured: number | null) => {
+    const sender = createLocalSender({ client, throttle: createThrottle({ clock, configured }), credits: null });
+    await sender.turn(new AbortController().signal);
+    return sender.nextTurnAt() - clock.now();
+  };
+  expect(await turnAfterOne(null)).toBeLessThanOrEqual(0);
+  expect(await turnAfterOne(10)).toBeGreaterThan(5_000);
+});
 
 test("limits that cannot be asked for end the run with their error, and the next run goes on", async () => {
   const source = service();

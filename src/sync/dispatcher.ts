@@ -5,6 +5,7 @@ import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from ".
 import { settleDeletes } from "./apply-deletes.ts";
 import { type Candidate, stateKey } from "./due/candidate.ts";
 import { type Plan, planSync } from "./plan-view.ts";
+import { enoughReady, hasReady, mostValuable } from "./ready-tasks.ts";
 import { totalOf } from "./scope-state.ts";
 import { createTask, landed, type ScopeTask } from "./scope-task.ts";
 import { refusedTurn } from "./sender.ts";
@@ -14,12 +15,8 @@ import { failTask, putOff } from "./task-ends.ts";
 import { advance } from "./task-steps.ts";
 import { wantedCall } from "./wanted-call.ts";
 
-/** Tasks with something to send that are kept at hand, so that the next request is known when the rate allows one. */
-const READY_TASKS = 4;
 /** Failures in a row after which the service counts as down and the run ends. */
 const MOST_FAILURES = 3;
-/** Worth of the organization's own lists: hundreds of rows per credit. */
-const LIST_WORTH = 800;
 /** Answers that arrived and are not committed yet, at most: fetching goes on while they are written. */
 const MOST_UNCOMMITTED = 256;
 const MOST_UNCOMMITTED_BYTES = 48 * 1024 * 1024;
@@ -78,32 +75,17 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const useless = (candidate: Candidate) =>
     run.tierLowered && (candidate.stream === "account_insights" || candidate.mode === "detail");
 
-  const hasReady = (task: ScopeTask) => task.ready.length > 0 || (task.progress === null && !task.asked);
-
-  /**
-   * While a list's shape is being found out, one request of its stream is enough; and as long as no list's is known,
-   * one request at all: the others profit from what it finds.
-   */
-  const scouting = (task: ScopeTask) => {
-    if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
-    const anySettled = [...run.shapes.values()].some((shape) => shape.settled);
-    return [...run.active.values()].some(
-      (other) =>
-        other.progress !== null &&
-        other.inFlight.length > other.ready.length &&
-        (other.stream.name === task.stream.name || !anySettled),
-    );
-  };
-
   /** Brings pending candidates to life until enough tasks have something to send. */
   const promote = async () => {
-    const ready = () => [...run.active.values()].filter((task) => hasReady(task) && !scouting(task)).length;
     const busy = () => [...run.active.values()].some((task) => task.stream.name !== "usage");
-    while (pending.length > 0 && ready() < READY_TASKS && run.active.size < options.concurrency + MOST_UNCOMMITTED) {
-      const index = pending.findIndex((candidate) => !isLast(candidate));
-      const candidate = pending[index === -1 ? 0 : index];
+    while (pending.length > 0 && !enoughReady(run) && run.active.size < options.concurrency + MOST_UNCOMMITTED) {
+      const index = Math.max(
+        pending.findIndex((candidate) => !isLast(candidate)),
+        0,
+      );
+      const candidate = pending[index];
       if (candidate === undefined || (isLast(candidate) && busy())) return;
-      pending = pending.filter((other) => other !== candidate);
+      pending.splice(index, 1);
       if (useless(candidate)) continue;
       const task = createTask({
         candidate,
@@ -119,15 +101,8 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
     }
   };
 
-  /** Until every organization list has shown its length, credits are kept for them: nothing else is worth as much. */
-  const floor = () =>
-    [...run.active.values()].some((task) => task.candidate.value >= LIST_WORTH && task.pages === 0) ? LIST_WORTH : 0;
-
   const pick = (): Pick | null => {
-    const least = floor();
-    const best = [...run.active.values()]
-      .filter((task) => task.candidate.value >= least && hasReady(task) && !scouting(task))
-      .reduce<ScopeTask | null>((a, b) => (a === null || b.candidate.value > a.candidate.value ? b : a), null);
+    const best = mostValuable(run);
     if (best === null) return null;
     const [read, ...rest] = best.ready;
     if (read === undefined) {

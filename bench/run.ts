@@ -1,12 +1,15 @@
 // npm run bench: runs the cases and writes their figures to docs/BENCHMARKS.md and, as JSON, to bench-results.json.
-// `--only credits,rate` selects cases. Exit code 1 when an aim was not reached.
+// `--only credits,rate` selects cases, `--size 10000000` how large upsert and memory get. Exit code 1 when an aim was not reached.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
 import { exports } from "./export.ts";
+import { localApi } from "./local-api.ts";
+import { memory } from "./memory.ts";
 import { peers } from "./peers.ts";
+import { planMonth } from "./plan-month.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
 import { replay } from "./replay.ts";
@@ -14,16 +17,21 @@ import { sharedLimiter } from "./shared-limiter.ts";
 import { startUp } from "./start-up.ts";
 import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
+import { upsert } from "./upsert.ts";
 
 const CASES: readonly BenchCase[] = [
   credits,
+  planMonth,
   rate,
   sharedLimiter,
   throughput,
+  upsert,
+  memory,
   startUp,
   replay,
   publish,
   exports,
+  localApi,
   statusPage,
   peers,
 ];

@@ -17,6 +17,12 @@ import {
 
 /** Inputs the service does not know are asked for again after this time; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
+/**
+ * A list that is missing is worth as much as news in one that is there: with less, a plan that cannot afford both would
+ * keep a part fresh and never see the rest (bench/plan-month.ts). Which account it is decides between the two.
+ */
+const MISSING_OR_NEWS = 150;
+
 /** Companies to follow: those of tracked accounts, most valuable account first, and the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
@@ -100,12 +106,12 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
         value: stream.worth + accountWorth(account) + boost,
       },
     ];
-    if (state === undefined) return candidate("walk", "never synced");
+    if (state === undefined) return candidate("walk", "never synced", MISSING_OR_NEWS);
     if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", 200);
     if (options.full) return candidate("walk", "--full", 0, true);
     if (state.walkedAt === null) return candidate("walk", "no complete walk yet");
     if (hint !== undefined)
-      return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, 150);
+      return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, MISSING_OR_NEWS);
     const stale = staleness(context, stream, state);
     if (stale === null) return [];
     return view.now - state.walkedAt > 4 * maxAge(context, stream)

@@ -1,0 +1,213 @@
+// Case plan-month: how fresh a mirror stays on each plan, by a month in simulated time. The planner, its order by value
+// and the pacing of credits are the program's own; requests are not sent, each costs what it would.
+import { createLedger } from "../src/budget/memory-store.ts";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/streams.ts";
+import type { Clock } from "../src/core/clock.ts";
+import { PLANS, type PlanName } from "../src/sandbox/plans.ts";
+import { type AccountFact, type Candidate, type MirrorView, stateKey } from "../src/sync/due/candidate.ts";
+import { dueCandidates } from "../src/sync/due/due.ts";
+import { INPUT_SCOPE } from "../src/sync/loads.ts";
+import type { ScopeState } from "../src/warehouse/checkpoint.ts";
+import { type BenchCase, type Figure, median } from "./case.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2026, 10, 1);
+const MONTH = 30 * DAY;
+const RUN_EVERY = 6 * HOUR;
+const PAGE = 100;
+const SIZES = [100, 1000, 10_000];
+
+/** What an organization is taken to hold and do, per account: the sandbox's own proportions. */
+const WORLD = {
+  rows: { accounts: 1, contacts: 10, signals: 28 },
+  /** Share of accounts, contacts and signals that change or come in a day. */
+  changedPerDay: { accounts: 0.03, contacts: 0.01, signals: 0.01 },
+  /** Accounts in which a signal of a day announces something in one of the four lists. */
+  announcedPerDay: 0.15,
+} as const;
+type List = keyof typeof WORLD.rows;
+const isList = (name: StreamName): name is List => Object.hasOwn(WORLD.rows, name);
+const COMPANY_LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"] as const;
+/** Plans whose keys see public company data only: companies come by name, and organization lists are empty. */
+const PUBLIC: readonly StreamName[] = ["companies", ...COMPANY_LISTS, "usage"];
+
+const randomFrom = (seed: number) => {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return (state >>> 0) / 2 ** 32;
+  };
+};
+
+interface Month {
+  readonly spent: number;
+  /** Day on which every scope had been mirrored once; null: not within the month. */
+  readonly wholeOn: number | null;
+  /** Share of company lists, insights and (by name) companies mirrored at the end. */
+  readonly covered: number;
+  /** ms since the last look, at the end of the month: organization lists and company lists. */
+  readonly organization: readonly number[];
+  readonly company: readonly number[];
+}
+
+/** One organization for a month. */
+const simulate = (plan: PlanName, size: number): Month => {
+  const random = randomFrom(size + plan.length);
+  const isPublic = plan === "free";
+  const names = Array.from({ length: size }, (_, i) => `company-${i}.example`);
+  const facts: AccountFact[] = names.map((_, i) => ({
+    id: String(i),
+    companyId: `c${i}`,
+    priority: 1 + Math.floor(random() * 3),
+    score: Math.floor(random() * 100),
+    changedAt: START,
+  }));
+  const states = new Map<string, ScopeState>();
+  const hints = new Map<string, { count: number; type: string }>();
+  const inputs = new Map<string, { input: string; companyId: string; resolvedAt: number }>();
+  let now = START;
+  let spent = 0;
+  let wholeOn: number | null = null;
+  const clock: Clock = { now: () => now, sleep: async () => undefined };
+  const { creditsPerMonth: limit } = PLANS[plan];
+  /** Pages that the credits of a run did not suffice for: the next one goes on there. */
+  const pagesLeft = new Map<string, number>();
+
+  const stateOf = (stream: StreamName, scope: string) => states.get(stateKey(stream, scope));
+  const known = () => stateOf("accounts", "")?.walkedAt != null;
+  const view = (): MirrorView => ({
+    now,
+    states,
+    accounts: known() ? facts : [],
+    companies: new Set(known() ? facts.map(({ companyId }) => companyId ?? "") : []),
+    inputs: [...inputs.values()],
+    hints,
+    signalsWithoutContent: [],
+  });
+  const plannedNow = () =>
+    dueCandidates(view(), {
+      streams: isPublic ? PUBLIC : STREAM_NAMES,
+      named: false,
+      full: false,
+      companies: isPublic ? names : [],
+      content: [],
+      maxAgeMs: {},
+      reconcileEveryMs: 30 * DAY,
+      shapes: new Map(),
+      largestPage: PAGE,
+    });
+
+  const rowsOf = (stream: StreamName) => (isList(stream) ? WORLD.rows[stream] * size : 5);
+  /** Requests that a look or a walk takes now. */
+  const costOf = ({ stream, scope, mode }: Candidate): number => {
+    if (mode === "walk") return Math.max(1, Math.ceil(rowsOf(stream) / PAGE));
+    if (mode !== "watermark" || !isList(stream)) return 1;
+    const days = (now - (stateOf(stream, scope)?.checkedAt ?? now)) / DAY;
+    return Math.max(1, Math.ceil((rowsOf(stream) * WORLD.changedPerDay[stream] * days) / PAGE));
+  };
+  const lookedAt = ({ stream, scope, mode }: Candidate) => {
+    const before = stateOf(stream, scope);
+    const walked = mode === "walk" ? now : (before?.walkedAt ?? now);
+    const common = { status: "idle", walkId: null, cursor: null, watermark: now, error: null, runId: "r" } as const;
+    const counts = { totalCount: rowsOf(stream), rowsAtWalk: rowsOf(stream), checkedAt: now, walkedAt: walked };
+    const since = now - (before?.checkedAt ?? now);
+    if (mode === "resolve") {
+      const input = scope.slice(INPUT_SCOPE.length);
+      inputs.set(input, {
+        input,
+        companyId: `c${input.slice("company-".length).replace(".example", "")}`,
+        resolvedAt: now,
+      });
+    }
+    states.set(stateKey(stream, scope), { stream, scope, ...common, ...counts });
+    hints.delete(stateKey(stream, scope));
+    if (stream === "accounts" && before !== undefined) {
+      for (const [i, fact] of facts.entries())
+        if (random() < (WORLD.changedPerDay.accounts * since) / DAY) facts[i] = { ...fact, changedAt: now };
+    }
+    if (stream === "signals" && before !== undefined) {
+      for (const { companyId } of facts) {
+        if (random() >= (WORLD.announcedPerDay * since) / DAY) continue;
+        const list = COMPANY_LISTS[Math.floor(random() * COMPANY_LISTS.length)] ?? "news_articles";
+        if (stateOf(list, companyId ?? "") !== undefined)
+          hints.set(stateKey(list, companyId ?? ""), { count: 1, type: streamSpec(list).hints[0] ?? "" });
+      }
+    }
+  };
+
+  /** One sync: what is due by its value, as far as the credits go. */
+  const sync = () => {
+    const ledger = createLedger({ clock, pace: "even", runEveryMs: RUN_EVERY });
+    const spend = (): boolean => {
+      const reservation = ledger.tryReserve();
+      // Refused by the service, at no credit.
+      if (!reservation.ok || spent === limit) return false;
+      spent += 1;
+      ledger.settle(reservation.id, "spent");
+      ledger.observe({ limit, used: spent, remaining: limit - spent, resetsAt: START + MONTH }, now);
+      return true;
+    };
+    const taken = new Set<string>();
+    for (;;) {
+      const fresh = plannedNow().filter(({ stream, scope }) => !taken.has(stateKey(stream, scope)));
+      if (fresh.length === 0) return;
+      for (const candidate of fresh) {
+        const key = stateKey(candidate.stream, candidate.scope);
+        taken.add(key);
+        for (let left = pagesLeft.get(key) ?? costOf(candidate); left > 0; left--) {
+          if (spend()) continue;
+          pagesLeft.set(key, left);
+          return;
+        }
+        pagesLeft.delete(key);
+        lookedAt(candidate);
+      }
+    }
+  };
+
+  const companyScopes = COMPANY_LISTS.flatMap((list) => facts.map(({ companyId }) => [list, companyId ?? ""] as const));
+  const insights = isPublic ? [] : facts.map(({ id }) => ["account_insights", id] as const);
+  const resolved = isPublic ? names.map((name) => ["companies", `${INPUT_SCOPE}${name}`] as const) : [];
+  const scopes = [...companyScopes, ...insights, ...resolved];
+  for (; now < START + MONTH; now += RUN_EVERY) {
+    sync();
+    if (wholeOn === null && scopes.every(([stream, scope]) => stateOf(stream, scope) !== undefined))
+      wholeOn = (now - START) / DAY;
+  }
+  const age = (stream: StreamName, scope: string) => now - (stateOf(stream, scope)?.checkedAt ?? Number.NaN);
+  const seen = scopes.filter(([stream, scope]) => stateOf(stream, scope) !== undefined);
+  return {
+    spent,
+    wholeOn,
+    covered: seen.length / scopes.length,
+    organization: isPublic ? [] : (["accounts", "contacts", "signals"] as const).map((list) => age(list, "")),
+    company: companyScopes.map(([list, scope]) => age(list, scope)).filter((ms) => !Number.isNaN(ms)),
+  };
+};
+
+const days = (ms: number) => (ms < 2 * DAY ? `${(ms / HOUR).toFixed(0)} h` : `${(ms / DAY).toFixed(0)} d`);
+
+const figureOf = (plan: PlanName, size: number): Figure => {
+  const { spent, wholeOn, covered, organization, company } = simulate(plan, size);
+  const { creditsPerMonth } = PLANS[plan];
+  const share = covered === 1 ? "100%" : `${(Math.floor(covered * 1000) / 10).toFixed(1)}%`;
+  const whole = wholeOn === null ? `${share} mirrored` : `whole on day ${Math.ceil(wholeOn) + 1}`;
+  const own = organization.length === 0 ? "" : `, own lists ≤ ${days(Math.max(...organization))} old`;
+  const ages =
+    company.length === 0 ? "" : `, company lists ${days(median(company))} (worst ${days(Math.max(...company))})`;
+  return {
+    measure: `${plan}, ${creditsPerMonth.toLocaleString("en-US")} credits, ${size.toLocaleString("en-US")} ${plan === "free" ? "companies" : "accounts"}`,
+    value: `${whole}${own}${ages}; ${spent.toLocaleString("en-US")} credits`,
+    aim: "",
+    reached: spent <= creditsPerMonth ? null : false,
+  };
+};
+
+export const planMonth: BenchCase = {
+  id: "plan-month",
+  title:
+    "A month on each plan, a sync every six hours, in simulated time: what is mirrored and how old it is at the end",
+  run: async (): Promise<readonly Figure[]> =>
+    (["free", "build", "scale", "pro"] as const).flatMap((plan) => SIZES.map((size) => figureOf(plan, size))),
+};

@@ -9,6 +9,16 @@ export interface Figure {
   readonly aim: string;
   /** null where there is no aim. */
   readonly reached: boolean | null;
+  /** A ratio with a direction, for the regression gate (regression.ts). */
+  readonly ratio?: Ratio;
+}
+
+/** What rounds that took turns gave. */
+export interface Ratio {
+  readonly least: number;
+  readonly median: number;
+  readonly most: number;
+  readonly better: "less" | "more";
 }
 
 export interface BenchCase {
@@ -52,9 +62,10 @@ export const ofRounds = (
   const middle = median(ratios);
   const value = `${middle.toFixed(2)} × (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`;
   if (aim === null) return { measure, value, aim: "", reached: null };
+  const found = { least: Math.min(...ratios), median: middle, most: Math.max(...ratios) };
   return "most" in aim
-    ? { measure, value, aim: `≤ ${aim.most} ×`, reached: middle <= aim.most }
-    : { measure, value, aim: `≥ ${aim.least} ×`, reached: middle >= aim.least };
+    ? { measure, value, aim: `≤ ${aim.most} ×`, reached: middle <= aim.most, ratio: { ...found, better: "less" } }
+    : { measure, value, aim: `≥ ${aim.least} ×`, reached: middle >= aim.least, ratio: { ...found, better: "more" } };
 };
 
 const mark = ({ reached }: Figure): string => (reached === null ? "" : reached ? "yes" : "no");

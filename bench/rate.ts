@@ -42,7 +42,7 @@ export const rate: BenchCase = {
           const refused = mirror.sandbox.stats().byStatus["429"] ?? 0;
           const where = `${latencyMs} ms latency${configured === "" ? ", rate not configured" : ""}`;
           figures.push(
-            atLeast(`${where}: share of the allowed rate`, (100 * used) / PER_MINUTE, 95, "%", 1),
+            atLeast(`${where}: share of the allowed rate`, (100 * used) / PER_MINUTE, 98, "%", 1),
             atMost(`${where}: answers with 429`, refused, 0, "", 0),
           );
         } finally {

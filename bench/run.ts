@@ -1,5 +1,6 @@
 // npm run bench: runs the cases and writes their figures to docs/BENCHMARKS.md and, as JSON, to bench-results.json.
-// `--only credits,rate` selects cases, `--size 10000000` how large upsert and memory get. Exit code 1 when an aim was not reached.
+// `--only credits,rate` selects cases, `--size 10000000` how large upsert and memory get. `--accept` makes
+// the ratios of this run those that later runs are held against. Exit code 1 when an aim was not reached or a ratio is worse.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -12,6 +13,7 @@ import { peers } from "./peers.ts";
 import { planMonth } from "./plan-month.ts";
 import { publish } from "./publish.ts";
 import { rate } from "./rate.ts";
+import { accepted, baselineSchema, regressions } from "./regression.ts";
 import { replay } from "./replay.ts";
 import { sharedLimiter } from "./shared-limiter.ts";
 import { startUp } from "./start-up.ts";
@@ -64,4 +66,12 @@ for (const name of ["docs/BENCHMARKS.md", "docs/PEERS.md", "README.md"]) {
 }
 const machine = { node: process.version, cores: cpus().length };
 writeFileSync(fileURLToPath(new URL("bench-results.json", root)), `${JSON.stringify({ machine, results }, null, 2)}\n`);
-process.exitCode = results.every(({ figures }) => figures.every(({ reached }) => reached !== false)) ? 0 : 1;
+const baselineFile = fileURLToPath(new URL("bench/baseline.json", root));
+const baseline = baselineSchema.parse(JSON.parse(readFileSync(baselineFile, "utf8")));
+const worse = regressions(baseline, results);
+for (const sentence of worse) process.stderr.write(`worse than accepted: ${sentence}\n`);
+if (process.argv.includes("--accept")) {
+  writeFileSync(baselineFile, `${JSON.stringify(accepted(baseline, results), null, 2)}\n`);
+}
+process.exitCode =
+  worse.length === 0 && results.every(({ figures }) => figures.every(({ reached }) => reached !== false)) ? 0 : 1;

@@ -5,4 +5,4 @@ SET GLOBAL TimeZone = 'UTC';
 SET GLOBAL index_scan_max_count = 1000000;
 -- Committing writes the WAL; moving it into the file after every 16 MB would compress the same row groups again and again.
 -- Until it is moved its rows are held in memory as well (docs/PERFORMANCE.md).
-SET GLOBAL checkpoint_threshold = '64MB';
+SET GLOBAL checkpoint_threshold = '32MB';

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The program: ties argv, environment, streams and signals to runCli, and its answer to the exit code.
+import { setFlagsFromString } from "node:v8";
 import pc from "picocolors";
 import { systemClock } from "../core/clock.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
@@ -51,6 +52,10 @@ const ask: Asker = {
   text: async (question) => (await asker()).text(question),
   choice: async (question) => (await asker()).choice(question),
 };
+
+// A sync makes much garbage that outlives a commit: by itself V8 lets the heap grow to several times what is in use before
+// it collects it (docs/PERFORMANCE.md).
+setFlagsFromString("--heap-growing-percent=50");
 
 // Everything duckmirror writes holds customers' data: readable by its owner only.
 process.umask(0o077);

@@ -5,9 +5,9 @@ import type { Archive } from "../warehouse/archive.ts";
 import type { LoadCounts, QuotaReading, RequestRecord, ScopeState, TableLoad } from "../warehouse/checkpoint.ts";
 import type { Warehouse } from "../warehouse/warehouse.ts";
 
-/** Most arrivals and decoded bytes in one transaction. */
+/** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times as much memory. */
 const MOST_ARRIVALS = 256;
-const MOST_BYTES = 48 * 1024 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Something to commit. The states are asked for when the batch is put together, in order of arrival. */
 export interface Arrival {

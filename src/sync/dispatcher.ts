@@ -19,7 +19,10 @@ import { wantedCall } from "./wanted-call.ts";
 const MOST_FAILURES = 3;
 /** Answers that arrived and are not committed yet, at most: fetching goes on while they are written. */
 const MOST_UNCOMMITTED = 256;
-const MOST_UNCOMMITTED_BYTES = 48 * 1024 * 1024;
+/** Decoded bytes of these, and of what is asked for; parsed, they take several times as much (docs/PERFORMANCE.md). */
+const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
+/** Requests that may be under way however large answers are: at 300 a minute, 1.5 s each, eight are. */
+const ALWAYS_FLYING = 8;
 /** Shorter waits for the rate limit are not worth a word. */
 const NOTABLE_WAIT_MS = 2000;
 
@@ -35,6 +38,8 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   let { states } = initial.view;
   /** Requests without an answer so far, and all that are not through: those, and answers that are not committed. */
   let flying = 0;
+  /** Decoded bytes of an answer, as the latest ones were. */
+  let answerBytes = 0;
   let open = 0;
   let fault: unknown = null;
   let wake: () => void = () => undefined;
@@ -127,6 +132,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
       wake();
     });
     run.stats.countRequests(requests);
+    if (result.kind === "answer") answerBytes += (result.outcome.bytes - answerBytes) / 4;
     if (result.kind === "answer" || result.kind === "absent" || result.kind === "adjust") run.failuresInARow = 0;
     if (result.kind === "answer") {
       if (read === null) await takeSingleAnswer(run, task, wanted, result, requests);
@@ -188,7 +194,7 @@ export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const hasRoom = () =>
     flying < options.concurrency &&
     run.committer.waiting() < MOST_UNCOMMITTED &&
-    run.committer.waitingBytes() < MOST_UNCOMMITTED_BYTES;
+    run.committer.waitingBytes() + Math.max(0, flying - ALWAYS_FLYING) * answerBytes < MOST_UNCOMMITTED_BYTES;
 
   const ending = () => run.stop !== null || fault !== null || deps.signal.aborted;
 

@@ -206,6 +206,8 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   const inTransaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
     withConnection(async (connection) => {
       const result = await withMemory(connection, async () => {
+        // Setting a limit anew makes the allocators give what was freed back to the system; they would keep it for long.
+        if (frugal && options.frugalLimit !== undefined) await limitMemory(connection, options.frugalLimit);
         await connection.run("BEGIN TRANSACTION");
         try {
           return await work(statementsOn(connection));

@@ -23,7 +23,7 @@ export interface WarehouseOptions {
  * What a sync makes do with until a statement needs more: else DuckDB keeps most of a large mirror in memory. Old versions
  * of far apart rows of a table with millions of them are the usual case that needs more (docs/PERFORMANCE.md).
  */
-const FRUGAL_LIMIT = "128MB";
+const FRUGAL_LIMIT = "64MB";
 
 /**
  * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the

@@ -1,27 +1,38 @@
 // The built command line as a user runs it: a process of its own, from start to exit.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 
 export interface ProgramRun {
   readonly ms: number;
+  /** Processor time of all its threads, in ms. */
+  readonly cpuMs: number;
   /** Most memory the process ever held, in MB. */
   readonly peakMb: number;
   readonly out: string;
 }
 
-const LOOK_EVERY_MS = 50;
+/** Makes a process of Node's tell what it used when it exits. */
+const TELL = `data:text/javascript,${encodeURIComponent(
+  'import { writeSync } from "node:fs"; process.on("exit", () => writeSync(3, JSON.stringify(process.resourceUsage())))',
+)}`;
+const told = z
+  .object({ userCPUTime: z.number(), systemCPUTime: z.number(), maxRSS: z.number() })
+  .transform(({ userCPUTime, systemCPUTime, maxRSS }) => ({
+    cpuMs: (userCPUTime + systemCPUTime) / 1000,
+    peakMb: maxRSS / 1024,
+  }));
 
-/** The high-water mark so far; null when the process is gone. */
-const peakOf = (pid: number): number | null => {
-  try {
-    const [, kb] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-    return kb === undefined ? null : Number(kb) / 1024;
-  } catch {
-    return null;
-  }
+const textOf = async (stream: Readable | null): Promise<string> => {
+  const parts: Buffer[] = [];
+  if (stream === null) return "";
+  for await (const part of stream) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString("utf8");
 };
+
+const isReadable = (stream: unknown): stream is Readable => typeof stream === "object" && stream !== null;
 
 /** Runs a script of Node's to its end. Throws when it ends with anything but 0. */
 export const runScript = async (
@@ -30,24 +41,18 @@ export const runScript = async (
   cwd: string,
 ): Promise<ProgramRun> => {
   const start = performance.now();
-  const child = spawn(process.execPath, argv, {
+  const child = spawn(process.execPath, ["--import", TELL, ...argv], {
     cwd,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
-  const parts: Buffer[] = [];
-  const errors: Buffer[] = [];
-  child.stdout.on("data", (part: Buffer) => parts.push(part));
-  child.stderr.on("data", (part: Buffer) => errors.push(part));
-  let peakMb = 0;
-  const looking = setInterval(() => {
-    peakMb = Math.max(peakMb, peakOf(child.pid ?? 0) ?? 0);
-  }, LOOK_EVERY_MS);
-  const [code] = await once(child, "close");
-  const ms = performance.now() - start;
-  clearInterval(looking);
-  if (code !== 0) throw new TypeError(`${argv.join(" ")} ended with ${code}: ${Buffer.concat(errors)}`);
-  return { ms, peakMb, out: Buffer.concat(parts).toString("utf8") };
+  const [, , , usage] = child.stdio;
+  const ended = once(child, "close").then(([code]) => ({ code, ms: performance.now() - start }));
+  const texts = Promise.all([textOf(child.stdout), textOf(child.stderr), isReadable(usage) ? textOf(usage) : ""]);
+  const { code, ms } = await ended;
+  const [out, errors, used] = await texts;
+  if (code !== 0) throw new TypeError(`${argv.join(" ")} ended with ${code}: ${errors}`);
+  return { ms, out, ...told.parse(JSON.parse(used)) };
 };
 
 /** Runs `duckmirror <args>`. */

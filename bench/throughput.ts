@@ -51,10 +51,10 @@ const compare = async ({ what, accounts, maxPerPage, tables }: Setting): Promise
     } finally {
       await service.close();
     }
-    const label = `${what}: ${rows} rows in ${first.requests} requests`;
     return [
-      ofRounds(`${label}, rows per second of read_json's`, shares, { least: LEAST_SHARE }),
-      ofRounds(`${label}, rows per second of processor time`, cpuShares),
+      { measure: what, value: `${rows} rows in ${first.requests} requests`, aim: "", reached: null },
+      ofRounds(`${what}: rows per second, of read_json's`, shares, { least: LEAST_SHARE }),
+      ofRounds(`${what}: rows per second of processor time, of read_json's`, cpuShares),
     ];
   } finally {
     await source.close();

@@ -86,7 +86,7 @@ const speed = async (field: Field, clients: Clients, say: Say) => {
         : plain(measure, "");
     return [
       { ...aim, value: spread(wall) },
-      plain(`${what}: rows per second of processor, of ${peer.name}`, spread(cpu)),
+      plain(`${what}: rows per second of processor time, of ${peer.name}`, spread(cpu)),
     ];
   });
   const own = first.get(clients.duckmirror.name)?.credits ?? Number.NaN;

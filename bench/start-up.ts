@@ -39,7 +39,7 @@ export const startUp: BenchCase = {
   id: "start-up",
   title: `Start-up, medians of ${ROUNDS} rounds, mirror of ${ACCOUNTS} accounts`,
   run: async () => {
-    const mirror = await startBenchMirror({ accounts: ACCOUNTS, seed: 12, maxPerPage: 1000 });
+    const mirror = await startBenchMirror({ accounts: ACCOUNTS, seed: 12 });
     try {
       await mirror.sync();
       const env = {

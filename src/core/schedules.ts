@@ -25,6 +25,8 @@ const isCron = (text: string): boolean => {
 };
 
 const isTimeZone = (name: string): boolean => {
+  // The usual one: looking a zone up loads the table of all, in every command.
+  if (name === "UTC") return true;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {

@@ -15,8 +15,11 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
-  // Rows of accounts, signals and resolved inputs make company lists and insights due.
-  if (task.stream.scope === "organization" || task.candidate.mode === "resolve") run.replan = true;
+  // Rows of accounts, signals and resolved inputs make company lists and insights due. Where none changed it is soon
+  // enough to look when everything else is through, as is done in any case: planning reads the whole mirror's state.
+  const { inserted, updated, deleted } = run.stats.of(task.candidate.stream);
+  const changed = inserted + updated + deleted > 0;
+  if (changed && (task.stream.scope === "organization" || task.candidate.mode === "resolve")) run.replan = true;
 };
 
 /** The task failed; what it has read stays committed and it goes on from there next time. */

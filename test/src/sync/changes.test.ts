@@ -127,8 +127,10 @@ test("a list that loses more than its share deletes nothing unless that is allow
 test("new hiring signals refresh that company's job openings, and no other list", async () => {
   const service = createFakeService(anOrganization(5));
   const mirror = await mirrorOf(service);
+  // Only what arose after the last look at the company's list is a hint.
+  const arisen = new Date(Date.now() + 60_000).toISOString();
   service.data.signals.push(
-    aSignal(9001, { accountId: 4, type: "hiring-alert", createdAt: later, updatedAt: later, date: later }),
+    aSignal(9001, { accountId: 4, type: "hiring-alert", createdAt: arisen, updatedAt: arisen, date: arisen }),
   );
   service.data.lists.c_4?.["job-openings"]?.push(aJob("j4new"));
   const { stream, error } = await reportOf(mirror);

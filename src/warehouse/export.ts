@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { chmodSync, createReadStream, mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
@@ -65,10 +66,12 @@ export interface ExportReport {
 }
 
 /**
- * Parts written at once. Most are of one row group, which DuckDB writes with one thread; a third one writes while the
- * others' checksums are taken.
+ * Parts of more rows are written one after the other, each by all of DuckDB's threads; smaller ones side by side, each by
+ * one: the second thread of a statement that has nothing to do asks again and again whether the first is done.
  */
-const PARTS_AT_ONCE = 3;
+const LARGE_PART_ROWS = 500_000;
+/** One more than there are cores, for while checksums are taken. */
+const SMALL_AT_ONCE = availableParallelism() + 1;
 
 /** One file of the set, as the snapshot wants it. */
 interface Part {
@@ -202,31 +205,36 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
   const moves: { from: string; to: string }[] = [];
-  const writing = createLanes(PARTS_AT_ONCE);
-  let failed = false;
-  const entryOf = async (part: Part): Promise<ManifestEntry> => {
+  const entries = new Map<Part, ManifestEntry>();
+  const failures: unknown[] = [];
+  const take = async (part: Part): Promise<void> => {
+    if (failures.length > 0) return;
     const { table, file, partition, rows, fingerprint } = part;
-    const old = before?.files.find((entry) => entry.file === file);
-    const size = statSync(join(dir, file), { throwIfNoEntry: false })?.size;
-    if (old !== undefined && old.fingerprint === fingerprint && old.bytes === size) return old;
     const from = `${moves.length}.part`;
     moves.push({ from, to: file });
-    return writing(async () => {
+    try {
       signal?.throwIfAborted();
-      if (failed) throw new DuckmirrorError("UNEXPECTED", { detail: "another part failed" });
-      try {
-        const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
-        return { file, table: table.label, partition, rows, bytes, sha256, run, fingerprint };
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    });
+      const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
+      entries.set(part, { file, table: table.label, partition, rows, bytes, sha256, run, fingerprint });
+    } catch (error) {
+      failures.push(error);
+    }
   };
+  const changed: Part[] = [];
+  for (const part of parts) {
+    const old = before?.files.find(({ file }) => file === part.file);
+    const size = statSync(join(dir, part.file), { throwIfNoEntry: false })?.size;
+    if (old !== undefined && old.fingerprint === part.fingerprint && old.bytes === size) entries.set(part, old);
+    else changed.push(part);
+  }
+  for (const part of changed.filter(({ rows }) => rows > LARGE_PART_ROWS)) await take(part);
+  await database.run("SET GLOBAL threads TO 1");
+  const sideBySide = createLanes(SMALL_AT_ONCE);
+  const small = changed.filter(({ rows }) => rows <= LARGE_PART_ROWS);
   // What was begun has ended before a failure is told: nothing writes into the folder then.
-  const ends = await Promise.allSettled(parts.map(entryOf));
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
-  const files = [...others, ...ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []))];
+  await Promise.all(small.map((part) => sideBySide(() => take(part))));
+  if (failures.length > 0) throw failures[0];
+  const files = [...others, ...parts.flatMap((part) => entries.get(part) ?? [])];
   const manifest: Manifest = { version: 1, format, since, guardFormulas: request.guardFormulas, run, files };
   const removals = (before?.files ?? [])
     .map(({ file }) => file)

@@ -13,7 +13,7 @@ import { type ApiTables, readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const SEED = Number(process.env.KILL_SEED ?? 20_261_121);
-const KILLS = Number(process.env.KILLS ?? 8);
+const KILLS = Number(process.env.KILLS ?? 6);
 const PAGE = 50;
 /** Requests at once: a kill may lose the answers to that many, which are on their way to the archive. */
 const CONCURRENCY = 4;

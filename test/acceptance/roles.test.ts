@@ -15,7 +15,7 @@ import { differences } from "./compare.ts";
 import { type ApiTables, readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const KILLS = Number(process.env.DUCKMIRROR_ROLE_KILLS ?? 4);
+const KILLS = Number(process.env.DUCKMIRROR_ROLE_KILLS ?? 3);
 const SEED = Number(process.env.DUCKMIRROR_ROLE_SEED ?? 20_261_121);
 /** Enough that the first mirror lasts longer than the kills. */
 const ACCOUNTS = Math.max(24, 2 * KILLS);

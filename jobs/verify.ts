@@ -14,7 +14,6 @@ export const VERIFY_SAMPLE = 100;
 export interface VerifyRequest {
   /** Id of its run; unset: made up. */
   readonly runId?: string;
-
   /** Streams to look at; empty: those of the configuration. */
   readonly streams: readonly string[];
   /** Credits to spend at most, repairs included. */

@@ -1,6 +1,7 @@
 // Every body that cost a credit, as it was received, with its request: appended before it is loaded.
-// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`, that `zcat` prints: header line, body, line end of each response. A
-// body that came gzipped is a gzip member of its own between two small ones, any other shares one with both. Beside it `<runId>.intents.ndjson`: one line before each request is sent.
+// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`, that `zcat` prints: header line, body, line end of each response. A body
+// that came gzipped is a gzip member of its own between two small ones, any other shares one with both. Beside it
+// `<runId>.intents.ndjson`: one line before each request is sent.
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -85,6 +86,7 @@ const stored = async (bytes: Buffer): Promise<Buffer> => {
   end.writeUInt32LE(bytes.length, 4);
   return Buffer.concat([head, bytes, end]);
 };
+
 /** Folder of a moment, ms since the epoch: `2026-03`. */
 export const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 const SAFE_RUN_ID = /^[\w.-]{1,120}$/;

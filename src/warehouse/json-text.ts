@@ -118,7 +118,7 @@ export const saysTheSame = (a: string, b: string): boolean => {
   }
 };
 
-/** Exact JSON text, with \udXXX escapes where needed: for `sync.rejects` and the exact form kept in `_extra`. */
+/** Exact JSON text, halves of surrogate pairs escaped: for `sync.rejects` and the exact form kept in `_extra`. */
 export const exactJson = (value: JsonValue): string => write(value, "escaped").text;
 
 /** One text per member of `_extra`: API name → JSON text of the value. */

@@ -1,6 +1,7 @@
 // One row of a table as one JSON object, written by DuckDB itself: no value passes through a JavaScript number, so
 // integers beyond 2^53 and the text of JSON columns come out exactly. PURE: builds SQL from the catalog only.
 import type { FieldSpec } from "../catalog/fields.ts";
+import { literal, quoted } from "../core/sql-text.ts";
 
 /** Fields that are dates rather than moments; at midnight UTC they are written without a time. */
 const DATE_ONLY: ReadonlySet<string> = new Set([
@@ -11,9 +12,6 @@ const DATE_ONLY: ReadonlySet<string> = new Set([
   "clinicalTrialPrimaryCompletionDate",
   "clinicalTrialStudyCompletionDate",
 ]);
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Quoted column of a field, optionally qualified: `a."main_score"`. */
 export const columnOf = (field: Pick<FieldSpec, "column">, alias?: string): string =>

@@ -12,13 +12,13 @@ import {
 } from "@duckdb/node-api";
 import { z } from "zod";
 import { TABLE_NAMES } from "../catalog/tables.ts";
+import { literal } from "../core/sql-text.ts";
 import { CHUNK_ROWS } from "./append.ts";
 import type { Checkpoint, LoadCounts, RequestRecord, ScopeState } from "./checkpoint.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
 import type { Sql } from "./database.ts";
 import { instant } from "./duck-values.ts";
 import { loadBatch } from "./load-batch.ts";
-import { literal } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
 import { EVOLVING, type TableStrictness } from "./strict-rows.ts";
 

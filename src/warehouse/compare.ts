@@ -2,13 +2,13 @@
 // Statements are generated, because the table is a parameter; every value is bound.
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
+import { quoted } from "../core/sql-text.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import { type BatchRow, collectBatch } from "./collect-batch.ts";
 import type { Database, Sql } from "./database.ts";
 import type { SqlValue } from "./duck-values.ts";
 import { saysTheSame } from "./json-text.ts";
 import { stageBatch } from "./load-batch.ts";
-import { quoted } from "./merge-sql.ts";
 import type { TableStrictness } from "./strict-rows.ts";
 
 /** One value that differs, as text. */

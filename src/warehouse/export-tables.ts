@@ -4,7 +4,7 @@ import { sqlName } from "../catalog/dictionary.ts";
 import { TABLE_NAMES, tableSpec } from "../catalog/tables.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import { quoted } from "./merge-sql.ts";
+import { quoted } from "../core/sql-text.ts";
 import { VIEW_NAMES } from "./views.ts";
 
 export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;

@@ -6,12 +6,12 @@ import { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import type { TableSpec } from "../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../core/json.ts";
+import { quoted } from "../core/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "./append.ts";
 import { convertCell } from "./convert-cell.ts";
 import type { Sql } from "./database.ts";
 import { joinExtra, splitExtra } from "./json-text.ts";
 import { DUCK_TYPES, duckCell } from "./load-batch.ts";
-import { quoted } from "./merge-sql.ts";
 
 const SCHEMAS = ["main", "history"] as const;
 

@@ -2,9 +2,9 @@
 // in the service's own request history. Statements are generated where the table is a parameter; every value is bound.
 import { z } from "zod";
 import type { IdEraser } from "../core/forgotten.ts";
+import { quoted } from "../core/sql-text.ts";
 import type { Sql } from "./database.ts";
 import type { SqlValue } from "./duck-values.ts";
-import { quoted } from "./merge-sql.ts";
 
 /** What is known of a contact that is to be forgotten. */
 export interface Person {

@@ -4,9 +4,9 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { literal } from "../core/sql-text.ts";
 import { type Database, openDatabase } from "./database.ts";
 import type { Person, Trace } from "./forget-rows.ts";
-import { literal } from "./merge-sql.ts";
 import { decodedChunks } from "./read-archive.ts";
 import { sqlText } from "./sql-files.ts";
 

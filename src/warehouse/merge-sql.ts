@@ -1,17 +1,7 @@
 // The upsert, generated from the catalog: the one place where SQL is not in a .sql file (golden-file test).
 // Pure. Delete and insert instead of ON CONFLICT or MERGE: decision 0001.
 import { type TableName, type TableSpec, tableSpec } from "../catalog/tables.ts";
-
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-/** A key value as an SQL literal: only literals reach the primary key's index, bound values do not. */
-export const literal = (value: string | bigint): string =>
-  typeof value === "bigint"
-    ? `${value}::BIGINT`
-    : value
-        .split("\0")
-        .map((part) => `'${part.replaceAll("'", "''")}'`)
-        .join(" || chr(0) || ");
+import { quoted } from "../core/sql-text.ts";
 
 /** Old rows stand close together (scans of these ranges), or scattered (a join by key, which lookups carry out). */
 export type OldRows =

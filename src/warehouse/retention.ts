@@ -2,9 +2,9 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { TABLE_NAMES } from "../catalog/tables.ts";
+import { quoted } from "../core/sql-text.ts";
 import type { Database } from "./database.ts";
 import { instant } from "./duck-values.ts";
-import { quoted } from "./merge-sql.ts";
 
 const DAY_MS = 86_400_000;
 

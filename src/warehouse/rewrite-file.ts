@@ -4,9 +4,9 @@ import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError } from "../core/errors.ts";
+import { literal } from "../core/sql-text.ts";
 import { type Database, openDatabase, STORAGE_VERSION } from "./database.ts";
 import { statementError } from "./duck-errors.ts";
-import { literal } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
 
 const tableRow = z.object({ path: z.string() });

@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../catalog/dictionary.ts";
+import { literal, quoted } from "../core/sql-text.ts";
 import { type Database, openDatabase, type Sql } from "./database.ts";
 import { instant } from "./duck-values.ts";
-import { literal, quoted } from "./merge-sql.ts";
 import { migrate } from "./migrate.ts";
 import { readMigrations, sqlText } from "./sql-files.ts";
 

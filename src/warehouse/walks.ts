@@ -2,9 +2,9 @@
 // Statements are generated, because the table is a parameter; every value is bound.
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
+import { quoted } from "../core/sql-text.ts";
 import type { Sql } from "./database.ts";
 import { instant, type SqlValue } from "./duck-values.ts";
-import { quoted } from "./merge-sql.ts";
 import { sqlText } from "./sql-files.ts";
 
 /** The rows of one walk: of a whole table, or of one company in a table that is kept per company. */

@@ -1,7 +1,8 @@
 // The generated upsert, pinned: a change of it shows as a change of the golden files.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { literal, mergeSql } from "../../../src/warehouse/merge-sql.ts";
+import { literal } from "../../../src/core/sql-text.ts";
+import { mergeSql } from "../../../src/warehouse/merge-sql.ts";
 
 /** Every statement of a table's merge, one per paragraph, wrapped for reading. */
 const written = (table: TableName, keptMask: bigint) => {

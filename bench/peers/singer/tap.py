@@ -17,8 +17,59 @@ TEXT, WHOLE, REAL, TIME = th.StringType, th.IntegerType, th.NumberType, th.DateT
 TEXTS, ANY = th.ArrayType(th.StringType), th.ObjectType(additional_properties=True)
 
 
-def schema(kinds: dict) -> dict:
-    return th.PropertiesList(*(th.Property(name, kind) for kind, names in kinds.items() for name in names.split())).to_dict()
+FIELDS = {
+    "accounts": {
+        WHOLE: "id numberOfEmployees priority",
+        REAL: "mainScore",
+        TIME: "createdAt updatedAt addedOn lastRefreshAt",
+        TEXT: "organizationId companyId ownerId name domain logoUrl featuredImageUrl description industry"
+        " headquartersLocation type professionalNetworkUrl fundingDataUrl contactDataUrl crmUrl salesToolUrl countryCode",
+        ANY: "mainScoreComponents summary insights swotAnalysis threeWhys valuePyramid valueProposition valueHypothesis"
+        " pointOfView",
+    },
+    "contacts": {
+        WHOLE: "accountId",
+        REAL: "mainScore",
+        TIME: "inCurrentRoleSince lastChangeDetectedOn",
+        TEXT: "id organizationId firstName lastName currentTitle currentCompanyName changeType professionalNetworkUrl"
+        " email emailStatus phone location previousTitle previousCompanyName profilePictureUrl type contactRole",
+        ANY: "personInsights talkingPoints positionWhenFormerUser",
+        TEXTS: "introPaths matchingTargetKeywords matchingTargetJobTitles matchingTargetLocations"
+        " matchingTargetTechnologies",
+    },
+    "signals": {
+        WHOLE: "id accountId",
+        TIME: "date createdAt updatedAt clinicalTrialPrimaryCompletionDate clinicalTrialStudyCompletionDate",
+        TEXT: "organizationId type subtype headline description clinicalTrialLastKnownStatus",
+        TEXTS: "sources matchingKeywords slidesUrls documentsUrls clinicalTrialCollaborators",
+        ANY: "relevance smartSummary playUrls",
+    },
+    "tracked_companies": {WHOLE: "id", TEXT: "companyId"},
+    "news_articles": {
+        TIME: "datePublished",
+        TEXT: "companyId id headline url description excerpt publisher publisherUrl featuredImageUrl",
+    },
+    "job_openings": {
+        TIME: "postedOn",
+        TEXT: "companyId id status url title companyName location applicants seniorityLevel employmentType jobFunction"
+        " industries",
+    },
+    "earnings_calls": {
+        WHOLE: "id year quarter",
+        TIME: "happenedAt",
+        TEXT: "companyId stockSymbol audioUrl reportUrl presentationUrl",
+    },
+    "filings": {
+        WHOLE: "id fiscalYear quarter",
+        TIME: "filingDate reportDate",
+        TEXT: "companyId type accessionNumber url",
+    },
+}
+
+
+def schema(name: str) -> dict:
+    kinds = FIELDS[name].items()
+    return th.PropertiesList(*(th.Property(field, kind) for kind, fields in kinds for field in fields.split())).to_dict()
 
 
 class Pages(BasePageNumberPaginator):
@@ -75,40 +126,8 @@ class NewestChangeFirst(ListStream):
         return {**super().get_url_params(context, next_page_token), **order}
 
 
-class Accounts(NewestChangeFirst):
-    name = "accounts"
-    path = "/accounts"
-    schema = schema(
-        {
-            WHOLE: "id numberOfEmployees priority",
-            REAL: "mainScore",
-            TIME: "createdAt updatedAt addedOn lastRefreshAt",
-            TEXT: "organizationId companyId ownerId name domain logoUrl featuredImageUrl description industry"
-            " headquartersLocation type professionalNetworkUrl fundingDataUrl contactDataUrl crmUrl salesToolUrl"
-            " countryCode",
-            ANY: "mainScoreComponents summary insights swotAnalysis threeWhys valuePyramid valueProposition"
-            " valueHypothesis pointOfView",
-        }
-    )
-
-
 class Contacts(ListStream):
-    name = "contacts"
-    path = "/contacts"
     replication_key = "lastChangeDetectedOn"
-    schema = schema(
-        {
-            WHOLE: "accountId",
-            REAL: "mainScore",
-            TIME: "inCurrentRoleSince lastChangeDetectedOn",
-            TEXT: "id organizationId firstName lastName currentTitle currentCompanyName changeType"
-            " professionalNetworkUrl email emailStatus phone location previousTitle previousCompanyName"
-            " profilePictureUrl type contactRole",
-            ANY: "personInsights talkingPoints positionWhenFormerUser",
-            TEXTS: "introPaths matchingTargetKeywords matchingTargetJobTitles matchingTargetLocations"
-            " matchingTargetTechnologies",
-        }
-    )
 
     def get_url_params(self, context, next_page_token) -> dict:
         params = super().get_url_params(context, next_page_token)
@@ -120,25 +139,7 @@ class Contacts(ListStream):
         return {self.replication_key: None, **row}
 
 
-class Signals(NewestChangeFirst):
-    name = "signals"
-    path = "/signals"
-    schema = schema(
-        {
-            WHOLE: "id accountId",
-            TIME: "date createdAt updatedAt clinicalTrialPrimaryCompletionDate clinicalTrialStudyCompletionDate",
-            TEXT: "organizationId type subtype headline description clinicalTrialLastKnownStatus",
-            TEXTS: "sources matchingKeywords slidesUrls documentsUrls clinicalTrialCollaborators",
-            ANY: "relevance smartSummary playUrls",
-        }
-    )
-
-
 class TrackedCompanies(ListStream):
-    name = "tracked_companies"
-    path = "/accounts"
-    schema = schema({WHOLE: "id", TEXT: "companyId"})
-
     def get_url_params(self, context, next_page_token) -> dict:
         order = {"sortBy": "id", "sortOrder": "asc", "onlyWithFields": "id,companyId"}
         return {**super().get_url_params(context, next_page_token), **order}
@@ -155,55 +156,18 @@ class CompanyList(ListStream):
     state_partitioning_keys = ()
 
 
-class NewsArticles(CompanyList):
-    name = "news_articles"
-    path = "/companies/{companyId}/news-articles"
-    schema = schema(
-        {
-            TIME: "datePublished",
-            TEXT: "companyId id headline url description excerpt publisher publisherUrl featuredImageUrl",
-        }
-    )
-
-
-class JobOpenings(CompanyList):
-    name = "job_openings"
-    path = "/companies/{companyId}/job-openings"
-    schema = schema(
-        {
-            TIME: "postedOn",
-            TEXT: "companyId id status url title companyName location applicants seniorityLevel employmentType"
-            " jobFunction industries",
-        }
-    )
-
-
-class EarningsCalls(CompanyList):
-    name = "earnings_calls"
-    path = "/companies/{companyId}/earnings-calls"
-    schema = schema(
-        {
-            WHOLE: "id year quarter",
-            TIME: "happenedAt",
-            TEXT: "companyId stockSymbol audioUrl reportUrl presentationUrl",
-        }
-    )
-
-
-class Filings(CompanyList):
-    name = "filings"
-    path = "/companies/{companyId}/filings"
-    schema = schema(
-        {
-            WHOLE: "id fiscalYear quarter",
-            TIME: "filingDate reportDate",
-            TEXT: "companyId type accessionNumber url",
-        }
-    )
-
-
-ORGANIZATION = (Accounts, Contacts, Signals)
-COMPANY = (TrackedCompanies, NewsArticles, JobOpenings, EarningsCalls, Filings)
+ORGANIZATION = (
+    (NewestChangeFirst, "accounts", "/accounts"),
+    (Contacts, "contacts", "/contacts"),
+    (NewestChangeFirst, "signals", "/signals"),
+)
+COMPANY = (
+    (TrackedCompanies, "tracked_companies", "/accounts"),
+    (CompanyList, "news_articles", "/companies/{companyId}/news-articles"),
+    (CompanyList, "job_openings", "/companies/{companyId}/job-openings"),
+    (CompanyList, "earnings_calls", "/companies/{companyId}/earnings-calls"),
+    (CompanyList, "filings", "/companies/{companyId}/filings"),
+)
 
 
 class TapAccountIntelligence(Tap):
@@ -216,7 +180,8 @@ class TapAccountIntelligence(Tap):
     ).to_dict()
 
     def discover_streams(self) -> list[ListStream]:
-        return [stream(self) for stream in (ORGANIZATION + COMPANY if self.config["lists"] == "all" else ORGANIZATION)]
+        streams = ORGANIZATION + COMPANY if self.config["lists"] == "all" else ORGANIZATION
+        return [kind(self, name=name, schema=schema(name), path=path) for kind, name, path in streams]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 // The generated upsert, pinned: a change of it shows as a change of the golden files.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { literal } from "../../../src/core/sql-text.ts";
 import { mergeSql } from "../../../src/warehouse/merge-sql.ts";
 
 /** Every statement of a table's merge, one per paragraph, wrapped for reading. */
@@ -41,10 +40,4 @@ test("a table with one key column", async () => {
 
 test("a table kept per company, two fields of which were not asked for", async () => {
   await expect(written("earnings_calls", 0b11_0000_0000n)).toMatchFileSnapshot("golden/merge-earnings_calls.sql");
-});
-
-test("a key becomes a literal that no text can break out of", () => {
-  expect(literal("it's")).toBe("'it''s'");
-  expect(literal("a\0b")).toBe("'a' || chr(0) || 'b'");
-  expect(literal(-5n)).toBe("-5::BIGINT");
 });

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, openDatabase } from "../src/warehouse/database.ts";
-import { exportSnapshot } from "../src/warehouse/export.ts";
-import { migrate } from "../src/warehouse/migrate.ts";
+import { type Database, openDatabase } from "../src/warehouse/duckdb/database.ts";
+import { exportSnapshot } from "../src/warehouse/export/export.ts";
+import { migrate } from "../src/warehouse/file/migrate.ts";
 import { atMost, type BenchCase, type Figure, ofRounds } from "./case.ts";
 
 const ROUNDS = 5;

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
-import { openDatabase } from "../src/warehouse/database.ts";
-import { migrate } from "../src/warehouse/migrate.ts";
-import { applyViews } from "../src/warehouse/views.ts";
+import { openDatabase } from "../src/warehouse/duckdb/database.ts";
+import { migrate } from "../src/warehouse/file/migrate.ts";
+import { applyViews } from "../src/warehouse/file/views.ts";
 import { type BenchCase, type Figure, median } from "./case.ts";
 
 const ACCOUNTS = 5000;

@@ -5,11 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWorld } from "../src/sandbox/world-file.ts";
-import { openDatabase } from "../src/warehouse/database.ts";
-import { exportSnapshot } from "../src/warehouse/export.ts";
-import { migrate } from "../src/warehouse/migrate.ts";
-import { runQuery } from "../src/warehouse/query.ts";
-import { applyViews, VIEW_NAMES } from "../src/warehouse/views.ts";
+import { openDatabase } from "../src/warehouse/duckdb/database.ts";
+import { exportSnapshot } from "../src/warehouse/export/export.ts";
+import { migrate } from "../src/warehouse/file/migrate.ts";
+import { applyViews, VIEW_NAMES } from "../src/warehouse/file/views.ts";
+import { runQuery } from "../src/warehouse/read/query.ts";
 
 const ROUNDS = 5;
 const [accounts = 40, signals = 1_000_000] = process.argv.slice(2).map(Number);

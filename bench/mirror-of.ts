@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../jobs/sync.ts";
 import { vocabulary } from "../src/catalog/vocabulary.ts";
 import { systemClock } from "../src/core/clock.ts";
-import { resolveConfig } from "../src/core/config.ts";
+import { resolveConfig } from "../src/core/config/config.ts";
 import { Secret } from "../src/core/secret.ts";
 import type { SyncReport } from "../src/core/sync-report.ts";
 import type { SandboxOptions } from "../src/sandbox/options.ts";
 import { startSandbox } from "../src/sandbox/sandbox.ts";
-import { runQuery } from "../src/warehouse/query.ts";
+import { runQuery } from "../src/warehouse/read/query.ts";
 
 export interface BenchMirror {
   readonly sandbox: Awaited<ReturnType<typeof startSandbox>>;

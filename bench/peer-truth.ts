@@ -1,6 +1,6 @@
 // What a client's database holds against what the service holds: rows lost, doubled, stale, and rows that should be gone.
 import { join } from "node:path";
-import { runQuery } from "../src/warehouse/query.ts";
+import { runQuery } from "../src/warehouse/read/query.ts";
 import type { Client } from "./peer-clients.ts";
 import type { SourceRows, WhichLists } from "./peer-control.ts";
 import { COMPANY_LISTS, ORGANIZATION_LISTS } from "./peer-world.ts";

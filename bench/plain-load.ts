@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { StreamName } from "../src/catalog/streams.ts";
 import { tableSpec } from "../src/catalog/tables.ts";
-import { openDatabase } from "../src/warehouse/database.ts";
-import { migrate } from "../src/warehouse/migrate.ts";
+import { openDatabase } from "../src/warehouse/duckdb/database.ts";
+import { migrate } from "../src/warehouse/file/migrate.ts";
 import type { Recording } from "./recorded-service.ts";
 
 const TABLES = {

@@ -3,11 +3,11 @@
 import { createLedger } from "../src/budget/memory-store.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
-import { PLANS, type PlanName } from "../src/sandbox/plans.ts";
-import { type AccountFact, type Candidate, type MirrorView, stateKey } from "../src/sync/due/candidate.ts";
-import { dueCandidates } from "../src/sync/due/due.ts";
-import { INPUT_SCOPE } from "../src/sync/loads.ts";
-import type { ScopeState } from "../src/warehouse/checkpoint.ts";
+import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
+import { type AccountFact, type Candidate, type MirrorView, stateKey } from "../src/sync/plan/candidate.ts";
+import { dueCandidates } from "../src/sync/plan/due.ts";
+import { INPUT_SCOPE } from "../src/sync/rows/loads.ts";
+import type { ScopeState } from "../src/warehouse/record/checkpoint.ts";
 import { type BenchCase, type Figure, median } from "./case.ts";
 
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@
 import { copyFile, open } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../src/core/clock.ts";
-import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type BenchCase, type Figure, ofRounds } from "./case.ts";
 import { startBenchMirror } from "./mirror-of.ts";
 

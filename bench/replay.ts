@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { replayJob } from "../jobs/replay.ts";
 import { vocabulary } from "../src/catalog/vocabulary.ts";
 import { systemClock } from "../src/core/clock.ts";
-import { resolveConfig } from "../src/core/config.ts";
+import { resolveConfig } from "../src/core/config/config.ts";
 import { atMost, type BenchCase, type Figure, ofRounds } from "./case.ts";
 import { startBenchMirror } from "./mirror-of.ts";
 import { effortOf, loadByDuckDb, ORGANIZATION, writeBodies } from "./plain-load.ts";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { systemClock } from "../src/core/clock.ts";
 import { startServer } from "../src/server/listen.ts";
-import { openDatabase } from "../src/warehouse/database.ts";
-import { migrate } from "../src/warehouse/migrate.ts";
-import { applyViews } from "../src/warehouse/views.ts";
+import { openDatabase } from "../src/warehouse/duckdb/database.ts";
+import { migrate } from "../src/warehouse/file/migrate.ts";
+import { applyViews } from "../src/warehouse/file/views.ts";
 import { atMost, type BenchCase, median } from "./case.ts";
 
 const SIGNALS = 1_000_000;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tableSpec } from "../src/catalog/tables.ts";
 import { systemClock } from "../src/core/clock.ts";
-import { openWarehouse, type Warehouse } from "../src/warehouse/warehouse.ts";
+import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { type BenchCase, type Figure, ofRounds } from "./case.ts";
 
 const SMALL = 100_000;

@@ -4,11 +4,11 @@ import { createClient } from "../src/api/client.ts";
 import type { Redactor } from "../src/api/redact.ts";
 import { createThrottle } from "../src/budget/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
-import { createLocalSender, type Sender } from "../src/sync/sender.ts";
-import type { Warehouse } from "../src/warehouse/warehouse.ts";
+import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
+import type { Warehouse } from "../src/warehouse/file/warehouse.ts";
 
 /** What a connection is opened with. */
 export interface ConnectionContext {

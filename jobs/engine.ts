@@ -2,18 +2,18 @@
 import { setMaxListeners } from "node:events";
 import { createLedger } from "../src/budget/memory-store.ts";
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
-import { readLastQuota } from "../src/sync/mirror-view.ts";
-import { redactingArchive, redactingSender } from "../src/sync/redacting.ts";
-import type { SyncDeps } from "../src/sync/sync-run.ts";
-import { tracedSender, tracedWarehouse } from "../src/sync/tracing.ts";
-import { archiveStore } from "../src/warehouse/archive-store.ts";
-import { readForgotten } from "../src/warehouse/forgotten-list.ts";
-import { tableStrictness } from "../src/warehouse/strict-rows.ts";
-import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
+import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
+import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
+import type { SyncDeps } from "../src/sync/run/sync-run.ts";
+import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
+import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
+import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { type Connect, connectAlone } from "./connection.ts";
 import { redactorOf } from "./redaction.ts";
 

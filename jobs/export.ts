@@ -1,10 +1,10 @@
 // Job export: brings an export folder up to the published snapshot. Spends no credit and takes no writer's lock.
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
-import { type ExportReport, exportSnapshot } from "../src/warehouse/export.ts";
-import { rememberExport } from "../src/warehouse/export-registry.ts";
-import type { ExportFormat } from "../src/warehouse/export-tables.ts";
+import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
+import { rememberExport } from "../src/warehouse/export/registry.ts";
+import type { ExportFormat } from "../src/warehouse/export/tables.ts";
 
 /** What is asked of one export. */
 export interface ExportJobRequest {

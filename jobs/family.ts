@@ -2,7 +2,7 @@
 // sync and tells how its streams ended.
 import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { syncReportSchema } from "../src/core/sync-report.ts";
 import type { Sessions } from "./session.ts";

@@ -3,7 +3,7 @@
 import type { ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
 import { causeOf, chargeOf, verdictOf } from "../src/api/retry-policy.ts";
 import type { FEEDBACK_CATEGORIES } from "../src/catalog/resources.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { JsonObject, JsonValue } from "../src/core/json.ts";
 import { type ConnectionContext, clientOf } from "./connection.ts";

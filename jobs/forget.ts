@@ -1,9 +1,9 @@
 // Job forget: erases contacts from everything that duckmirror keeps, and keeps them out. Sends nothing, needs no token.
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
-import { createForgetBodies } from "../src/sync/forget-bodies.ts";
-import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget.ts";
+import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
+import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
 import { hasherOf } from "./redaction.ts";
 
 export interface ForgetJobRequest {

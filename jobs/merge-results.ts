@@ -3,7 +3,7 @@
 import type { StreamName } from "../src/catalog/streams.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { RunStatus, StreamReport, SyncReport } from "../src/core/sync-report.ts";
-import type { RunSpending } from "../src/warehouse/read-run.ts";
+import type { RunSpending } from "../src/warehouse/read/read-run.ts";
 import { type FamilyResult, type Problem, problemOf } from "./family.ts";
 
 /** A family's job, ended or not. */

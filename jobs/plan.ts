@@ -1,13 +1,13 @@
 // Job plan: what the next sync would request and why, without a single request.
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { type Forecast, forecastOf } from "../src/sync/forecast.ts";
-import { readLastQuota, readShapes } from "../src/sync/mirror-view.ts";
-import { type Credits, type Outlook, outlookOf } from "../src/sync/outlook.ts";
-import { planSync } from "../src/sync/plan-view.ts";
-import { type MirrorReader, readSnapshot } from "../src/warehouse/mirror-reader.ts";
-import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
+import { readLastQuota, readShapes } from "../src/sync/plan/mirror-view.ts";
+import { type Credits, type Outlook, outlookOf } from "../src/sync/plan/outlook.ts";
+import { planSync } from "../src/sync/plan/plan-view.ts";
+import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
+import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
 export interface PlanReport {

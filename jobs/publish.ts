@@ -1,9 +1,9 @@
 // Job publish: the end of a sync. Makes sure that the snapshot holds its runs, and tells how it ended.
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { readRun, readSpending } from "../src/warehouse/read-run.ts";
-import { openWarehouse } from "../src/warehouse/warehouse.ts";
+import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
+import { readRun, readSpending } from "../src/warehouse/read/read-run.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
 /** What may have hit a run after it had committed. */

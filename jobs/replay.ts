@@ -1,12 +1,12 @@
 // Job replay: rebuilds the working database from the archive and publishes it. Sends nothing, needs no token.
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
-import { replay } from "../src/sync/replay.ts";
-import { readForgotten } from "../src/warehouse/forgotten-list.ts";
-import { rebuildWarehouse } from "../src/warehouse/rebuild.ts";
-import { tableStrictness } from "../src/warehouse/strict-rows.ts";
-import { warehousePaths } from "../src/warehouse/working-file.ts";
+import { replay } from "../src/sync/recovery/replay.ts";
+import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
+import { warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { redactorOf } from "./redaction.ts";
 
 export interface ReplayContext {

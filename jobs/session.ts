@@ -3,10 +3,10 @@
 import { setMaxListeners } from "node:events";
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressEvent } from "../src/core/progress-events.ts";
-import type { SyncResult } from "../src/sync/run-sync.ts";
+import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
 import type { SyncRequest } from "./sync.ts";
 

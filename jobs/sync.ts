@@ -1,12 +1,12 @@
 // Job sync: mirrors what is due. Opens what a run needs from the configuration, runs it, closes it. Knows no queue.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { runSync, type SyncResult } from "../src/sync/run-sync.ts";
-import type { SyncOptions } from "../src/sync/sync-run.ts";
-import { unusedRunId } from "../src/warehouse/run-ids.ts";
+import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
+import type { SyncOptions } from "../src/sync/run/sync-run.ts";
+import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { tellSync } from "./tracing.ts";
 

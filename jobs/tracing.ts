@@ -2,7 +2,7 @@
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
 import type { SyncReport } from "../src/core/sync-report.ts";
 import type { Span, SpanAttributes } from "../src/core/tracing.ts";
-import type { VerifyReport } from "../src/sync/verify-report.ts";
+import type { VerifyReport } from "../src/sync/verify/report.ts";
 
 const total = (report: SyncReport, name: "inserted" | "updated" | "deleted" | "unchanged" | "rejected"): number =>
   report.streams.reduce((sum, stream) => sum + stream[name], 0);

@@ -1,7 +1,7 @@
 // Job verify: compares the mirror with the service within a number of credits, and repairs it where that is wanted.
-import type { Config } from "../src/core/config.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { runVerify, type VerifyResult } from "../src/sync/verify.ts";
+import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 import { tellVerify } from "./tracing.ts";

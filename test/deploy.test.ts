@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { COMMANDS } from "../src/cli/command-table.ts";
-import { envName } from "../src/core/config.ts";
-import { settingList } from "../src/core/settings.ts";
+import { envName } from "../src/core/config/config.ts";
+import { settingList } from "../src/core/config/settings.ts";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const pages = readdirSync(new URL("../docs/deploy", import.meta.url)).map((name) => `docs/deploy/${name}`);

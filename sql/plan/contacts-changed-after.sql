@@ -1,5 +1,5 @@
 -- Purpose: how many mirrored contacts match the change filter. Grain: one row. Parameters: $1 the moment.
--- Readers: src/sync/mirror-view.ts.
+-- Readers: src/sync/plan/mirror-view.ts.
 SELECT count(*) AS rows
 FROM main.contacts
 WHERE last_change_detected_on > $1

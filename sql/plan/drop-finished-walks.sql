@@ -1,4 +1,4 @@
--- Purpose: forget which records finished walks met. Readers: src/sync/run-sync.ts, when a run ends.
+-- Purpose: forget which records finished walks met. Readers: src/sync/run/run-sync.ts, when a run ends.
 DELETE FROM sync.walk_seen
 WHERE walk_id NOT IN (
   SELECT walk_id

@@ -1,6 +1,6 @@
 -- Purpose: signals that arose after the last look at a company's list and that announce news there. An older signal that
 -- only arrives later, as in a first mirror of many runs, announces what the look has seen already.
--- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers: src/sync/mirror-view.ts.
+-- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers: src/sync/plan/mirror-view.ts.
 WITH hint AS (
   SELECT unnest(from_json($1, '[{"type": "VARCHAR", "stream": "VARCHAR"}]'), recursive := true)
 )

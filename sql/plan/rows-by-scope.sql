@@ -1,5 +1,5 @@
 -- Purpose: how many rows the mirror holds per list. Grain: one row per stream and scope ('' for the organization).
--- Readers: src/sync/mirror-view.ts.
+-- Readers: src/sync/plan/mirror-view.ts.
 SELECT 'accounts' AS stream, '' AS scope, count(*) AS rows FROM main.accounts
 UNION ALL
 SELECT 'contacts' AS stream, '' AS scope, count(*) AS rows FROM main.contacts

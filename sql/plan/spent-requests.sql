@@ -1,5 +1,5 @@
 -- Purpose: requests of a run that are known to have cost a credit. Grain: one row per request.
--- Parameters: $1 run. Readers: src/queue/remote/take-over.ts.
+-- Parameters: $1 run. Readers: src/queue/remote/loader/take-over.ts.
 SELECT request_id
 FROM sync.requests
 WHERE run_id = $1 AND charge = 'spent'

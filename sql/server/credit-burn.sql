@@ -1,5 +1,5 @@
 -- Purpose: spending by day and where it leads, newest first. Grain: one row per day of the last sixty that have any.
--- Readers: src/server/overview.ts, src/server/metrics.ts.
+-- Readers: src/server/figures/overview.ts, src/server/metrics.ts.
 SELECT
   strftime(day, '%Y-%m-%d') AS day,
   requests,

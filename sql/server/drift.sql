@@ -1,5 +1,5 @@
 -- Purpose: in which ways received records differ from API.md, newest first. Grain: one row per way, two hundred at most.
--- Readers: src/server/findings.ts.
+-- Readers: src/server/figures/findings.ts.
 SELECT table_name, field, kind, detail, occurrences, first_seen_at, last_seen_at
 FROM sync.schema_drift
 ORDER BY last_seen_at DESC, table_name, field, detail

@@ -1,6 +1,6 @@
 -- Purpose: rows and worst-case age of every table. Grain: one row per mirrored table. Ages are told as instants: the
 -- snapshot is read long after it was written. Profiles of tracked companies come embedded in their accounts: where no
--- company was ever looked at by itself they are as fresh as those. Readers: src/server/overview.ts, src/server/metrics.ts.
+-- company was ever looked at by itself they are as fresh as those. Readers: src/server/figures/overview.ts, src/server/metrics.ts.
 WITH freshness AS (
   SELECT
     table_name, stream, row_count, last_change_at, last_checked_at, oldest_checked_at, oldest_walked_at,

@@ -1,5 +1,5 @@
 -- Purpose: what each stream of a run asked and got. Grain: one row per stream. Parameters: run_id.
--- Readers: src/server/run-detail.ts.
+-- Readers: src/server/figures/run-detail.ts.
 SELECT
   stream,
   count(*) AS requests,

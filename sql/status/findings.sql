@@ -1,5 +1,5 @@
 -- Purpose: what wants a look: records that could not be stored as rows, and differences from the API document.
--- Grain: one row. Readers: src/warehouse/read-status.ts.
+-- Grain: one row. Readers: src/warehouse/read/read-status.ts.
 SELECT
   (SELECT count(*) FROM sync.rejects) AS rejects,
   (SELECT count(*) FROM sync.schema_drift) AS drifts;

@@ -1,5 +1,5 @@
 -- Purpose: requests of all runs of one sync. Grain: one row per run and stream. Parameters: id of the sync.
--- Readers: src/warehouse/read-run.ts.
+-- Readers: src/warehouse/read/read-run.ts.
 SELECT
   run_id,
   stream,

@@ -1,6 +1,6 @@
 -- Purpose: how fresh each stream is. Grain: one row per stream that was ever looked at.
 -- A scope is the organization, a company, an account or an input. oldest_check_at is the scope that is furthest behind.
--- Readers: src/warehouse/read-status.ts.
+-- Readers: src/warehouse/read/read-status.ts.
 SELECT
   stream,
   count(*) AS scopes,

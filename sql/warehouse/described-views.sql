@@ -1,5 +1,5 @@
 -- Purpose: columns of the analysts' views with types and comments. Grain: one row per view and column.
--- Readers: src/warehouse/views.ts.
+-- Readers: src/warehouse/file/views.ts.
 SELECT
   columns.table_name AS view_name,
   views.comment AS view_comment,

@@ -1,6 +1,6 @@
 -- Purpose: the table that remembers which migrations built this file; stands before the first migration runs.
 -- Grain: one row per applied migration; checksum is the sha256 of the file's text.
--- Parameters: none. Readers: src/warehouse/migrate.ts.
+-- Parameters: none. Readers: src/warehouse/file/migrate.ts.
 CREATE SCHEMA IF NOT EXISTS sync;
 CREATE TABLE IF NOT EXISTS sync.migrations (
   number INTEGER PRIMARY KEY,

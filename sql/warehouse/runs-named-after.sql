@@ -1,5 +1,5 @@
 -- Purpose: runs whose id is, or starts with, a given one. Grain: one row per run. Parameters: run_id.
--- Readers: src/warehouse/run-ids.ts.
+-- Readers: src/warehouse/file/run-ids.ts.
 SELECT run_id
 FROM sync.runs
 WHERE run_id = $1 OR starts_with(run_id, $1 || '-');

@@ -1,3 +1,3 @@
 -- Purpose: remembers something learned about the service.
--- Parameters: name, value (JSON), updated_at. Readers: src/warehouse/warehouse.ts.
+-- Parameters: name, value (JSON), updated_at. Readers: src/warehouse/file/warehouse.ts.
 INSERT OR REPLACE INTO sync.capabilities (name, value, updated_at) VALUES ($1, $2, $3);

@@ -1,5 +1,5 @@
 -- Purpose: columns of the view `part` that hold texts. Grain: at most one row. Parameters: none.
--- Readers: src/warehouse/forget-scan.ts.
+-- Readers: src/warehouse/forget/scan.ts.
 SELECT '"part"' AS path, list('"' || column_name || '"' ORDER BY column_index) AS columns
 FROM duckdb_columns()
 WHERE table_name = 'part' AND NOT internal AND data_type IN ('VARCHAR', 'JSON', 'VARCHAR[]')

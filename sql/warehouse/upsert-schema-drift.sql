@@ -1,5 +1,5 @@
 -- Purpose: adds up how received records differ from the API document.
--- Parameters: none; reads the temporary table `incoming`. Readers: src/warehouse/commit.ts.
+-- Parameters: none; reads the temporary table `incoming`. Readers: src/warehouse/load/commit.ts.
 INSERT INTO sync.schema_drift SELECT * FROM incoming
 ON CONFLICT (table_name, field, kind, detail) DO UPDATE SET
   occurrences = schema_drift.occurrences + excluded.occurrences,

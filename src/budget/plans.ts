@@ -1,5 +1,5 @@
 // The published plans (API.md, "Limits") as steps: where an unknown rate starts, and where it goes when it was too fast.
-import { PLAN_RATES } from "../core/settings.ts";
+import { PLAN_RATES } from "../core/config/settings.ts";
 
 const FASTEST_FIRST: readonly number[] = Object.values(PLAN_RATES).toSorted((a, b) => b - a);
 

@@ -1,5 +1,5 @@
 // Vocabulary: the names of streams, tables and opt-in fields that configuration may mention, from the catalog. PURE.
-import type { Vocabulary } from "../core/settings.ts";
+import type { Vocabulary } from "../core/config/settings.ts";
 import { ruledTables } from "./field-rules.ts";
 import { STREAM_NAMES, streamSpec, wantedContent } from "./streams.ts";
 import { TABLE_NAMES, tableSpec } from "./tables.ts";

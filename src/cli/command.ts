@@ -3,13 +3,13 @@
 import type { Command } from "commander";
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import type { Config, FlagValues } from "../core/config.ts";
+import type { Config, FlagValues } from "../core/config/config.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Tracer } from "../core/tracing.ts";
-import type { Progress } from "./progress.ts";
-import type { Asker, Terminal } from "./terminal.ts";
+import type { Progress } from "./terminal/progress.ts";
+import type { Asker, Terminal } from "./terminal/terminal.ts";
 
 /** What the program is given from outside; replaced in tests. */
 export interface CliDeps {

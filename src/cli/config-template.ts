@@ -1,7 +1,7 @@
 // The commented duckmirror.yaml that `init` writes: every setting, generated from the schema so that none is missing.
 import { stringify } from "yaml";
-import { envName, type FlagValues } from "../core/config.ts";
-import { settingList } from "../core/settings.ts";
+import { envName, type FlagValues } from "../core/config/config.ts";
+import { settingList } from "../core/config/settings.ts";
 
 const HEAD = `# duckmirror configuration. Flags and environment variables go over this file, defaults under it.
 # A setting behind a # has its default, or an example where it has none.

@@ -1,7 +1,7 @@
 // What a running command works with: configuration, log, progress and output. Everything heavy is loaded on first use.
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
-import type { LiveArea } from "./live-area.ts";
 import { asProblem, writeProblem } from "./problem.ts";
+import type { LiveArea } from "./terminal/live-area.ts";
 import { type RunningTracer, tracerFor } from "./tracer.ts";
 
 /** JSON of anything, integers beyond 2^53 with every digit. */
@@ -39,11 +39,11 @@ export const contextFor = (
       return createLogger({ level, format, colour, scrubber, target: { write: writeLine } });
     },
     async progress(config) {
-      const { createLiveProgress, createLoggedProgress } = await import("./progress.ts");
+      const { createLiveProgress, createLoggedProgress } = await import("./terminal/progress.ts");
       if (!terminal.isTty.err || shared.quiet || config.logFormat === "json") {
         return createLoggedProgress(await context.logger(config), clock);
       }
-      const { createLiveArea } = await import("./live-area.ts");
+      const { createLiveArea } = await import("./terminal/live-area.ts");
       live = createLiveArea(terminal.errStream);
       const view = { columns: () => terminal.errColumns, colours: terminal.errColours };
       const progress = createLiveProgress(live, clock, view);

@@ -1,6 +1,6 @@
 // Configuration for a command: the shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { vocabulary } from "../catalog/vocabulary.ts";
-import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config.ts";
+import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {

@@ -8,7 +8,7 @@ import { createScrubber } from "../core/secret.ts";
 import { packageVersion } from "../core/version.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
-import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal.ts";
+import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
 
 const readInput = async (): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -43,7 +43,7 @@ const terminal: Terminal = {
 };
 
 const asker = async (): Promise<Asker> => {
-  const { createAsker } = await import("./ask.ts");
+  const { createAsker } = await import("./terminal/ask.ts");
   return createAsker({ input: process.stdin, output: process.stderr });
 };
 

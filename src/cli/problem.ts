@@ -2,7 +2,7 @@
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** Anything thrown as an error with code, hint and exit code. */
 export const asProblem = (error: unknown): DuckmirrorError => {

@@ -4,24 +4,24 @@ import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { systemClock } from "../core/clock.ts";
-import { type FlagValues, resolveConfig } from "../core/config.ts";
-import { readConfigFile } from "../core/config-file.ts";
+import { type FlagValues, resolveConfig } from "../core/config/config.ts";
+import { readConfigFile } from "../core/config/config-file.ts";
+import { resolveToken } from "../core/config/token.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressEvent } from "../core/progress-events.ts";
 import type { SyncReport } from "../core/sync-report.ts";
-import { resolveToken } from "../core/token.ts";
 import { packageVersion } from "../core/version.ts";
-import { type QueryCursor, type QueryResult, runQuery, streamQuery } from "../warehouse/query.ts";
+import { type QueryCursor, type QueryResult, runQuery, streamQuery } from "../warehouse/read/query.ts";
 
+export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { ProgressEvent } from "../core/progress-events.ts";
-export type { SettingName } from "../core/settings.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/sync-report.ts";
-export type { Forecast, StreamForecast } from "../sync/forecast.ts";
-export type { Credits, Outlook } from "../sync/outlook.ts";
-export type { OutValue } from "../warehouse/duck-values.ts";
-export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/query.ts";
+export type { Forecast, StreamForecast } from "../sync/plan/forecast.ts";
+export type { Credits, Outlook } from "../sync/plan/outlook.ts";
+export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
+export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 export type { FlagValues as Settings, PlanReport };
 
 /** Where a mirror gets its settings from. */

@@ -5,11 +5,11 @@ import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { familiesOf } from "../../jobs/families.ts";
 import type { Problem } from "../../jobs/family.ts";
 import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
 import type { RunStatus } from "../core/sync-report.ts";
-import { newRunId } from "../sync/run-sync.ts";
+import { newRunId } from "../sync/run/run-sync.ts";
 import type { SyncPayload } from "./payloads.ts";
 
 export interface SyncAsk {

@@ -10,12 +10,13 @@ import type { FamilyEnd } from "../../jobs/merge-results.ts";
 import { publishJob } from "../../jobs/publish.ts";
 import type { Sessions } from "../../jobs/session.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
-import { EXPORT_FORMATS } from "../warehouse/export-tables.ts";
+import { EXPORT_FORMATS } from "../warehouse/export/tables.ts";
 import { errorOf, profileOf, type Triggers } from "./asks.ts";
-import { cancelledOf } from "./cancels.ts";
+import { cancelledOf } from "./bullmq/cancels.ts";
+import { familyJobId, PREFIX, QUEUE, type Queues } from "./bullmq/queues.ts";
 import { toldFailure } from "./failures.ts";
 import {
   exportPayload,
@@ -28,7 +29,6 @@ import {
   syncPayload,
   tickPayload,
 } from "./payloads.ts";
-import { familyJobId, PREFIX, QUEUE, type Queues } from "./queues.ts";
 
 /** Reasons a running job is aborted for; they reach it as a bare text. */
 export const ABORT = { stopping: "stopping", cancelled: "cancelled", lockLost: "lock lost" } as const;

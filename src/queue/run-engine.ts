@@ -4,9 +4,9 @@ import type { SessionDeps } from "../../jobs/session.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
+import { resolveToken } from "../core/config/token.ts";
 import type { Scrubber } from "../core/secret.ts";
-import { resolveToken } from "../core/token.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { Verify } from "./verifications.ts";
 

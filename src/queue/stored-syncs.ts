@@ -1,7 +1,7 @@
 // Syncs that the queue has forgotten, as the mirrors know them: DuckDB holds the truth, the queue only work in flight.
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { snapshotPath } from "../core/data-dir.ts";
-import { readRun } from "../warehouse/read-run.ts";
+import { readRun } from "../warehouse/read/read-run.ts";
 import { type AskedSync, endedState } from "./asks.ts";
 import { toldFailure } from "./failures.ts";
 

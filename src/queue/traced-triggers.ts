@@ -1,5 +1,5 @@
 // Triggers as spans: what comes of an ask belongs to it. The engine and the jobs at the end of a sync have spans of their own
-// (src/sync/tracing.ts, job-span.ts).
+// (src/sync/request/tracing.ts, job-span.ts).
 import { inSpan, noTracer, type Tracer } from "../core/tracing.ts";
 import type { Triggers } from "./asks.ts";
 

@@ -4,10 +4,10 @@
 import { problemOf } from "../../jobs/family.ts";
 import type { SessionDeps, Sessions } from "../../jobs/session.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, detailOf, EXIT, isCode } from "../core/errors.ts";
-import { newRunId } from "../sync/run-sync.ts";
-import type { VerifyResult } from "../sync/verify.ts";
+import { newRunId } from "../sync/run/run-sync.ts";
+import type { VerifyResult } from "../sync/verify/verify.ts";
 import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "./asks.ts";
 
 /** Makes one verification under this run id. */

@@ -4,11 +4,11 @@ import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";
 import { domainCandidates } from "./domain-names.ts";
 import type { Answer } from "./envelope.ts";
-import type { Params } from "./params.ts";
+import type { Params } from "./query/params.ts";
+import { memberJson, objectJson, valueJson } from "./query/row-json.ts";
 import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { readAccountLists } from "./related.ts";
-import { memberJson, objectJson, valueJson } from "./row-json.ts";
 
 const SECTIONS = ["profile", "summary", "research", "swotAnalysis", "value"] as const;
 

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
-import { chooseFields } from "./field-choice.ts";
-import { Binds, type Conditions, FILTERS } from "./filters.ts";
-import { keysStatement, type ListRequest, pageStatement } from "./list-query.ts";
-import type { Params } from "./params.ts";
+import { chooseFields } from "./query/field-choice.ts";
+import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
+import { keysStatement, type ListRequest, pageStatement } from "./query/list-query.ts";
+import type { Params } from "./query/params.ts";
 import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";

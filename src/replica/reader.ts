@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import type { Embedded } from "./envelope.ts";
-import { defaultFields } from "./field-choice.ts";
-import { Binds } from "./filters.ts";
-import { recordsStatement, type Statement } from "./list-query.ts";
+import { defaultFields } from "./query/field-choice.ts";
+import { Binds } from "./query/filters.ts";
+import { recordsStatement, type Statement } from "./query/list-query.ts";
 
-/** The part of a database that reading needs; src/warehouse/database.ts has it. */
+/** The part of a database that reading needs; src/warehouse/duckdb/database.ts has it. */
 export interface Reader {
   query<T>(sql: string, params: readonly string[], row: z.ZodType<T>): Promise<T[]>;
 }

@@ -1,8 +1,8 @@
 // GET /v1/signals/counts: `all`, `accounts`, and one count per signal type (API.md, "Signal").
 import { z } from "zod";
 import { SIGNAL_TYPES } from "../catalog/resources.ts";
-import { Binds, FILTERS } from "./filters.ts";
-import type { Params } from "./params.ts";
+import { Binds, FILTERS } from "./query/filters.ts";
+import type { Params } from "./query/params.ts";
 import type { Reader } from "./reader.ts";
 
 const countRow = z.object({ type: z.string().nullable(), total: z.number(), accounts: z.number() });

@@ -2,8 +2,8 @@
 // Source: API.md, "GET /v1/usage", "GET /v1/usage/requests", "GET /v1/usage/limits".
 import { z } from "zod";
 import { type Answer, dataAnswer, type Quota, quotaJson } from "./envelope.ts";
-import { Binds } from "./filters.ts";
-import type { Params } from "./params.ts";
+import { Binds } from "./query/filters.ts";
+import type { Params } from "./query/params.ts";
 import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
 // The sandbox on a socket: every request goes to one function, its answer is compressed as the client accepts it.
 import type { IncomingHttpHeaders } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { openApiDocument } from "../replica/openapi.ts";
+import { openApiDocument } from "../replica/openapi/document.ts";
 import { compress } from "./compress.ts";
 import type { SandboxRequest, SandboxResponse } from "./service.ts";
 

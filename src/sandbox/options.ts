@@ -1,9 +1,9 @@
 // Options of a sandbox with their defaults, and the texts that the command line gives for some of them.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import { PLANS, type PlanName } from "./plans.ts";
+import { PLANS, type PlanName } from "./limits/plans.ts";
+import type { RateHeaderOptions } from "./limits/rate-headers.ts";
 import type { Quirks } from "./quirks.ts";
-import type { RateHeaderOptions } from "./rate-headers.ts";
 
 export interface SandboxOptions {
   /** The same seed, accounts and `now` give the same rows. Default 1. */

@@ -2,7 +2,7 @@
 // Each works on the request before it is answered, or on the answer before it is sent.
 import type { IncludedShape } from "../replica/envelope.ts";
 import type { Cut } from "../replica/lists.ts";
-import type { RawQuery } from "../replica/params.ts";
+import type { RawQuery } from "../replica/query/params.ts";
 import { Refusal } from "../replica/refusal.ts";
 import type { RouteSpec } from "../replica/routes.ts";
 

@@ -2,15 +2,15 @@
 // knows no HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
 import type { Clock } from "../core/clock.ts";
 import { type Quota, writeEnvelope } from "../replica/envelope.ts";
-import type { RawQuery } from "../replica/params.ts";
+import type { RawQuery } from "../replica/query/params.ts";
+import { matchRoute, type RouteMatch } from "../replica/query/route-match.ts";
 import { Refusal, type RefusalCode, refusalBody } from "../replica/refusal.ts";
 import type { Replica } from "../replica/replica.ts";
-import { matchRoute, type RouteMatch } from "../replica/route-match.ts";
-import { advanceCredits, type CreditState, creditsLeft, quotaOf, refundCredit, spendCredit } from "./credits.ts";
+import { advanceCredits, type CreditState, creditsLeft, quotaOf, refundCredit, spendCredit } from "./limits/credits.ts";
+import { type RateHeaderOptions, rateHeaders } from "./limits/rate-headers.ts";
+import { createRateWindow, type RateWindow } from "./limits/rate-window.ts";
 import { type Quirks, quirkyBody, quirkyQuery } from "./quirks.ts";
 import { createRandom } from "./random.ts";
-import { type RateHeaderOptions, rateHeaders } from "./rate-headers.ts";
-import { createRateWindow, type RateWindow } from "./rate-window.ts";
 import type { LoggedRequest, RequestLog } from "./request-log.ts";
 import { apiKeyId } from "./tokens.ts";
 

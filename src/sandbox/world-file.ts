@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Database, openDatabase } from "../warehouse/database.ts";
-import { migrate } from "../warehouse/migrate.ts";
+import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
+import { migrate } from "../warehouse/file/migrate.ts";
 import { generateWorld, type WorldOptions } from "./generate/world.ts";
 
 const recordSchema = z.object({ seed: z.int(), accounts: z.int(), now: z.number(), bigIds: z.boolean() });

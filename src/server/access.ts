@@ -1,7 +1,7 @@
 // Who may ask, as pure decisions on headers: bearer key or session cookie, same origin for anything that changes
 // something, and the host names this machine answers to (a name that an attacker points here is refused).
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { isLoopbackHost } from "../core/listen-address.ts";
+import { isLoopbackHost } from "../core/config/listen-address.ts";
 import type { Secret } from "../core/secret.ts";
 
 export const COOKIE = "duckmirror_session";

@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { admission, isOwnHost, isSameOrigin, SECURITY_HEADERS } from "./access.ts";
+import { createRunFigures } from "./figures/run-figures.ts";
 import { createMetrics } from "./metrics.ts";
 import { errorAnswer, HttpRefusal, notFound } from "./refusals.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -12,7 +13,6 @@ import { mirrorApiRoutes } from "./routes/mirror-api.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
-import { createRunFigures } from "./run-figures.ts";
 import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
 
 /** Paths that need no key: they tell nothing of the data. */

@@ -1,7 +1,7 @@
 // The server on a socket.
 import type { FastifyInstance } from "fastify";
+import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/listen-address.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import { isLoopbackHost, type ListenAddress, listenText } from "../core/listen-address.ts";
 import { createServer } from "./app.ts";
 import type { ServerOptions } from "./server-context.ts";
 

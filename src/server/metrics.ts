@@ -6,10 +6,10 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
 import { exportDir } from "../core/data-dir.ts";
 import { isCode } from "../core/errors.ts";
-import { MANIFEST_NAME } from "../warehouse/export-manifest.ts";
-import { sqlText } from "../warehouse/sql-files.ts";
-import { readBurn, readFindingCounts, readFreshness } from "./overview.ts";
-import type { RunFigures } from "./run-figures.ts";
+import { sqlText } from "../warehouse/duckdb/sql-files.ts";
+import { MANIFEST_NAME } from "../warehouse/export/manifest.ts";
+import { readBurn, readFindingCounts, readFreshness } from "./figures/overview.ts";
+import type { RunFigures } from "./figures/run-figures.ts";
 import type { ServerContext } from "./server-context.ts";
 import { perSnapshot, type Snapshot } from "./snapshot.ts";
 

@@ -2,7 +2,7 @@
 // A publish renames a new file into place, so another inode means another snapshot (decision 0002).
 import { statSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import { type Database, openDatabase } from "../warehouse/database.ts";
+import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 
 /** One version of the mirror. Valid while the `use` that handed it out runs. */
 export interface Snapshot {

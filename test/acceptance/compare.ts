@@ -1,7 +1,7 @@
 // Compares the published snapshot with what a service says, row for row and field for field, in both directions.
 // Knows of the mirror only what a reader of the file sees: tables, column names and types.
 import { isLosslessNumber, parse, parseNumberAndBigInt } from "lossless-json";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import type { ApiTable, ApiTables } from "./service-reader.ts";
 
 const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { SandboxOptions } from "../../src/sandbox/options.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readJson, readService } from "./service-reader.ts";

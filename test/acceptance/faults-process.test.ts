@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { type ApiTables, readService } from "./service-reader.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FaultProxy, type Passed, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";

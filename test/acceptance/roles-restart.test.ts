@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
 import { differences } from "./compare.ts";

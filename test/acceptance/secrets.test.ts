@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { scanFor } from "../../src/warehouse/forget-scan.ts";
+import { scanFor } from "../../src/warehouse/forget/scan.ts";
 import { startBuilt } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { runBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";

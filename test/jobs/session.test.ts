@@ -4,10 +4,10 @@ import { createSessions, type SessionAsk } from "../../jobs/session.ts";
 import type { SyncRequest } from "../../jobs/sync.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../src/core/config.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/sync-report.ts";
-import type { SyncResult } from "../../src/sync/run-sync.ts";
+import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import { createManualClock, settled } from "../src/budget/manual-clock.ts";
 import { aReport } from "../support/reports.ts";
 

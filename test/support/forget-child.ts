@@ -1,6 +1,6 @@
 // A process of its own that forgets a contact and is killed after a step. Arguments: data directory, id, step.
-import { createForgetBodies } from "../../src/sync/forget-bodies.ts";
-import { forgetContacts } from "../../src/warehouse/forget.ts";
+import { createForgetBodies } from "../../src/sync/recovery/forget-bodies.ts";
+import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
 
 const [dataDir = "", id = "", last = ""] = process.argv.slice(2);
 await forgetContacts(

@@ -1,6 +1,6 @@
 // An archive in memory, for simulations: nothing of it depends on how fast a disk is, so a seed replays exactly.
-import type { ArchiveHeader, IntentRecord, Wire } from "../../src/warehouse/archive.ts";
-import type { ArchiveStore } from "../../src/warehouse/archive-store.ts";
+import type { ArchiveHeader, IntentRecord, Wire } from "../../src/warehouse/archive/archive.ts";
+import type { ArchiveStore } from "../../src/warehouse/archive/archive-store.ts";
 
 export interface MemoryArchive extends ArchiveStore {
   /** Whether the answer to this request was archived. */

@@ -3,11 +3,11 @@
 import type { StreamName } from "../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Checkpoint, LoadCounts, ScopeState, TableLoad } from "../../src/warehouse/checkpoint.ts";
-import type { Database } from "../../src/warehouse/database.ts";
-import { sqlText } from "../../src/warehouse/sql-files.ts";
-import { EVOLVING } from "../../src/warehouse/strict-rows.ts";
-import type { Warehouse } from "../../src/warehouse/warehouse.ts";
+import type { Database } from "../../src/warehouse/duckdb/database.ts";
+import { sqlText } from "../../src/warehouse/duckdb/sql-files.ts";
+import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
+import type { Checkpoint, LoadCounts, ScopeState, TableLoad } from "../../src/warehouse/record/checkpoint.ts";
+import { EVOLVING } from "../../src/warehouse/record/strict-rows.ts";
 
 interface StoredRow {
   readonly record: JsonObject;

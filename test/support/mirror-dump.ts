@@ -1,7 +1,7 @@
 // Everything a working database holds, as text that two databases can be compared by.
 import { join } from "node:path";
 import { z } from "zod";
-import { openDatabase } from "../../src/warehouse/database.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 
 const tableRow = z.object({ path: z.string() });
 const valueRow = z.object({ row: z.string() });

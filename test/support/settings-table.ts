@@ -1,5 +1,5 @@
 // The settings table of the README, from the schema: what the README must hold.
-import { settingList } from "../../src/core/settings.ts";
+import { settingList } from "../../src/core/config/settings.ts";
 
 /** Lines of a Markdown table, one per setting. */
 export const settingsTable = (): readonly string[] => [

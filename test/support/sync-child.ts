@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../src/core/config.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 
 const [url = "", dataDir = ""] = process.argv.slice(2);

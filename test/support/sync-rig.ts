@@ -7,12 +7,12 @@ import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/progress-events.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { SyncResult } from "../../src/sync/run-sync.ts";
-import type { VerifyResult } from "../../src/sync/verify.ts";
-import { runQuery } from "../../src/warehouse/query.ts";
+import type { SyncResult } from "../../src/sync/run/run-sync.ts";
+import type { VerifyResult } from "../../src/sync/verify/verify.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
 

@@ -6,10 +6,10 @@ import { z } from "zod";
 import { type Client, createClient } from "../../api/client.ts";
 import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
+import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import { resolveToken } from "../../core/token.ts";
 import { counted, formatCount } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 

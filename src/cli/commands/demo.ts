@@ -5,18 +5,18 @@ import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { syncJob } from "../../../jobs/sync.ts";
 import { vocabulary } from "../../catalog/vocabulary.ts";
-import { resolveConfig } from "../../core/config.ts";
+import { resolveConfig } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { counted, formatCount, formatDuration } from "../../core/units.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
-import { runQuery } from "../../warehouse/query.ts";
-import { sqlText } from "../../warehouse/sql-files.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { runQuery } from "../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { isNumeric, tableCell } from "../query-output.ts";
-import { renderSummary } from "../summary.ts";
-import { renderTable } from "../table.ts";
+import { isNumeric, tableCell } from "../terminal/query-output.ts";
+import { renderSummary } from "../terminal/summary.ts";
+import { renderTable } from "../terminal/table.ts";
 
 /** Shows that a directory was made by the demo and may be made anew. */
 const MARKER = ".duckmirror-demo";

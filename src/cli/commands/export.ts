@@ -4,11 +4,11 @@ import { z } from "zod";
 import { exportJob } from "../../../jobs/export.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatBytes, formatCount, parseDuration } from "../../core/units.ts";
-import type { ExportReport } from "../../warehouse/export.ts";
-import { EXPORT_FORMATS } from "../../warehouse/export-tables.ts";
-import { parseTime } from "../../warehouse/parse-time.ts";
+import type { ExportReport } from "../../warehouse/export/export.ts";
+import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
+import { parseTime } from "../../warehouse/record/parse-time.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { renderTable, type TableColumn } from "../table.ts";
+import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({
   dir: z.string().min(1).optional(),

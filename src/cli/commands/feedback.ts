@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { FEEDBACK_CATEGORIES } from "../../catalog/resources.ts";
+import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { resolveToken } from "../../core/token.ts";
 import { counted } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 

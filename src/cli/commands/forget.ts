@@ -4,8 +4,8 @@ import { z } from "zod";
 import { forgetJob } from "../../../jobs/forget.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatBytes } from "../../core/units.ts";
-import type { ForgetReport } from "../../warehouse/forget.ts";
-import type { Hit } from "../../warehouse/forget-scan.ts";
+import type { ForgetReport } from "../../warehouse/forget/forget.ts";
+import type { Hit } from "../../warehouse/forget/scan.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 const inputSchema = z.object({

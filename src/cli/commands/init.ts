@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { vocabulary } from "../../catalog/vocabulary.ts";
-import { type FlagValues, resolveConfig } from "../../core/config.ts";
-import { CONFIG_FILE_NAME, parseConfigFile } from "../../core/config-file.ts";
+import { type FlagValues, resolveConfig } from "../../core/config/config.ts";
+import { CONFIG_FILE_NAME, parseConfigFile } from "../../core/config/config-file.ts";
+import { settingsJsonSchema } from "../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
-import { settingsJsonSchema } from "../../core/settings.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { configTemplate } from "../config-template.ts";
 

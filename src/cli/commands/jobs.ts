@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { AskedSync } from "../../queue/asks.ts";
-import type { DeadLetter } from "../../queue/dead-letters.ts";
+import type { DeadLetter } from "../../queue/bullmq/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { renderTable } from "../table.ts";
-import { openDoor, type WorkerDoor } from "../worker-door.ts";
+import { renderTable } from "../terminal/table.ts";
+import { openDoor, type WorkerDoor } from "../worker/door.ts";
 
 const inputSchema = z.object({
   failed: z.boolean().default(false),
@@ -33,7 +33,7 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
 /** Dead letters, and how to retry one. Without Redis nothing is kept: what failed stands in `status`. */
 const letters = async ({ queues, triggers }: WorkerDoor) => {
   if (queues === null) return { list: [], retry: null };
-  const { deadLetters, retryLetter } = await import("../../queue/dead-letters.ts");
+  const { deadLetters, retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
   return { list: await deadLetters(queues), retry: (id: string) => retryLetter(queues, triggers, id) };
 };
 

@@ -4,7 +4,7 @@ import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
 import { formatCount, formatDuration } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { renderTable } from "../table.ts";
+import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),

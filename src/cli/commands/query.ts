@@ -5,10 +5,10 @@ import { z } from "zod";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { counted } from "../../core/units.ts";
-import { type QueryCursor, streamQuery } from "../../warehouse/query.ts";
+import { type QueryCursor, streamQuery } from "../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../query-output.ts";
-import { renderTable } from "../table.ts";
+import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../terminal/query-output.ts";
+import { renderTable } from "../terminal/table.ts";
 
 /** A terminal shows this many rows of a table; everything else gets all. */
 const MOST_ROWS_SHOWN = 1000;

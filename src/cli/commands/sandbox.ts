@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { type FaultProxyOptions, startFaultProxy } from "../../sandbox/faults/proxy.ts";
-import { isPlanName, PLANS } from "../../sandbox/plans.ts";
+import { isPlanName, PLANS } from "../../sandbox/limits/plans.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { defineCommand } from "../command.ts";
 

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { catalogTables, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { describeViews } from "../../warehouse/views.ts";
+import { describeViews } from "../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { renderTable } from "../table.ts";
+import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({ args: z.array(z.string()).default([]) });
 

@@ -1,13 +1,13 @@
 // duckmirror serve: status page, local copy of the API and metrics over the mirror. Reads only; runs until stopped.
 import { once } from "node:events";
 import { z } from "zod";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
+import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
+import { resolveServerKey } from "../../core/config/server-key.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { type ListenAddress, parseListen } from "../../core/listen-address.ts";
-import { resolveServerKey } from "../../core/server-key.ts";
 import { startServer } from "../../server/listen.ts";
 import { defineCommand } from "../command.ts";
-import { servedProfile } from "../served-profile.ts";
+import { servedProfile } from "../worker/served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
 

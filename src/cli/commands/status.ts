@@ -4,9 +4,9 @@ import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatBytes, formatCount, formatDuration } from "../../core/units.ts";
-import { type MirrorStatus, readStatus } from "../../warehouse/read-status.ts";
+import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { renderTable, type TableColumn } from "../table.ts";
+import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });
 

@@ -1,12 +1,12 @@
 // duckmirror sync: mirrors what is due, within rate and credits. Exit code and --json as the contract says.
 import { z } from "zod";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
+import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { resolveToken } from "../../core/token.ts";
 import { parseDuration } from "../../core/units.ts";
 import { defineCommand } from "../command.ts";
-import { withSharedLimits } from "../shared-limits.ts";
-import { renderSummary } from "../summary.ts";
+import { renderSummary } from "../terminal/summary.ts";
+import { withSharedLimits } from "../worker/shared-limits.ts";
 
 /** How long a page under way may take to arrive after the run was interrupted. */
 const GRACE_MS = 8000;

@@ -9,8 +9,8 @@ import { parseDuration } from "../../core/units.ts";
 import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
 import { tracedTriggers } from "../../queue/traced-triggers.ts";
 import { defineCommand } from "../command.ts";
-import { renderSummary } from "../summary.ts";
-import { openDoor } from "../worker-door.ts";
+import { renderSummary } from "../terminal/summary.ts";
+import { openDoor } from "../worker/door.ts";
 
 const POLL_MS = 500;
 /** How long the worker or Redis may be away while the end of a sync is waited for, ms. */

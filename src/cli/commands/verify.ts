@@ -1,14 +1,14 @@
 // duckmirror verify: compares the mirror with the service at the fewest credits and names every difference.
 import { z } from "zod";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
+import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { resolveToken } from "../../core/token.ts";
 import { counted, formatCount } from "../../core/units.ts";
-import type { Difference, VerifyReport } from "../../sync/verify-report.ts";
+import type { Difference, VerifyReport } from "../../sync/verify/report.ts";
 import { defineCommand } from "../command.ts";
-import { withSharedLimits } from "../shared-limits.ts";
-import { renderTable, type TableColumn } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { renderTable, type TableColumn } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { withSharedLimits } from "../worker/shared-limits.ts";
 
 /** Differences shown in the table; `--json` has all of them. */
 const MOST_SHOWN = 50;

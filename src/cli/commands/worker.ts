@@ -1,18 +1,18 @@
 // duckmirror worker: syncs on schedules and on demand until it is stopped; with Redis together with other workers.
 import { once } from "node:events";
 import { z } from "zod";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
+import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
+import { resolveServerKey } from "../../core/config/server-key.ts";
+import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { type ListenAddress, parseListen } from "../../core/listen-address.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";
-import { resolveServerKey } from "../../core/server-key.ts";
-import { resolveToken } from "../../core/token.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { servedProfile } from "../served-profile.ts";
-import { createWorkerLog } from "../worker-log.ts";
+import { createWorkerLog } from "../worker/log.ts";
+import { servedProfile } from "../worker/served-profile.ts";
 
 const ROLES = ["all", "fetch", "load"] as const;
 
@@ -56,12 +56,12 @@ const startSyncing = async (
   const engine = { clock, random, version, scrubber, tracer };
   const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer };
   if (redisUrl === null) {
-    const { startLocalWorker } = await import("../../queue/local-worker.ts");
+    const { startLocalWorker } = await import("../../queue/local/worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
   }
-  const { startWorker } = await import("../../queue/worker.ts");
+  const { startWorker } = await import("../../queue/bullmq/worker.ts");
   if (role === "load") {
-    const { remoteConnection } = await import("../../queue/remote/remote-connection.ts");
+    const { remoteConnection } = await import("../../queue/remote/loader/remote-connection.ts");
     const connect = remoteConnection({ redisUrl, warn: (text) => logger.warn(text) });
     const remote = { ...engine, connect };
     return startWorker({
@@ -71,7 +71,7 @@ const startSyncing = async (
       verify: () => engineVerifier(remote),
     });
   }
-  const { connectShared } = await import("../../queue/shared-connection.ts");
+  const { connectShared } = await import("../../queue/bullmq/shared-connection.ts");
   return startWorker({
     ...base,
     redisUrl,
@@ -96,7 +96,7 @@ const fetchUntilStopped = async (
   tracer: Tracer,
   { clock, scrubber, version, signal }: CommandContext,
 ): Promise<void> => {
-  const { startFetcher } = await import("../../queue/remote/fetch-worker.ts");
+  const { startFetcher } = await import("../../queue/remote/fetcher/fetch-worker.ts");
   const fetcher = await startFetcher({
     redisUrl,
     profiles,

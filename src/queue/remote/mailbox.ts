@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { keyOf } from "../queues.ts";
+import { keyOf } from "../bullmq/queues.ts";
 
 /** An answer that nobody fetched goes after this long. */
 const TTL_MS = 30 * 86_400_000;

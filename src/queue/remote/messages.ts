@@ -6,7 +6,7 @@ import { parseJson, stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import type { Parcel } from "../../sync/sender.ts";
+import type { Parcel } from "../../sync/request/sender.ts";
 
 const version = z.literal(1);
 const endpoint = z.string().refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));

@@ -1,5 +1,5 @@
 // Names of what loader and fetchers share in Redis.
-import { JOB_OPTIONS, keyOf } from "../queues.ts";
+import { JOB_OPTIONS, keyOf } from "../bullmq/queues.ts";
 
 /** The queue of requests, of all organizations. */
 export const FETCH_QUEUE = "fetch";

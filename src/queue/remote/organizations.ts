@@ -11,7 +11,7 @@ import { organizationKey } from "../../budget/redis-store.ts";
 import { redisLedger, redisLimiter } from "../../budget/stored-state.ts";
 import { createThrottle, type Throttle } from "../../budget/throttle.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 

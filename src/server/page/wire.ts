@@ -1,7 +1,7 @@
 // What the page asks the server and the shape of the answers, which is that of the functions that make them.
-import type { readFindings } from "../findings.ts";
-import type { readOverview, readRowsOverTime, readRuns } from "../overview.ts";
-import type { readRun, readRunRequests } from "../run-detail.ts";
+import type { readFindings } from "../figures/findings.ts";
+import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
+import type { readRun, readRunRequests } from "../figures/run-detail.ts";
 
 export type Overview = Awaited<ReturnType<typeof readOverview>> & {
   readonly now: number;

@@ -6,8 +6,8 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { parseFeedback } from "../../replica/feedback.ts";
 import { Refusal } from "../../replica/refusal.ts";
-import { type QueryCursor, streamQuery } from "../../warehouse/query.ts";
-import { sqlText } from "../../warehouse/sql-files.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { type QueryCursor, streamQuery } from "../../warehouse/read/query.ts";
 import { HttpRefusal, notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 

@@ -3,12 +3,12 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { writeEnvelope } from "../../replica/envelope.ts";
-import { openApiDocument } from "../../replica/openapi.ts";
+import { openApiDocument } from "../../replica/openapi/document.ts";
+import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal, refusalBody } from "../../replica/refusal.ts";
 import { createReplica } from "../../replica/replica.ts";
-import { matchRoute } from "../../replica/route-match.ts";
 import { mirroredQuota } from "../../replica/usage.ts";
-import { dataTime } from "../data-time.ts";
+import { dataTime } from "../figures/data-time.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 

@@ -2,10 +2,10 @@
 // GET only, JSON, times in ms since the epoch. `?profile=` names the mirror; without it the first one is meant.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { readFindings } from "../findings.ts";
-import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../overview.ts";
+import { readFindings } from "../figures/findings.ts";
+import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
+import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { notFound } from "../refusals.ts";
-import { readRun, readRunRequests } from "../run-detail.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const profileSchema = z.object({ profile: z.string().optional() });

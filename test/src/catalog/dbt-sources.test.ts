@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { renderDbtSources } from "../../../src/catalog/dbt-sources.ts";
 import { catalogTables } from "../../../src/catalog/dictionary.ts";
-import { describeViews } from "../../../src/warehouse/views.ts";
+import { describeViews } from "../../../src/warehouse/file/views.ts";
 
 const sourcesFile = z.object({
   sources: z.array(

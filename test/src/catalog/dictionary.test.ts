@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { catalogTables, streamOfTable } from "../../../src/catalog/dictionary.ts";
 import { renderDataDocument } from "../../../src/catalog/dictionary-document.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
-import { describeViews } from "../../../src/warehouse/views.ts";
+import { describeViews } from "../../../src/warehouse/file/views.ts";
 
 test("docs/DATA.md is what the catalog and the views say (npx vitest run test/src/catalog/dictionary.test.ts -u)", async () => {
   const text = renderDataDocument([...catalogTables(), ...(await describeViews())]);

@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { openDatabase } from "../../../src/warehouse/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { aFolder } from "../../support/cli.ts";
 
 const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));

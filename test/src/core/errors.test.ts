@@ -1,8 +1,8 @@
 // The table of errors: complete, without placeholders left over, and the same as docs/ERRORS.md and the settings schema.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { settingsJsonSchema } from "../../../src/core/config/settings.ts";
 import { DuckmirrorError, ERRORS, type ErrorCode, EXIT, isCode } from "../../../src/core/errors.ts";
-import { settingsJsonSchema } from "../../../src/core/settings.ts";
 import { renderErrorsDocument } from "../../support/errors-document.ts";
 
 const root = new URL("../../../", import.meta.url);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { loadConfig, loadProfiles } from "../../../src/core/config.ts";
+import { loadConfig, loadProfiles } from "../../../src/core/config/config.ts";
 import type { DuckmirrorError } from "../../../src/core/errors.ts";
 
 const vocabulary = { streams: ["accounts", "signals"], content: [], comesWith: {}, fields: {} };

@@ -1,7 +1,7 @@
 // Each trap of BullMQ that was measured before it was built on: what would happen, and that it does not.
 import { expect, test, vi } from "vitest";
 import { syncReportSchema } from "../../../src/core/sync-report.ts";
-import type { SyncResult } from "../../../src/sync/run-sync.ts";
+import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../support/reports.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 

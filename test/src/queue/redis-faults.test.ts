@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
-import { startWorker } from "../../../src/queue/worker.ts";
+import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import {
   aDataDir,
   afterTest,

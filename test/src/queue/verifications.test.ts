@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
-import type { Config } from "../../../src/core/config.ts";
+import type { Config } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/progress-events.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
-import { startLocalWorker } from "../../../src/queue/local-worker.ts";
+import { startLocalWorker } from "../../../src/queue/local/worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
 

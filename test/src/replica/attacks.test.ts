@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { matchRoute } from "../../../src/replica/route-match.ts";
 import { ROUTES } from "../../../src/replica/routes.ts";
-import { openDatabase } from "../../../src/warehouse/database.ts";
-import { migrate } from "../../../src/warehouse/migrate.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
 
 const countRow = z.object({ rows: z.number() });
 

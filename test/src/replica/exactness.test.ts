@@ -5,10 +5,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeEnvelope } from "../../../src/replica/envelope.ts";
+import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { matchRoute } from "../../../src/replica/route-match.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/database.ts";
-import { migrate } from "../../../src/warehouse/migrate.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
 const dir = mkdtempSync(join(tmpdir(), "duckmirror-replica-"));

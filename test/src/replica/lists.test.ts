@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { writeEnvelope } from "../../../src/replica/envelope.ts";
+import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { matchRoute } from "../../../src/replica/route-match.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/database.ts";
-import { migrate } from "../../../src/warehouse/migrate.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
 const dir = mkdtempSync(join(tmpdir(), "duckmirror-lists-"));

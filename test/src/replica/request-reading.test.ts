@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bareAddress, domainCandidates } from "../../../src/replica/domain-names.ts";
-import { Params } from "../../../src/replica/params.ts";
+import { Params } from "../../../src/replica/query/params.ts";
+import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";
-import { matchRoute } from "../../../src/replica/route-match.ts";
 import { ROUTES, routeSpec } from "../../../src/replica/routes.ts";
 
 describe("routes", () => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openApiDocument } from "../../../src/replica/openapi.ts";
+import { openApiDocument } from "../../../src/replica/openapi/document.ts";
 import { ROUTES } from "../../../src/replica/routes.ts";
 import { first, get, send, sharedSandbox, walk } from "./sandbox-client.ts";
 

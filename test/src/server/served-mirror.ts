@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { openSnapshots, perSnapshot, type Snapshot } from "../../../src/server/snapshot.ts";
-import { openDatabase } from "../../../src/warehouse/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
 let folder: string;
 let path: string;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { STREAM_NAMES, type StreamName } from "../../../src/catalog/streams.ts";
-import type { Candidate, DueOptions, MirrorView } from "../../../src/sync/due/candidate.ts";
-import { stateKey } from "../../../src/sync/due/candidate.ts";
-import { dueCandidates } from "../../../src/sync/due/due.ts";
-import type { ScopeState } from "../../../src/warehouse/checkpoint.ts";
+import type { Candidate, DueOptions, MirrorView } from "../../../src/sync/plan/candidate.ts";
+import { stateKey } from "../../../src/sync/plan/candidate.ts";
+import { dueCandidates } from "../../../src/sync/plan/due.ts";
+import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERRORS, type ErrorCode } from "../../../src/core/errors.ts";
 import { FAULT_KINDS, type FaultKind } from "../../../src/sandbox/faults/fault.ts";
 import { type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
-import type { SyncResult } from "../../../src/sync/run-sync.ts";
+import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { type FakeServer, startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService } from "../../support/fake-service.ts";

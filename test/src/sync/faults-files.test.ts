@@ -18,9 +18,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { replayJob } from "../../../jobs/replay.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { runQuery } from "../../../src/warehouse/query.ts";
+import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { aFolder } from "../../support/cli.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";

@@ -8,9 +8,9 @@ import { stringifyJson } from "../../../src/api/lossless-json.ts";
 import { type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
-import { loadsOf } from "../../../src/sync/loads.ts";
-import type { TableLoad } from "../../../src/warehouse/checkpoint.ts";
-import { collectBatch } from "../../../src/warehouse/collect-batch.ts";
+import { loadsOf } from "../../../src/sync/rows/loads.ts";
+import { collectBatch } from "../../../src/warehouse/load/collect-batch.ts";
+import type { TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 import { aCheckpoint, aWarehouse, rowsOf } from "../warehouse/builders.ts";
 
 let batches = 0;

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../jobs/replay.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
 import { isCode } from "../../../src/core/errors.ts";
 import { aFolder } from "../../support/cli.ts";
 import { anOrganization } from "../../support/fake-data.ts";

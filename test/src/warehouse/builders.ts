@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
-import { openWarehouse, type Warehouse } from "../../../src/warehouse/warehouse.ts";
+import { openWarehouse, type Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { tempDir } from "./temp-dir.ts";
 
 export * from "./checkpoints.ts";

@@ -1,7 +1,7 @@
 // Builders of checkpoints: valid defaults, a test states only what matters to it.
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import type { JsonValue } from "../../../src/core/json.ts";
-import type { Checkpoint, RequestRecord, ScopeState, TableLoad } from "../../../src/warehouse/checkpoint.ts";
+import type { Checkpoint, RequestRecord, ScopeState, TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 
 export const T0 = Date.UTC(2025, 0, 1);
 

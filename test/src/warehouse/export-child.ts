@@ -2,9 +2,9 @@
 // snapshot says `v<n>` in every row and holds one signal in each of twelve months, and in one more that moves.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "../../../src/warehouse/database.ts";
-import { exportSnapshot } from "../../../src/warehouse/export.ts";
-import { migrate } from "../../../src/warehouse/migrate.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { exportSnapshot } from "../../../src/warehouse/export/export.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
 
 const [root = "", first = "0"] = process.argv.slice(2);
 const snapshot = join(root, "warehouse.duckdb");

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { openWorld } from "../../../src/sandbox/world-file.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/database.ts";
-import { exportSnapshot } from "../../../src/warehouse/export.ts";
-import { MANIFEST_NAME, readManifest } from "../../../src/warehouse/export-manifest.ts";
-import { applyViews } from "../../../src/warehouse/views.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { exportSnapshot } from "../../../src/warehouse/export/export.ts";
+import { MANIFEST_NAME, readManifest } from "../../../src/warehouse/export/manifest.ts";
+import { applyViews } from "../../../src/warehouse/file/views.ts";
 import { readWithArrow, readWithHyparquet } from "./parquet-readers.ts";
 import { tempDir } from "./temp-dir.ts";
 

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { z } from "zod";
-import { type Database, openDatabase } from "../../../src/warehouse/database.ts";
-import { type ExportRequest, exportSnapshot } from "../../../src/warehouse/export.ts";
-import { type Manifest, readManifest } from "../../../src/warehouse/export-manifest.ts";
-import { migrate } from "../../../src/warehouse/migrate.ts";
-import { applyViews } from "../../../src/warehouse/views.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { type ExportRequest, exportSnapshot } from "../../../src/warehouse/export/export.ts";
+import { type Manifest, readManifest } from "../../../src/warehouse/export/manifest.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { applyViews } from "../../../src/warehouse/file/views.ts";
 import { tempDir } from "./temp-dir.ts";
 
 export interface ExportSet {

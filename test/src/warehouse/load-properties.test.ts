@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import type { TableLoad } from "../../../src/warehouse/checkpoint.ts";
-import type { Warehouse } from "../../../src/warehouse/warehouse.ts";
+import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
+import type { TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 import { aCheckpoint, aLoad, aWarehouse, defaultAsked, rowsOf } from "./builders.ts";
 
 const everything = new Set([...defaultAsked("news_articles"), "articleBody"]);

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { openDatabase } from "../../../src/warehouse/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse } from "./builders.ts";
 import { startReaderChild } from "./child.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openWorld } from "../../../src/sandbox/world-file.ts";
-import { applyViews } from "../../../src/warehouse/views.ts";
+import { applyViews } from "../../../src/warehouse/file/views.ts";
 import { cli } from "../../support/cli.ts";
 import { tempDir } from "./temp-dir.ts";
 

@@ -3,7 +3,7 @@
 // versions they met, or what went wrong.
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { openDatabase } from "../../../src/warehouse/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
 const [snapshot = ""] = process.argv.slice(2);
 const SQL = "SELECT count(*) AS n, count(DISTINCT headline) AS versions, max(headline) AS version FROM signals";

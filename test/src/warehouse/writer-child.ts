@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { openWarehouse } from "../../../src/warehouse/warehouse.ts";
+import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal, aState } from "./checkpoints.ts";
 
 const [mode = "", dataDir = "", first = "0"] = process.argv.slice(2);

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { openDatabase } from "../../../../src/warehouse/database.ts";
-import { migrate } from "../../../../src/warehouse/migrate.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 
 const NOW = Date.UTC(2025, 5, 2);

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { loadConfig } from "../../../../src/core/config.ts";
-import { settingList } from "../../../../src/core/settings.ts";
+import { loadConfig } from "../../../../src/core/config/config.ts";
+import { settingList } from "../../../../src/core/config/settings.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 
 const fileIn = (folder: string) => readFileSync(join(folder, "duckmirror.yaml"), "utf8");

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../../../../src/warehouse/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 
 let cwd: string;

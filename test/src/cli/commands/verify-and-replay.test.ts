@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { openWarehouse } from "../../../../src/warehouse/warehouse.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { type FakeServer, startFakeServer } from "../../../support/fake-server.ts";

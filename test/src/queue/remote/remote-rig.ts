@@ -1,14 +1,18 @@
 // Fetchers and a loader with a Redis of their own and a fake service, in one process; everything is gone after the test.
 import { syncJob } from "../../../../jobs/sync.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import type { Config } from "../../../../src/core/config.ts";
+import type { Config } from "../../../../src/core/config/config.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { type FetchRole, type FetchRoleOptions, startFetcher } from "../../../../src/queue/remote/fetch-worker.ts";
-import { remoteConnection } from "../../../../src/queue/remote/remote-connection.ts";
-import type { SyncResult } from "../../../../src/sync/run-sync.ts";
-import type { Parcel } from "../../../../src/sync/sender.ts";
-import { openArchive } from "../../../../src/warehouse/archive.ts";
-import { openWarehouse, type Warehouse } from "../../../../src/warehouse/warehouse.ts";
+import {
+  type FetchRole,
+  type FetchRoleOptions,
+  startFetcher,
+} from "../../../../src/queue/remote/fetcher/fetch-worker.ts";
+import { remoteConnection } from "../../../../src/queue/remote/loader/remote-connection.ts";
+import type { Parcel } from "../../../../src/sync/request/sender.ts";
+import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
+import { openArchive } from "../../../../src/warehouse/archive/archive.ts";
+import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { afterTest } from "../worker-rig.ts";
 
 export const TOKEN = new Secret("test-token");

@@ -2,8 +2,8 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
-import { mirrorIdOf } from "../../../../src/queue/remote/mirror-id.ts";
-import { readArchive } from "../../../../src/warehouse/read-archive.ts";
+import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
+import { readArchive } from "../../../../src/warehouse/archive/read-archive.ts";
 import { afterTest, anOrg, aRedis, type Organization } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load } from "./remote-rig.ts";
 

@@ -1,9 +1,9 @@
 // A database with migrations and views in memory, filled by a test's own SQL, and what its views then answer.
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { type Database, openDatabase } from "../../../../src/warehouse/database.ts";
-import { migrate } from "../../../../src/warehouse/migrate.ts";
-import { applyViews } from "../../../../src/warehouse/views.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
+import { applyViews } from "../../../../src/warehouse/file/views.ts";
 
 const anyRow = z.record(z.string(), z.unknown());
 

@@ -1,0 +1,120 @@
+// Where a run stands, from its events. Pure.
+import type { ProgressEvent } from "../../core/progress-events.ts";
+import { formatCount } from "../../core/units.ts";
+
+type Of<K extends ProgressEvent["kind"]> = Extract<ProgressEvent, { kind: K }>;
+
+export interface StreamProgress {
+  readonly stream: string;
+  readonly planned: number | null;
+  readonly page: Of<"page"> | null;
+  /** When the first page of the stream arrived and how many requests it had made then: rates start there. */
+  readonly since: { readonly at: number; readonly requests: number } | null;
+  readonly lastAt: number;
+  readonly waiting: Of<"waiting"> | null;
+  readonly finished: Of<"stream-finished"> | null;
+}
+
+export interface RunProgress {
+  readonly streams: ReadonlyMap<string, StreamProgress>;
+  /** What the whole run waits for. */
+  readonly waiting: Of<"waiting"> | null;
+}
+
+export const noProgress: RunProgress = { streams: new Map(), waiting: null };
+
+const unknownStream = (stream: string, at: number): StreamProgress => ({
+  stream,
+  planned: null,
+  page: null,
+  since: null,
+  lastAt: at,
+  waiting: null,
+  finished: null,
+});
+
+const change = (
+  run: RunProgress,
+  stream: string,
+  at: number,
+  part: (was: StreamProgress) => Partial<StreamProgress>,
+) => {
+  const was = run.streams.get(stream) ?? unknownStream(stream, at);
+  return { ...run, streams: new Map(run.streams).set(stream, { ...was, ...part(was) }) };
+};
+
+const withoutWaits = (run: RunProgress): RunProgress => ({
+  waiting: null,
+  streams: new Map([...run.streams].map(([name, stream]) => [name, { ...stream, waiting: null }])),
+});
+
+const stillWaiting = ({ waiting }: RunProgress, now: number): RunProgress["waiting"] =>
+  waiting !== null && waiting.until > now ? waiting : null;
+
+/** What outlasts the run: no credits before the reset. */
+const nextPeriod = ({ waiting }: RunProgress): RunProgress["waiting"] => (waiting?.why === "quota" ? waiting : null);
+
+/** The run after `event`, which arrived at `now` (ms since the epoch). */
+export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number): RunProgress => {
+  switch (event.kind) {
+    case "stream-planned":
+      return change(run, event.stream, now, () => ({ planned: event.requests }));
+    case "page":
+      // Answers to earlier requests come in while the next one waits for its turn.
+      return change({ ...run, waiting: stillWaiting(run, now) }, event.stream, now, (was) => ({
+        page: event,
+        since: was.since ?? { at: now, requests: event.requests },
+        lastAt: now,
+        waiting: null,
+      }));
+    case "waiting":
+      return event.stream === null
+        ? { ...run, waiting: event }
+        : change(run, event.stream, now, () => ({ waiting: event }));
+    case "resumed":
+      return withoutWaits(run);
+    case "stream-finished":
+      return change({ ...run, waiting: nextPeriod(run) }, event.stream, now, () => ({
+        finished: event,
+        waiting: null,
+        lastAt: now,
+      }));
+    case "run-started":
+    case "published":
+    case "exported":
+    case "note":
+      return run;
+    default: {
+      const never: never = event;
+      return never;
+    }
+  }
+};
+
+/** Requests per minute since the stream's first page; null until there is something to measure. */
+export const requestsPerMinute = ({ page, since, lastAt }: StreamProgress): number | null => {
+  if (page === null || since === null || lastAt <= since.at) return null;
+  return ((page.requests - since.requests) * 60_000) / (lastAt - since.at);
+};
+
+/** ms until the stream is through at its rate so far; null where that is not known. */
+export const timeLeftMs = (stream: StreamProgress): number | null => {
+  const rate = requestsPerMinute(stream);
+  const total = stream.page?.pagesTotal ?? stream.planned;
+  if (rate === null || rate <= 0 || total === null || stream.page === null) return null;
+  // More pages than foreseen, or none left: the stream is not over before it says so.
+  if (total <= stream.page.pagesDone) return null;
+  return ((total - stream.page.pagesDone) * 60_000) / rate;
+};
+
+/** How a finished stream ended, in numbers: `+12 ~3 -1`, or what went wrong. */
+export const outcomeText = ({ inserted, updated, deleted, rejected, error }: Of<"stream-finished">): string => {
+  if (error !== undefined) return error;
+  const parts = [
+    inserted > 0 ? `+${formatCount(inserted)} new` : "",
+    updated > 0 ? `${formatCount(updated)} changed` : "",
+    deleted > 0 ? `${formatCount(deleted)} deleted` : "",
+    rejected > 0 ? `${formatCount(rejected)} rejected` : "",
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "nothing changed" : parts.join(", ");
+};

@@ -1,0 +1,106 @@
+// Progress of a run on stderr: live lines on a terminal, log lines elsewhere, only problems when quiet.
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/log.ts";
+import type { ProgressEvent, ProgressSink } from "../../core/progress-events.ts";
+import { formatBytes, formatDuration } from "../../core/units.ts";
+import type { LiveArea } from "./live-area.ts";
+import { countsText, progressLines, waitText } from "./progress-lines.ts";
+import { afterEvent, noProgress, outcomeText } from "./progress-state.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A stream's pages are logged at most this often; its start and end always. */
+const LOG_EVERY_MS = 10_000;
+/** Live lines are drawn at most this often while pages come in. */
+const DRAW_EVERY_MS = 80;
+
+export interface Progress {
+  readonly sink: ProgressSink;
+  /** Leaves the last state standing. */
+  end(): void;
+}
+
+/** What a single event says by itself; null for what only the live lines show. */
+const eventText = (event: ProgressEvent): string | null => {
+  switch (event.kind) {
+    case "published":
+      return `published ${event.path} (${formatBytes(event.bytes)}, ${formatDuration(event.ms)})`;
+    case "exported":
+      return `exported ${event.formats.join(", ")} (${formatDuration(event.ms)})`;
+    case "note":
+      return event.text;
+    default:
+      return null;
+  }
+};
+
+/** Live lines, redrawn in place. */
+export const createLiveProgress = (
+  area: LiveArea,
+  clock: Pick<Clock, "now">,
+  view: { readonly columns: () => number; readonly colours: Terminal["errColours"] },
+): Progress => {
+  let run = noProgress;
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  const draw = () => {
+    drawnAt = clock.now();
+    area.draw(progressLines(run, drawnAt, { columns: view.columns(), colours: view.colours }));
+  };
+  return {
+    sink: (event) => {
+      run = afterEvent(run, event, clock.now());
+      const text = eventText(event);
+      if (text !== null) area.above(`${text}\n`);
+      if (event.kind !== "page" || clock.now() - drawnAt >= DRAW_EVERY_MS) draw();
+    },
+    end: () => {
+      draw();
+      area.end();
+    },
+  };
+};
+
+/** Log lines, for output that is not a terminal. The log's level decides what is written. */
+export const createLoggedProgress = (
+  log: Pick<Logger, "info" | "warn" | "error">,
+  clock: Pick<Clock, "now">,
+): Progress => {
+  let run = noProgress;
+  const loggedAt = new Map<string, number>();
+  const sink: ProgressSink = (event) => {
+    const now = clock.now();
+    run = afterEvent(run, event, now);
+    const { kind, ...fields } = event;
+    switch (event.kind) {
+      case "run-started":
+        return log.info(fields, `${event.mode} sync started`);
+      case "stream-planned":
+        return log.info(fields, `${event.stream}: planned, because ${event.because}`);
+      case "page": {
+        const last = loggedAt.get(event.stream);
+        if (last !== undefined && now - last < LOG_EVERY_MS) return;
+        loggedAt.set(event.stream, now);
+        const stream = run.streams.get(event.stream);
+        return log.info(fields, `${event.stream}: ${stream ? countsText(stream).join(", ") : ""}`);
+      }
+      case "waiting":
+        return log.info(fields, `${event.stream ?? "sync"} ${waitText(event, now, "UTC")} UTC`);
+      case "resumed":
+        return;
+      case "stream-finished": {
+        const text = `${event.stream}: ${event.status}, ${outcomeText(event)}`;
+        return event.status === "failed" ? log.error(fields, text) : log.info(fields, text);
+      }
+      case "published":
+      case "exported":
+      case "note":
+        return event.kind === "note" && event.level === "warn"
+          ? log.warn({}, event.text)
+          : log.info(event.kind === "note" ? {} : fields, eventText(event) ?? "");
+      default: {
+        const never: never = event;
+        return never;
+      }
+    }
+  };
+  return { sink, end: () => undefined };
+};

@@ -1,0 +1,92 @@
+// The table at the end of a sync, from its report.
+import type { StreamReport, StreamStatus, SyncReport } from "../../core/sync-report.ts";
+import { counted, formatCount, formatDuration } from "../../core/units.ts";
+import { renderTable, type TableColumn, tableWidth } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+const NUMBERS = [
+  "requests",
+  "credits",
+  "pages",
+  "inserted",
+  "updated",
+  "deleted",
+  "unchanged",
+  "rejected",
+] as const satisfies readonly (keyof SyncReport["streams"][number])[];
+/** Shown even where they are all zero; other columns of zeros only make the table wide. */
+const ALWAYS: readonly string[] = ["requests", "credits", "inserted"];
+
+/** Columns that a narrow terminal does without, in this order: a cut stream name would be worse. */
+const GIVEN_UP = ["mode", "pages", "unchanged", "rejected", "credits"];
+
+interface SummaryColumn extends TableColumn {
+  readonly of: (stream: StreamReport) => string;
+  readonly total: string;
+}
+
+const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
+  done: "The mirror is complete.",
+  stopped: "Stopped before its end. The mirror is consistent; the next sync goes on from here.",
+  partial: "Some streams failed, the others are committed. The next sync fetches only what failed.",
+  failed: "The sync failed. What was fetched before is committed.",
+  interrupted: "Interrupted. What was fetched is committed; the next sync goes on from here.",
+};
+
+const creditLine = ({ credits }: SyncReport): string => {
+  const left = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
+  const limit = credits.limit === null || left === "" ? "" : ` of ${formatCount(credits.limit)}`;
+  const reset = credits.resets_at === null ? "" : `, reset ${credits.resets_at.slice(0, 16).replace("T", " ")} UTC`;
+  const unsure =
+    credits.ambiguous === 0 ? "" : ` (up to ${formatCount(credits.ambiguous)} more: answers lost on the way)`;
+  return `${counted(credits.spent, "credit")} spent${unsure}${left}${limit}${reset}`;
+};
+
+/** The report as text for people, without a final line end. */
+export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "columns" | "outColours">): string => {
+  const { columns, outColours: colours } = terminal;
+  const paintStatus: Readonly<Record<StreamStatus, (text: string) => string>> = {
+    done: colours.green,
+    skipped: colours.dim,
+    stopped: colours.yellow,
+    interrupted: colours.yellow,
+    failed: colours.red,
+  };
+  const sum = (name: (typeof NUMBERS)[number]) => report.streams.reduce((total, stream) => total + stream[name], 0);
+  const all: readonly SummaryColumn[] = [
+    { name: "stream", of: ({ stream }) => stream, total: "total" },
+    { name: "mode", of: ({ mode }) => mode, total: "" },
+    { name: "status", of: ({ status }) => status, total: "" },
+    ...NUMBERS.filter((name) => ALWAYS.includes(name) || sum(name) > 0).map(
+      (name): SummaryColumn => ({
+        name,
+        align: "right",
+        of: (stream) => formatCount(stream[name]),
+        total: formatCount(sum(name)),
+      }),
+    ),
+  ];
+  const cellsOf = (heads: readonly SummaryColumn[]) => [
+    ...report.streams.map((stream) => heads.map(({ of }) => of(stream))),
+    heads.map(({ total }) => total),
+  ];
+  const heads = GIVEN_UP.reduce(
+    (kept, name) => (tableWidth(kept, cellsOf(kept)) > columns ? kept.filter((head) => head.name !== name) : kept),
+    all,
+  );
+  const table = renderTable(heads, cellsOf(heads), columns, (text, column, row) => {
+    const stream = report.streams[row];
+    if (stream === undefined) return colours.bold(text);
+    return heads[column]?.name === "status" ? paintStatus[stream.status](text) : text;
+  });
+  const took = formatDuration(Date.parse(report.finished_at) - Date.parse(report.started_at));
+  const errors = report.streams.flatMap(({ stream, error }) => (error ? [`${colours.red(stream)}: ${error}`] : []));
+  return [
+    table,
+    ...errors,
+    HEADLINES[report.status],
+    `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
+    `warehouse: ${report.warehouse}`,
+    "",
+  ].join("\n");
+};

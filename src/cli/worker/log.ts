@@ -1,0 +1,28 @@
+// What a worker tells: each run's progress as log lines that name the profile and the run, and the same events to whoever
+// listens at its server.
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/log.ts";
+import type { ProgressEvent } from "../../core/progress-events.ts";
+import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
+
+type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
+
+/** Takes the events of runs that overlap; `listen` is the server's. */
+export const createWorkerLog = (logger: Logger, clock: Clock) => {
+  const listeners = new Set<RunListener>();
+  const runs = new Map<string, Progress>();
+  return {
+    emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }): void => {
+      const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock);
+      runs.set(run.runId, progress);
+      progress.sink(event);
+      // The last things a run tells; a second run of the same sync starts anew.
+      if (event.kind === "published" || event.kind === "exported") runs.delete(run.runId);
+      for (const listener of listeners) listener(event, run);
+    },
+    listen: (listener: RunListener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};

@@ -1,0 +1,36 @@
+// A profile of the configuration as the server shows it: for `serve` and for `worker`.
+import { feedbackJob } from "../../../jobs/feedback.ts";
+import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
+import type { Config } from "../../core/config/config.ts";
+import { resolveToken } from "../../core/config/token.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { ServedProfile } from "../../server/server-context.ts";
+import type { CliDeps } from "../command.ts";
+
+/** What the next sync is asked for by a scheduler: whatever is due. */
+const NEXT_SYNC = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false } as const;
+
+const plainJson = (value: Readonly<Record<string, unknown>>): JsonObject => JSON.parse(JSON.stringify(value));
+
+/** Without an address and a token of the service there is nobody to send feedback to. */
+export const servedProfile = (
+  config: Config,
+  { clock, version, scrubber, signal }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,
+): ServedProfile => ({
+  name: config.profile,
+  snapshot: snapshotPath(config.dataDir),
+  ratePerMinute: config.rateLimitPerMinute,
+  plan: async () => planJson(await planSnapshotJob(config, NEXT_SYNC, clock)),
+  ...(config.baseUrl === null || config.token === null
+    ? {}
+    : {
+        sendFeedback: async ({ message, rating, category, context }) => {
+          const token = await resolveToken(config);
+          scrubber.hide(token);
+          const about = context === undefined ? null : plainJson(context);
+          const feedback = { message, rating: rating ?? null, category: category ?? null, context: about };
+          return feedbackJob(config, feedback, { clock, version, token, signal });
+        },
+      }),
+});

@@ -1,0 +1,25 @@
+// One-off commands beside a worker: with Redis they keep to the rate and credits that all processes share.
+import type { Connect } from "../../../jobs/connection.ts";
+import type { Config } from "../../core/config/config.ts";
+import type { CommandContext } from "../command.ts";
+
+/**
+ * Runs `work` with the way to the service that the configuration asks for: shared limits with `redis_url`, else none
+ * given. Throws REDIS_UNAVAILABLE and the other refusals of Redis; warnings go to stderr unless --quiet.
+ */
+export const withSharedLimits = async <T>(
+  config: Config,
+  { shared, terminal }: CommandContext,
+  work: (limits: { readonly connect?: Connect }) => Promise<T>,
+): Promise<T> => {
+  if (config.redisUrl === null) return work({});
+  const { openAsking } = await import("../../queue/bullmq/connection.ts");
+  const { connectShared } = await import("../../queue/bullmq/shared-connection.ts");
+  const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
+  const connection = await openAsking(config.redisUrl, warn);
+  try {
+    return await work({ connect: connectShared(connection) });
+  } finally {
+    await connection.close();
+  }
+};

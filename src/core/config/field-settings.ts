@@ -1,0 +1,115 @@
+// Settings about fields and tables: what is never stored, what only as a keyed hash, and what happens to records that do
+// not fit. A mistyped name here would let through what was to stay out, so names are checked against the catalog.
+import { z } from "zod";
+import { closest, didYouMean } from "../did-you-mean.ts";
+import { many, one, refuse, shown, text } from "./setting-parsers.ts";
+
+/** What may be said about the fields of one table. */
+export interface RuledFields {
+  readonly excludable: readonly string[];
+  readonly hashable: readonly string[];
+  /** Field → why the mirror needs it as it is. */
+  readonly needed: Readonly<Record<string, string>>;
+}
+
+/** Table → its fields. */
+export type FieldVocabulary = Readonly<Record<string, RuledFields>>;
+
+const STRICTNESS = ["evolve", "freeze", "reject"] as const;
+/**
+ * evolve: what does not fit is kept in `_extra` and told in `sync.schema_drift`. reject: such a record goes to
+ * `sync.rejects` as a whole. freeze: the answer that holds it is not loaded, and its stream fails.
+ */
+export type Strictness = (typeof STRICTNESS)[number];
+
+/** Name of every table in place of one. */
+const ALL = "*";
+
+const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name: string) => {
+  const [table = "", first, ...deeper] = name.split(".");
+  const rules = Object.hasOwn(fields, table) ? fields[table] : undefined;
+  if (rules === undefined) {
+    const tables = Object.keys(fields);
+    return refuse(`${shown(name)}: there is no table ${shown(table)} with such fields.${didYouMean(table, tables)}`);
+  }
+  if (first === undefined || first === "" || deeper.includes("")) {
+    return refuse(`${shown(name)} is not a field like contacts.email`);
+  }
+  const why = Object.hasOwn(rules.needed, first) ? rules.needed[first] : undefined;
+  if (why !== undefined) return refuse(`${name} is needed as it is: ${why}`);
+  const documented = rules.excludable.includes(first);
+  if (documented && verb === "hash" && deeper.length === 0 && !rules.hashable.includes(first)) {
+    return refuse(`${name} cannot be hashed: it is not a text, or has few documented values. Exclude it instead`);
+  }
+  const guess = documented ? null : closest(first, [...rules.excludable, ...Object.keys(rules.needed)]);
+  if (guess !== null) return refuse(`${name} is not a field of ${table}. Did you mean ${table}.${guess}?`);
+  return name;
+};
+
+/** `contacts: reject` pairs, `contacts=reject` separated by commas, or one word for every table. */
+const strictness = (tables: readonly string[]) =>
+  z
+    .union([z.record(z.string(), z.string()), z.string()], { error: "is a list, but a map or one word is expected" })
+    .transform((value, ctx): Readonly<Record<string, Strictness>> => {
+      const pairs =
+        typeof value !== "string"
+          ? Object.entries(value)
+          : value
+              .split(",")
+              .filter((pair) => pair.trim() !== "")
+              .map((pair): [string, string] => {
+                const [name = "", word] = pair.split("=");
+                return word === undefined ? [ALL, name] : [name, word];
+              });
+      const parsed: Record<string, Strictness> = {};
+      const wrong = (message: string) => ctx.addIssue({ code: "custom", message });
+      for (const [typed, word] of pairs) {
+        const name = typed.trim();
+        const found = STRICTNESS.find((known) => known === word.trim().toLowerCase());
+        if (name !== ALL && tables.length > 0 && !tables.includes(name)) {
+          wrong(`${shown(name)} is not a table.${didYouMean(name, tables)}`);
+        } else if (found === undefined) {
+          wrong(`${shown(word)} is not one of ${STRICTNESS.join(", ")}.${didYouMean(word, STRICTNESS)}`);
+        } else parsed[name] = found;
+      }
+      return parsed;
+    });
+
+/** The settings, for the schema. `tables`: every table. */
+export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]) => ({
+  exclude_fields: many(ruledField(fields, "exclude"))
+    .prefault([])
+    .meta({
+      description: "Fields that are never stored, and not asked for where the service lets one choose: table.field.",
+      examples: [["contacts.phone", "contacts.personInsights"]],
+    }),
+  hash_fields: many(ruledField(fields, "hash"))
+    .prefault([])
+    .meta({ description: "Fields that are stored as a keyed hash only: table.field.", examples: [["contacts.email"]] }),
+  hash_key: one("a key", (value) =>
+    /^[\x21-\x7e]{16,}$/.test(value) ? value : refuse("a key has 16 or more characters and no spaces"),
+  )
+    .optional()
+    .meta({ description: "Key of hash_fields. Better kept in a file of its own." }),
+  hash_key_file: text
+    .optional()
+    .meta({ description: "File that holds the key of hash_fields.", examples: ["~/.config/duckmirror/hash-key"] }),
+  strictness: strictness(tables)
+    .prefault({})
+    .meta({
+      description:
+        "What happens to records that do not fit: evolve (kept in _extra), reject (to sync.rejects), freeze (the stream fails); for all tables or table by table.",
+      examples: [{ contacts: "reject" }],
+    }),
+});
+
+/** Excluded or hashed fields that API.md does not know: nothing may ever come under that name. */
+export const undocumentedFields = (fields: FieldVocabulary, names: readonly string[]): readonly string[] =>
+  names.filter((name) => {
+    const [table = "", first = ""] = name.split(".");
+    return fields[table]?.excludable.includes(first) === false;
+  });
+
+/** How strict a table is. */
+export const strictnessOf = (settings: Readonly<Record<string, Strictness>>, table: string): Strictness =>
+  settings[table] ?? settings[ALL] ?? "evolve";

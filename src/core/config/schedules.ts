@@ -1,0 +1,79 @@
+// Schedules: when a worker syncs which streams. Text of the setting to typed entries. PURE.
+import { z } from "zod";
+import { parseDuration } from "../units.ts";
+import { shown } from "./setting-parsers.ts";
+
+export interface Schedule {
+  /** Five fields (minute first) or six (second first). */
+  readonly cron: string;
+  /** IANA name. */
+  readonly timeZone: string;
+  /** ms: each start is put off by a random part of it, so that many mirrors do not ask at once. */
+  readonly jitterMs: number;
+  /** Empty: those of the configuration. */
+  readonly streams: readonly string[];
+  /** Walk every list completely. */
+  readonly full: boolean;
+}
+
+const FIELD = /^[\d*/,\-?A-Za-z#]+$/;
+
+/** True for what looks like a cron expression; whether its numbers are in range is the scheduler's to say. */
+const isCron = (text: string): boolean => {
+  const fields = text.trim().split(/\s+/);
+  return (fields.length === 5 || fields.length === 6) && fields.every((field) => FIELD.test(field));
+};
+
+const isTimeZone = (name: string): boolean => {
+  // The usual one: looking a zone up loads the table of all, in every command.
+  if (name === "UTC") return true;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+};
+
+const scalar = z.union([z.string(), z.boolean(), z.number()]).transform(String);
+
+const entry = z.strictObject({
+  cron: scalar,
+  streams: z.union([z.array(scalar), scalar.transform((text) => text.split(","))]).optional(),
+  full: scalar.optional(),
+  time_zone: scalar.optional(),
+  jitter: scalar.optional(),
+});
+
+const scheduleOf = (value: unknown, knownStream: (name: string) => string | null): Schedule | string => {
+  const parsed = entry.safeParse(typeof value === "string" ? { cron: value } : value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return `${issue?.path.join(".") ?? ""} ${issue?.message ?? "is not a schedule"}`.trim();
+  }
+  const { cron, streams = [], full = "false", time_zone: timeZone = "UTC", jitter = "0s" } = parsed.data;
+  if (!isCron(cron)) return `${shown(cron)} is not a cron expression like "*/15 * * * *"`;
+  if (!isTimeZone(timeZone)) return `${shown(timeZone)} is not a time zone like Europe/Berlin`;
+  const jitterMs = parseDuration(jitter);
+  if (jitterMs === null) return `${shown(jitter)} is not a duration like 30s`;
+  const names = streams.map((name) => name.trim()).filter((name) => name !== "");
+  const problem = names.map(knownStream).find((text) => text !== null);
+  if (problem !== undefined && problem !== null) return problem;
+  if (!/^(true|false|yes|no)$/i.test(full)) return `full: ${shown(full)} is neither yes nor no`;
+  return { cron: cron.trim(), timeZone, jitterMs, streams: names, full: /^(true|yes)$/i.test(full) };
+};
+
+/**
+ * Schedules out of the setting: one cron expression, a list of them, or a list of maps with cron, streams, full,
+ * time_zone and jitter; `off`: none. `knownStream` says what is wrong with a name, null: nothing. Answers with the
+ * schedules, or with what is wrong.
+ */
+export const parseSchedules = (
+  value: unknown,
+  knownStream: (name: string) => string | null,
+): readonly Schedule[] | string => {
+  if (typeof value === "string" && /^(off|none)$/i.test(value.trim())) return [];
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const parsed = entries.map((item) => scheduleOf(item, knownStream));
+  const problem = parsed.find((item) => typeof item === "string");
+  return typeof problem === "string" ? problem : parsed.filter((item) => typeof item !== "string");
+};

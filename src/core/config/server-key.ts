@@ -1,0 +1,31 @@
+// The key of the server: from the configuration or a file. Anything that others can reach needs one.
+import { readFile } from "node:fs/promises";
+import { DuckmirrorError, detailOf } from "../errors.ts";
+import { Secret } from "../secret.ts";
+import type { Config } from "./config.ts";
+import { isLoopbackHost, listenText } from "./listen-address.ts";
+
+const readKeyFile = async (path: string): Promise<Secret> => {
+  let text: string;
+  try {
+    text = (await readFile(path, "utf8")).trim();
+  } catch (cause) {
+    const detail = `server_key_file ${path} cannot be read: ${detailOf(cause)}`;
+    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
+  }
+  if (/^[\x21-\x7e]{16,}$/.test(text)) return new Secret(text);
+  throw new DuckmirrorError("CONFIG_INVALID", {
+    detail: `${path} must hold a key of 16 or more characters without spaces, and nothing else`,
+  });
+};
+
+/**
+ * The key that page, API and metrics ask for; null where none is set and only this machine can reach the server.
+ * Throws CONFIG_INVALID, SERVER_KEY_MISSING. No message repeats what was found.
+ */
+export const resolveServerKey = async ({ listen, serverKey }: Pick<Config, "listen" | "serverKey">) => {
+  if (serverKey?.kind === "value") return serverKey.value;
+  if (serverKey?.kind === "file") return readKeyFile(serverKey.path);
+  if (isLoopbackHost(listen.host)) return null;
+  throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
+};

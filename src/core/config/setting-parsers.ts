@@ -1,0 +1,95 @@
+// How the text of a setting becomes a value: one value, a list, pairs, and the kinds that several settings share.
+// PURE. What is refused is told without repeating long values: they may be a token pasted into the wrong setting.
+import { z } from "zod";
+import { didYouMean } from "../did-you-mean.ts";
+import { parseDuration } from "../units.ts";
+
+/** Longer values are not repeated in messages: they may be a token pasted into the wrong setting. */
+const LONGEST_SHOWN = 40;
+/** The value as a message may show it. */
+export const shown = (value: unknown) => {
+  const text = String(value);
+  return text.length > LONGEST_SHOWN ? `a value of ${text.length} characters` : JSON.stringify(text);
+};
+
+/** What a parser answers when it knows better than "is not ..." what is wrong. */
+export class Refusal {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+export const refuse = (message: string) => new Refusal(message);
+
+const scalar = z.union([z.string(), z.number(), z.boolean()], { error: "is a list or map, but one value is expected" });
+
+/** One value, read by `parse`, which returns what it means or null where it is not `expected`. */
+export const one = <T extends {}>(expected: string, parse: (text: string) => T | Refusal | null) =>
+  scalar.transform((value, ctx): T => {
+    const parsed = parse(String(value).trim());
+    if (parsed !== null && !(parsed instanceof Refusal)) return parsed;
+    ctx.addIssue({ code: "custom", message: parsed?.message ?? `${shown(value)} is not ${expected}` });
+    return z.NEVER;
+  });
+
+/** Values separated by commas, or a list. Doubles and empty ones are dropped. */
+export const many = (parse: (text: string) => string | Refusal) =>
+  z
+    .union([z.array(scalar), scalar], { error: "is a map, but a list is expected" })
+    .transform((value, ctx): readonly string[] => {
+      const texts = (Array.isArray(value) ? value.map(String) : String(value).split(",")).map((text) => text.trim());
+      const parsed = new Set<string>();
+      for (const text of texts.filter((text) => text !== "")) {
+        const item = parse(text);
+        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        else parsed.add(item);
+      }
+      return [...parsed];
+    });
+
+/** `name: value` pairs, or `name=value` separated by commas. */
+export const pairs = (parse: (name: string, value: string) => number | Refusal) =>
+  z
+    .union([z.record(z.string(), scalar), z.string()], { error: "is a list, but a map is expected" })
+    .transform((value, ctx): Readonly<Record<string, number>> => {
+      const entries =
+        typeof value === "string"
+          ? value
+              .split(",")
+              .filter((pair) => pair.trim() !== "")
+              .map((pair) => [pair.split("=")[0] ?? "", pair.split("=").slice(1).join("=")] as const)
+          : Object.entries(value);
+      const parsed: Record<string, number> = {};
+      for (const [name, text] of entries) {
+        const item = parse(name.trim(), String(text).trim());
+        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        else parsed[name.trim()] = item;
+      }
+      return parsed;
+    });
+
+/** A whole number from `least` to `most`; null where it is none. */
+export const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER) => {
+  const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll("_", "")) : Number.NaN;
+  return Number.isSafeInteger(value) && value >= least && value <= most ? value : null;
+};
+
+export const choice = <const T extends string>(values: readonly T[]) =>
+  one(`one of ${values.join(", ")}`, (text) => {
+    const found = values.find((value) => value === text.toLowerCase());
+    return found ?? refuse(`${shown(text)} is not one of ${values.join(", ")}.${didYouMean(text, values)}`);
+  });
+
+export const yesNo = one("yes or no", (text) => {
+  if (/^(1|true|yes|on)$/i.test(text)) return { on: true };
+  return /^(0|false|no|off)$/i.test(text) ? { on: false } : null;
+}).transform((answer) => answer.on);
+
+export const retentionDays = one("a whole number of days, or keep", (value) => {
+  if (/^(keep|null|none)$/i.test(value)) return { days: null };
+  const days = whole(value, 1, 36_500);
+  return days === null ? null : { days };
+}).transform((found): number | null => found.days);
+
+export const duration = one("a duration like 90s, 12h or 7d", (text) => parseDuration(text));
+export const text = one("a text", (value) => (value === "" ? null : value));

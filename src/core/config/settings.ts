@@ -1,0 +1,288 @@
+// THE table of settings: one zod schema, every setting with description, default and meaning of its text.
+// Flags, environment and file are all text (or lists and maps of text), so one parser serves the three.
+import { z } from "zod";
+import { didYouMean } from "../did-you-mean.ts";
+import { parseBytes, parseDuration } from "../units.ts";
+import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
+import { parseListen } from "./listen-address.ts";
+import { parseSchedules, type Schedule } from "./schedules.ts";
+import {
+  choice,
+  duration,
+  many,
+  one,
+  pairs,
+  Refusal,
+  refuse,
+  retentionDays,
+  shown,
+  text,
+  whole,
+  yesNo,
+} from "./setting-parsers.ts";
+
+/** Names that configuration may mention but that stand in layers above this one. */
+export interface Vocabulary {
+  readonly streams: readonly string[];
+  /** Opt-in fields, plain (`articleBody`) and qualified (`news_articles.articleBody`). */
+  readonly content: readonly string[];
+  /** Tables that are no stream of their own → the stream they come along with. */
+  readonly comesWith: Readonly<Record<string, string>>;
+  /** Table → what may be said about its fields. */
+  readonly fields: FieldVocabulary;
+}
+
+/** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service tells. */
+export const PLAN_RATES = { free: 10, build: 60, scale: 120, pro: 300 } as const;
+const isPlan = (name: string): name is keyof typeof PLAN_RATES => Object.hasOwn(PLAN_RATES, name);
+
+const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
+
+const baseUrl = one("an http(s) address", (value) => {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return refuse(`${shown(value)} is not an http(s) address like https://api.example.com`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    return refuse("the address carries a user name or password; the token is configured apart from it");
+  }
+  if (url.search !== "" || url.hash !== "") return refuse("the address must not have a query or fragment");
+  // The prefix is kept; a trailing slash would double the one of "/v1/...".
+  return url.href.replace(/\/+$/, "");
+});
+
+const token = one("a token", (value) => {
+  const bare = value.replace(/^bearer\s+/i, "");
+  if (bare === "") return null;
+  return /^[\x21-\x7e]+$/.test(bare) ? bare : refuse("the token contains spaces or characters no header can carry");
+});
+
+const tokenFile = one("a path", (value) => {
+  if (looksLikeToken(value)) return refuse("this is a token, not the path of a file that holds one");
+  return value === "" ? null : value;
+});
+
+const rateLimit = one("a rate", (value) => {
+  const name = value.toLowerCase();
+  if (name === "auto" || name === "enterprise") return { perMinute: null };
+  if (isPlan(name)) return { perMinute: PLAN_RATES[name] };
+  const perMinute = /^\d+(\.\d+)?$/.test(name) ? Number(name) : Number.NaN;
+  if (perMinute > 0 && perMinute <= 1_000_000) return { perMinute };
+  const names = ["auto", ...Object.keys(PLAN_RATES), "enterprise"];
+  return refuse(
+    `${shown(value)} is neither requests per minute nor one of ${names.join(", ")}.${didYouMean(name, names)}`,
+  );
+}).transform((rate): number | null => rate.perMinute);
+
+const knownStream = (vocabulary: Vocabulary) => (name: string) => {
+  if (vocabulary.streams.includes(name)) return name;
+  const carrier = vocabulary.comesWith[name];
+  if (carrier !== undefined) return refuse(`${name} is no stream of its own: it comes with ${carrier}`);
+  return refuse(
+    `${shown(name)} is not a stream (${vocabulary.streams.join(", ")}).${didYouMean(name, vocabulary.streams)}`,
+  );
+};
+
+const knownContent = (vocabulary: Vocabulary) => (name: string) => {
+  if (vocabulary.content.includes(name)) return name;
+  const plain = vocabulary.content.filter((field) => !field.includes("."));
+  return refuse(`${shown(name)} is not an opt-in field (${plain.join(", ")}).${didYouMean(name, vocabulary.content)}`);
+};
+
+/** Schema of all settings, keyed by their name in duckmirror.yaml. Output: parsed values; paths not yet resolved. */
+export const settingsSchema = (vocabulary: Vocabulary) => {
+  const stream = knownStream(vocabulary);
+  return z.strictObject({
+    base_url: baseUrl
+      .optional()
+      .meta({ description: "Address of the service; a path prefix is kept.", examples: ["https://api.example.com"] }),
+    token: token.optional().meta({
+      description: "Access token. Better kept in the environment or a file of its own than in duckmirror.yaml.",
+    }),
+    token_file: tokenFile
+      .optional()
+      .meta({ description: "File that holds the access token.", examples: ["~/.config/duckmirror/token"] }),
+    token_command: text
+      .optional()
+      .meta({ description: "Command that prints the access token.", examples: ["pass show duckmirror"] }),
+    data_dir: text.prefault("./data").meta({ description: "Where warehouse, state, archive and exports live." }),
+    rate_limit: rateLimit
+      .prefault("auto")
+      .meta({ description: "Requests per minute, a plan (free, build, scale, pro), or auto: what the service says." }),
+    max_credits: one("a whole number of credits", (value) => whole(value, 0))
+      .optional()
+      .meta({ description: "Credits one run may spend; unset: what the organization has left.", examples: [500] }),
+    reserve: one("a whole number of credits", (value) => whole(value, 0))
+      .prefault(0)
+      .meta({ description: "Credits of the organization that are never touched." }),
+    pace: choice(["greedy", "even"])
+      .prefault("greedy")
+      .meta({ description: "greedy: spend what is left now. even: spread it over the days until the reset." }),
+    companies: many((value) => value)
+      .prefault([])
+      .meta({
+        description: "Companies to follow besides tracked accounts: id, domain, website, stock symbol, profile URL.",
+        examples: [["example.com", "ACME"]],
+      }),
+    streams: many(stream)
+      .optional()
+      .meta({ description: "Streams to mirror; unset: all.", examples: [["accounts", "contacts", "signals"]] }),
+    content: many(knownContent(vocabulary))
+      .prefault([])
+      .meta({ description: "Heavy opt-in fields to fetch as well.", examples: [["articleBody", "fullTranscript"]] }),
+    view: choice(["default", "export"])
+      .prefault("default")
+      .meta({ description: "The `view` query parameter, where a route offers it." }),
+    max_page_size: one("a whole number from 1 to 100000", (value) => whole(value, 1, 100_000))
+      .prefault(1000)
+      .meta({ description: "Largest page asked for; the service may grant less, which is found out at no cost." }),
+    max_body_bytes: one("a size like 64MiB, at least 1 KiB", (value) => {
+      const bytes = parseBytes(value);
+      return bytes !== null && bytes >= 1024 && bytes <= 2 ** 30 ? bytes : null;
+    })
+      .prefault("64MiB")
+      .meta({ description: "Largest response body accepted, decompressed; at most 1 GiB." }),
+    connect_timeout: duration.prefault("10s").meta({ description: "How long connecting may take." }),
+    headers_timeout: duration
+      .prefault("60s")
+      .meta({ description: "How long the service may take to start answering." }),
+    body_timeout: duration.prefault("60s").meta({ description: "Longest pause within a response body." }),
+    request_timeout: duration.prefault("5m").meta({ description: "How long one request may take altogether." }),
+    concurrency: one("a whole number from 1 to 256", (value) => whole(value, 1, 256))
+      .prefault(32)
+      .meta({ description: "Most requests in flight at once; the rate limit holds whatever it is." }),
+    max_delete_share: one("a share from 0 to 1", (value) => {
+      const share = /^(\d+(\.\d+)?|\.\d+)$/.test(value) ? Number(value) : Number.NaN;
+      return share >= 0 && share <= 1 ? { share } : null;
+    })
+      .transform((found) => found.share)
+      .prefault(0.5)
+      .meta({ description: "Largest share of a table that one sync may delete without --allow-mass-delete." }),
+    ...fieldSettings(vocabulary.fields, [...vocabulary.streams, ...Object.keys(vocabulary.comesWith)]),
+    allow_plain_http: yesNo
+      .prefault(false)
+      .meta({ description: "Send the token over http:// to a host that is not this machine." }),
+    archive_retention_days: retentionDays.prefault("keep").meta({
+      description:
+        "Days a response stays in the archive; keep: for ever. `replay` rebuilds only what the archive holds.",
+    }),
+    history_retention_days: retentionDays
+      .prefault("keep")
+      .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
+    max_age: pairs((name, value) => {
+      const known = stream(name);
+      if (known instanceof Refusal) return known;
+      return parseDuration(value) ?? refuse(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
+    })
+      .prefault({})
+      .meta({
+        description: "Age after which a stream's rows are refreshed without any other reason.",
+        examples: [{ accounts: "7d", signal_counts: "12h" }],
+      }),
+    reconcile_every: duration
+      .prefault("7d")
+      .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+    sync_every: duration.prefault("1d").meta({
+      description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
+    }),
+    schedule: z
+      .unknown()
+      .transform((value, ctx): readonly Schedule[] => {
+        const parsed = parseSchedules(value, (name) => {
+          const known = stream(name);
+          return known instanceof Refusal ? known.message : null;
+        });
+        if (typeof parsed !== "string") return parsed;
+        ctx.addIssue({ code: "custom", message: parsed });
+        return z.NEVER;
+      })
+      .prefault("17 5 * * *")
+      .meta({
+        description: "When `worker` syncs: a cron expression, or a list with streams and time zone; off: never.",
+        examples: [[{ cron: "*/15 * * * *", streams: ["signals"], time_zone: "Europe/Berlin", jitter: "30s" }]],
+      }),
+    export_formats: many((value) => {
+      const format = value.toLowerCase();
+      return ["parquet", "csv", "ndjson", "none"].includes(format)
+        ? format
+        : refuse(`${shown(value)} is not one of parquet, csv, ndjson, none`);
+    })
+      .transform((formats) => formats.filter((format) => format !== "none"))
+      .prefault(["parquet"])
+      .meta({ description: "What `worker` exports after each sync: parquet, csv, ndjson; none: nothing." }),
+    max_syncs: one("a whole number from 1 to 1000", (value) => whole(value, 1, 1000))
+      .prefault(8)
+      .meta({ description: "Most syncs a worker runs at once, each of another profile." }),
+    max_fetches: one("a whole number from 1 to 4096", (value) => whole(value, 1, 4096))
+      .prefault(256)
+      .meta({ description: "Most requests in flight at once in a worker with --role fetch, over all profiles." }),
+    listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
+      .prefault("127.0.0.1:8737")
+      .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
+    server_key: one("a key", (value) =>
+      /^[\x21-\x7e]{16,}$/.test(value) ? value : refuse("a key has 16 or more characters and no spaces"),
+    )
+      .optional()
+      .meta({ description: "Key for page, API and metrics of the server. Better kept in a file of its own." }),
+    server_key_file: text
+      .optional()
+      .meta({ description: "File that holds the server key.", examples: ["~/.config/duckmirror/server-key"] }),
+    log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
+      .prefault("info")
+      .meta({ description: "Least important messages that are logged." }),
+    log_format: choice(["pretty", "json"])
+      .prefault("pretty")
+      .meta({ description: "Log lines for people (pretty) or for machines (json)." }),
+    redis_url: one("a redis:// or rediss:// address", (value) =>
+      URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol)
+        ? value
+        : refuse("this is not an address like redis://localhost:6379"),
+    )
+      .optional()
+      .meta({
+        description: "Redis shared by several machines; unset: everything runs in this process.",
+        examples: ["redis://localhost:6379"],
+      }),
+  });
+};
+
+export type SettingName = keyof z.output<ReturnType<typeof settingsSchema>>;
+
+const NO_VOCABULARY: Vocabulary = { streams: [], content: [], comesWith: {}, fields: {} };
+
+/** Every setting: name, description, default as text (null: none), an example. In the order of the schema. */
+export const settingList = () =>
+  Object.entries(settingsSchema(NO_VOCABULARY).shape).map(([name, schema]) => {
+    const meta = z.globalRegistry.get(schema) ?? {};
+    const fallback = "def" in schema && "defaultValue" in schema.def ? schema.def.defaultValue : null;
+    const example: unknown = Array.isArray(meta.examples) ? meta.examples[0] : null;
+    return { name, description: meta.description ?? "", fallback, example };
+  });
+
+/** Settings that one process has once, whatever it mirrors. */
+export const PROGRAM_WIDE: readonly string[] = [
+  "redis_url",
+  "listen",
+  "server_key",
+  "server_key_file",
+  "max_syncs",
+  "max_fetches",
+  "log_level",
+  "log_format",
+];
+
+/** JSON Schema of duckmirror.yaml, for editors. */
+export const settingsJsonSchema = () => {
+  const schema = z.toJSONSchema(settingsSchema(NO_VOCABULARY), {
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      const examples = z.globalRegistry.get(zodSchema)?.examples;
+      if (Array.isArray(examples)) jsonSchema.examples = examples;
+    },
+  });
+  const own = Object.entries(schema.properties ?? {}).filter(([name]) => !PROGRAM_WIDE.includes(name));
+  const profile = { type: "object", properties: Object.fromEntries(own), additionalProperties: false } as const;
+  const description = "Organization → settings of its own. They go over the environment and the rest of the file.";
+  const profiles = { description, type: "object", additionalProperties: profile } as const;
+  return { ...schema, properties: { ...schema.properties, profiles } };
+};

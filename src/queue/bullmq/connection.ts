@@ -1,0 +1,55 @@
+// Connections of the queue. What asks (adds jobs, looks them up) fails at once while Redis is away, so that nobody hangs;
+// what works (takes jobs) waits for it to come back.
+import { Redis } from "ioredis";
+import { checkRedis, connectRedis, type RedisConnection } from "../../budget/redis-connection.ts";
+import type { Secret } from "../../core/secret.ts";
+
+const LONGEST_RETRY_MS = 2_000;
+
+/**
+ * The connection of what asks. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. `warn` hears what
+ * is unwise about this Redis.
+ */
+export const openAsking = async (url: Secret, warn: (text: string) => void): Promise<RedisConnection> => {
+  const connection = connectRedis(url.reveal(), { name: "duckmirror-asks" });
+  try {
+    for (const warning of await checkRedis(connection)) warn(warning);
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+};
+
+export interface WorkingConnection {
+  readonly redis: Redis;
+  end(): void;
+}
+
+/** The connection of what works, and how to end it and all that were derived from it, whatever state they are in. */
+export const openWorking = (url: Secret, onError: (error: Error) => void): WorkingConnection => {
+  const opened: Redis[] = [];
+  /** A worker blocks on a connection of its own, which it derives from this one: it must be known to be ended. */
+  class Tracked extends Redis {
+    override duplicate(...override: Parameters<Redis["duplicate"]>): Redis {
+      const copy = super.duplicate(...override);
+      opened.push(copy);
+      return copy;
+    }
+  }
+  const redis = new Tracked(url.reveal(), {
+    connectionName: "duckmirror-works",
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
+    // The server became a replica: its address may lead to the new primary.
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+  });
+  opened.push(redis);
+  redis.on("error", onError);
+  return {
+    redis,
+    end: () => {
+      for (const each of opened) each.disconnect();
+    },
+  };
+};

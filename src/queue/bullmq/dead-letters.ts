@@ -1,0 +1,89 @@
+// Dead letters: jobs that failed, kept for thirty days. Retrying one asks for its streams anew, as anybody else would:
+// the flow it belonged to has ended without it.
+import type { Job } from "bullmq";
+import { familyNamed } from "../../../jobs/families.ts";
+import type { Problem } from "../../../jobs/family.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { Triggers } from "../asks.ts";
+import { toldFailure } from "../failures.ts";
+import { exportPayload, familyPayload, parsePayload, syncPayload } from "../payloads.ts";
+import { QUEUE, type QueueName, type Queues } from "./queues.ts";
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: QueueName;
+  /** Family, `publish`, `export` or `tick`. */
+  readonly name: string;
+  /** null where its payload cannot be read. */
+  readonly profile: string | null;
+  /** Id of its sync; null for a tick. */
+  readonly runId: string | null;
+  /** ms since the epoch. */
+  readonly failedAt: number;
+  readonly problem: Problem | null;
+}
+
+const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "schedule"];
+/** Listed and retried at most, per queue. */
+const MOST = 5_000;
+
+const profileIn = (payload: unknown): string | null =>
+  typeof payload === "object" && payload !== null && "profile" in payload && typeof payload.profile === "string"
+    ? payload.profile
+    : null;
+
+const letterOf = (queue: QueueName, job: Job): DeadLetter => {
+  const id = job.id ?? "";
+  return {
+    id,
+    queue,
+    name: job.name,
+    profile: profileIn(job.data),
+    runId: queue === "schedule" ? null : (id.split(".")[0] ?? id),
+    failedAt: job.finishedOn ?? job.timestamp,
+    problem: toldFailure(job.failedReason ?? ""),
+  };
+};
+
+/** The newest first. */
+export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]> => {
+  const found = await Promise.all(
+    QUEUES.map(async (name) => {
+      const jobs: Job[] = await queues[name].getFailed(0, MOST - 1);
+      return jobs.map((job) => letterOf(name, job));
+    }),
+  );
+  return found.flat().sort((a, b) => b.failedAt - a.failedAt);
+};
+
+/** What is asked for again; null: nothing, the next tick of its schedule comes anyway. Throws JOB_VERSION. */
+const askOf = (name: QueueName, job: Job) => {
+  const id = job.id ?? "";
+  const anew = { full: false, idempotencyKey: null };
+  if (name === QUEUE.schedule) return null;
+  if (name === QUEUE.export)
+    return { ...anew, streams: [], profile: parsePayload(exportPayload, id, job.data).profile };
+  if (name === QUEUE.publish) {
+    const { streams, profile, full, named } = parsePayload(syncPayload, id, job.data);
+    return { ...anew, streams: named ? streams : [], profile, full };
+  }
+  const { family, streams, profile, full } = parsePayload(familyPayload, id, job.data);
+  const own = familyNamed(family)?.streams.filter((stream) => streams.includes(stream)) ?? [];
+  return { ...anew, streams: own, profile, full };
+};
+
+/**
+ * Takes a dead letter up again and drops it; answers with the id of the sync that now does it, null where none is needed.
+ * Throws RUN_UNKNOWN, JOB_VERSION, and what `Triggers.start` throws; then the letter stays.
+ */
+export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
+  for (const name of QUEUES) {
+    const job: Job | undefined = await queues[name].getJob(id);
+    if (job === undefined || !(await job.isFailed())) continue;
+    const ask = askOf(name, job);
+    const started = ask === null ? null : await triggers.start(ask);
+    await job.remove();
+    return started?.runId ?? null;
+  }
+  throw new DuckmirrorError("RUN_UNKNOWN", { run: id });
+};

@@ -1,0 +1,29 @@
+// A BullMQ job as a span, in the trace of whoever asked for its sync.
+import { DelayedError, type Job } from "bullmq";
+import { z } from "zod";
+import { errorTypeOf, type Tracer } from "../../core/tracing.ts";
+
+const payloadSchema = z.object({
+  syncId: z.string(),
+  profile: z.string(),
+  traceparent: z.string().optional(),
+});
+
+/** Works on the job of a sync in a span. Being put off is no failure. Throws what `work` throws. */
+export const inJobSpan = async <T>(tracer: Tracer, job: Job, work: () => Promise<T>): Promise<T> => {
+  const payload = payloadSchema.safeParse(job.data).data;
+  const span = tracer.start(`job ${job.name}`, {
+    kind: "consumer",
+    traceparent: payload?.traceparent,
+    attributes: { "duckmirror.profile": payload?.profile, "duckmirror.run.id": payload?.syncId },
+  });
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DelayedError) span.set({ "duckmirror.put_off": true });
+    else span.fail(errorTypeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+};

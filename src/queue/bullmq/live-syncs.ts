@@ -1,0 +1,49 @@
+// Which syncs of a profile are queued or under way, so that an ask can join one: a hash per profile, sync id -> what it
+// covers. The publish job says whether a sync is over: the hash is only an index, and may be lost.
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import { isStreamName } from "../../catalog/streams.ts";
+import type { SyncPayload } from "../payloads.ts";
+import { cancelledOf } from "./cancels.ts";
+import { keyOf, type Queues } from "./queues.ts";
+
+const extent = z
+  .string()
+  .transform((text): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  })
+  .pipe(z.object({ streams: z.array(z.string().refine(isStreamName)), full: z.boolean() }));
+
+export type LiveSync = z.output<typeof extent> & { readonly syncId: string };
+
+const keyFor = (profile: string) => keyOf("live", profile);
+
+export const announceSync = async (redis: Redis, { profile, syncId, streams, full }: SyncPayload): Promise<void> => {
+  await redis.hset(keyFor(profile), syncId, JSON.stringify({ streams, full }));
+};
+
+export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
+  await redis.hdel(keyFor(profile), syncId);
+};
+
+/** True while the sync is queued or under way. */
+export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
+  !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
+
+/** Syncs of a profile that others can join, oldest first: queued or under way, and not cancelled. */
+export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
+  const found = Object.entries(await redis.hgetall(keyFor(profile)));
+  const live: LiveSync[] = [];
+  for (const [syncId, text] of found) {
+    const parsed = extent.safeParse(text);
+    if (parsed.success && (await isLive(queues, syncId))) live.push({ syncId, ...parsed.data });
+    else await redis.hdel(keyFor(profile), syncId);
+  }
+  const ids = live.map(({ syncId }) => syncId);
+  const cancelled = await cancelledOf(redis, ids);
+  return live.filter(({ syncId }) => !cancelled.has(syncId)).sort((a, b) => a.syncId.localeCompare(b.syncId));
+};

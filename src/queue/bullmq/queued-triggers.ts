@@ -1,0 +1,152 @@
+// Triggers on BullMQ: an ask becomes a flow of jobs, or joins one that covers it. Any process with the same Redis and
+// configuration can ask; a worker does the work.
+import { randomUUID } from "node:crypto";
+import { FlowProducer, type Job } from "bullmq";
+import type { RedisConnection } from "../../budget/redis-connection.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import {
+  type AskedSync,
+  covers,
+  endedState,
+  KEY_LASTS_S,
+  keyDigest,
+  payloadOf,
+  profileOf,
+  type Started,
+  type SyncAsk,
+  type Triggers,
+} from "../asks.ts";
+import { toldFailure } from "../failures.ts";
+import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "../payloads.ts";
+import { findStored } from "../stored-syncs.ts";
+import { cancelledOf, cancelSync } from "./cancels.ts";
+import { flowOf } from "./flow.ts";
+import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
+import { familyJobId, keyOf, PREFIX, type Queues } from "./queues.ts";
+
+/** How long one ask of a profile may keep another waiting, ms. */
+const TURN_MS = 5_000;
+const TURN_POLL_MS = 20;
+const FREE_TURN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+
+export interface QueuedTriggersDeps {
+  readonly connection: RedisConnection;
+  readonly queues: Queues;
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+export interface QueuedTriggers extends Triggers {
+  close(): Promise<void>;
+}
+
+export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers => {
+  const { connection, queues, profiles, clock, random } = deps;
+  const { redis } = connection;
+  const flows = new FlowProducer({ connection: redis, prefix: PREFIX });
+  flows.on("error", deps.onError);
+
+  /** Failures of Redis with code and hint. */
+  const asking = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof DuckmirrorError) throw cause;
+      const detail = connection.detail(cause);
+      const code = /OOM command not allowed/.test(detail) ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
+      throw new DuckmirrorError(code, { address: connection.address, detail }, { cause });
+    }
+  };
+
+  /** One ask of a profile at a time, so that two cannot both find nothing to join. A turn that is lost costs a sync. */
+  const inTurn = async <T>(profile: string, work: () => Promise<T>): Promise<T> => {
+    const key = keyOf("asking", profile);
+    const token = randomUUID();
+    const deadline = clock.now() + TURN_MS;
+    while ((await redis.set(key, token, "PX", TURN_MS, "NX")) === null && clock.now() < deadline) {
+      await clock.sleep(TURN_POLL_MS);
+    }
+    try {
+      return await work();
+    } finally {
+      await redis.eval(FREE_TURN, 1, key, token).catch(() => undefined);
+    }
+  };
+
+  const add = async (sync: SyncPayload, config: Config): Promise<void> => {
+    await announceSync(redis, sync);
+    try {
+      await flows.add(flowOf(sync, config.exportFormats.length > 0));
+    } catch (error) {
+      await forgetSync(redis, sync).catch(() => undefined);
+      throw error;
+    }
+  };
+
+  const start = async (ask: SyncAsk): Promise<Started> => {
+    const config = profileOf(profiles, ask.profile);
+    const sync = payloadOf(ask, config, clock.now(), random);
+    const remembered =
+      ask.idempotencyKey === null ? null : keyOf("asked", config.profile, keyDigest(ask.idempotencyKey));
+    return inTurn(config.profile, async () => {
+      const earlier = remembered === null ? null : await redis.get(remembered);
+      if (earlier !== null) return { runId: earlier, joined: true };
+      const live = await liveSyncs(redis, queues, config.profile);
+      const joined = live.find((other) => covers(other, sync));
+      if (joined === undefined) await add(sync, config);
+      const runId = joined?.syncId ?? sync.syncId;
+      if (remembered !== null) await redis.set(remembered, runId, "EX", KEY_LASTS_S);
+      return { runId, joined: joined !== undefined };
+    });
+  };
+
+  const stateOf = async (sync: SyncPayload): Promise<AskedSync["state"]> => {
+    const states = await Promise.all(
+      sync.families.map((family) => queues.sync.getJobState(familyJobId(sync.syncId, family))),
+    );
+    // A family that has ended, or is over and forgotten, has run.
+    const untouched = states.every((state) => ["waiting", "delayed", "prioritized"].includes(state));
+    if (!untouched) return "running";
+    return (await cancelledOf(redis, [sync.syncId])).size > 0 ? "cancelled" : "queued";
+  };
+
+  const described = async (job: Job): Promise<AskedSync | null> => {
+    const sync = parsePayload(syncPayload, job.id ?? "", job.data);
+    const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
+    const state = await job.getState();
+    if (state === "unknown") return null;
+    if (state === "failed") return { ...base, state: "failed", report: null, error: toldFailure(job.failedReason) };
+    if (state !== "completed") return { ...base, state: await stateOf(sync), report: null, error: null };
+    const { report, problem, cancelled } = parsePayload(syncOutcome, sync.syncId, job.returnvalue);
+    return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
+  };
+
+  const find = async (runId: string): Promise<AskedSync | null> => {
+    const job: Job | undefined = await queues.publish.getJob(runId);
+    // A job may end and be forgotten between two looks.
+    const queued = job === undefined ? null : await described(job);
+    return queued ?? findStored(profiles, runId);
+  };
+
+  return {
+    start: (ask) => asking(() => start(ask)),
+    find: (runId) => asking(() => find(runId)),
+    cancel: (runId) =>
+      asking(async () => {
+        if (!(await isLive(queues, runId))) return false;
+        await cancelSync(redis, runId);
+        return true;
+      }),
+    active: () =>
+      asking(async () => {
+        const live = await Promise.all(profiles.map(({ profile }) => liveSyncs(redis, queues, profile)));
+        const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId)));
+        return found.filter((sync) => sync !== null);
+      }),
+    close: () => flows.close(),
+  };
+};

@@ -1,0 +1,62 @@
+// Schedules on BullMQ: one Job Scheduler per entry of a profile's `schedule`. Its id is made of what it says, so that an
+// entry that was changed is another one. They live in Redis only: emptied, it gets them again from here.
+import type { Queue } from "bullmq";
+import { validate } from "node-cron";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import type { Schedule } from "../../core/config/schedules.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { keyDigest } from "../asks.ts";
+import { JOB_OPTIONS } from "./queues.ts";
+
+/** A tick that should have come so long ago was lost, ms. */
+const LOST_AFTER_MS = 600_000;
+
+/** Every schedule of every profile. Throws CONFIG_INVALID for a cron expression that names no moment. */
+export const schedulesOf = (profiles: readonly Config[]) =>
+  profiles.flatMap(({ profile, schedules }) =>
+    schedules.map((schedule) => {
+      if (!validate(schedule.cron)) {
+        throw new DuckmirrorError("CONFIG_INVALID", { detail: `schedule: "${schedule.cron}" is no cron expression` });
+      }
+      return { id: `${profile}.${keyDigest(JSON.stringify(schedule))}`, profile, schedule };
+    }),
+  );
+
+const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Schedule) => ({
+  name: "tick",
+  data: { v: 1, profile, schedule: id, streams, full, jitterMs, putOff: false },
+  opts: JOB_OPTIONS,
+});
+
+/**
+ * Adds schedules that are missing and removes those of these profiles that are no longer configured. One that is there
+ * is left alone: adding it again while its tick is due would lose the tick. Answers with how many were added.
+ */
+export const settleSchedules = async (
+  queue: Queue,
+  profiles: readonly Config[],
+  clock: Pick<Clock, "now">,
+): Promise<number> => {
+  // Ticks of one scheduler overlap otherwise; the syncs they ask for run in parallel all the same.
+  await queue.setGlobalConcurrency(1);
+  const wanted = schedulesOf(profiles);
+  const found = await queue.getJobSchedulers();
+  let added = 0;
+  for (const { id, profile, schedule } of wanted) {
+    const there = found.find(({ key }) => key === id);
+    if (there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS) continue;
+    await queue.upsertJobScheduler(
+      id,
+      { pattern: schedule.cron, tz: schedule.timeZone },
+      templateOf(id, profile, schedule),
+    );
+    added += 1;
+  }
+  const own = new Set(profiles.map(({ profile }) => profile));
+  for (const { key } of found) {
+    const isOwn = own.has(key.split(".")[0] ?? "");
+    if (isOwn && !wanted.some(({ id }) => id === key)) await queue.removeJobScheduler(key);
+  }
+  return added;
+};

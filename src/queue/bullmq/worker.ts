@@ -1,0 +1,202 @@
+// The worker with Redis: takes the jobs of syncs, publishes, exports and schedules, and ends cleanly.
+import { setMaxListeners } from "node:events";
+import { DelayedError, type Job, Worker } from "bullmq";
+import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
+import type { RedisConnection } from "../../budget/redis-connection.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { detailOf } from "../../core/errors.ts";
+import type { Scrubber, Secret } from "../../core/secret.ts";
+import { noTracer, type Tracer } from "../../core/tracing.ts";
+import type { RunningWorker } from "../asks.ts";
+import { failureToKeep } from "../failures.ts";
+import { exportPayload, parsePayload } from "../payloads.ts";
+import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish, processTick } from "../processors.ts";
+import { tracedTriggers } from "../traced-triggers.ts";
+import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
+import { cancelledOf } from "./cancels.ts";
+import { openAsking, openWorking } from "./connection.ts";
+import { inJobSpan } from "./job-span.ts";
+import { createQueuedTriggers } from "./queued-triggers.ts";
+import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { schedulesOf, settleSchedules } from "./schedules.ts";
+
+export interface WorkerDeps {
+  readonly redisUrl: Secret;
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly scrubber: Pick<Scrubber, "scrub">;
+  /** Tells people what goes on. */
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  /** Runs the engine, over requests whose rate and credits are shared through this connection. */
+  readonly run: (connection: RedisConnection) => SessionDeps["run"];
+  /** Makes verifications, over the same connection; unset: this worker makes none. */
+  readonly verify?: (connection: RedisConnection) => Verify;
+  readonly emit: SessionDeps["emit"];
+  readonly tracer?: Tracer;
+  /** Times in ms; the defaults are for production. */
+  readonly times?: Partial<WorkerTimes>;
+}
+
+interface WorkerTimes {
+  /** A worker that does not renew its lock for so long has lost its job. */
+  readonly lock: number;
+  /** How often lost jobs are looked for. */
+  readonly stalledCheck: number;
+  /** How often cancelled syncs are looked for. */
+  readonly cancelCheck: number;
+  /** How often schedules are compared with the configuration. */
+  readonly scheduleCheck: number;
+  /** How long what is under way may take to end once the worker is to stop. */
+  readonly stop: number;
+}
+
+const TIMES: WorkerTimes = { lock: 15_000, stalledCheck: 10_000, cancelCheck: 500, scheduleCheck: 60_000, stop: 9_000 };
+/** The same complaint is logged at most this often, ms. */
+const COMPLAIN_EVERY_MS = 30_000;
+/** Jobs taken at once per sync that may run: six families, and as many that wait for them. */
+const JOBS_PER_SYNC = 12;
+const EXPORTS_AT_ONCE = 2;
+
+/** Logs failures of the connection once in a while: while Redis is away there are several a second. */
+const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
+  const told = new Map<string, number>();
+  return (error: unknown): void => {
+    const text = scrubber.scrub(detailOf(error));
+    const last = told.get(text);
+    if (last !== undefined && clock.now() - last < COMPLAIN_EVERY_MS) return;
+    told.set(text, clock.now());
+    log("warn", `Redis: ${text}`);
+  };
+};
+
+/** Starts it. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule. */
+export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
+  const { profiles, clock, random, log, redisUrl, scrubber, tracer = noTracer } = deps;
+  schedulesOf(profiles);
+  const times = { ...TIMES, ...deps.times };
+  const complain = createComplaints(deps);
+  const asking = await openAsking(redisUrl, (text) => log("warn", text));
+  const queues = openQueues(asking.redis, complain);
+  const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
+  const triggers = tracedTriggers(queued, tracer);
+  const working = openWorking(redisUrl, complain);
+  const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
+  const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
+  const verify = deps.verify?.(asking);
+  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
+  const processing: ProcessorDeps = {
+    profiles,
+    sessions,
+    queues,
+    triggers,
+    redis: asking.redis,
+    clock,
+    random,
+    scrubber,
+  };
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  /** Job -> sync, of jobs that are being worked on. */
+  const underWay = new Map<string, string>();
+
+  const work = <T>(
+    name: QueueName,
+    concurrency: number,
+    processor: (taken: { job: Job; token: string | undefined; signal: AbortSignal }, deps: ProcessorDeps) => Promise<T>,
+  ): Worker => {
+    const worker = new Worker(
+      QUEUE[name],
+      // Three parameters: BullMQ looks at their number to know that a signal is wanted.
+      async (job, token, signal) => {
+        const id = job.id ?? "";
+        underWay.set(id, id.split(".")[0] ?? id);
+        try {
+          const taken = { job, token, signal: signal ?? stopping.signal };
+          if (name !== "publish" && name !== "export") return await processor(taken, processing);
+          return await inJobSpan(tracer, job, () => processor(taken, processing));
+        } catch (error) {
+          if (error instanceof DelayedError) throw error;
+          log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);
+          throw failureToKeep(error, scrubber);
+        } finally {
+          underWay.delete(id);
+        }
+      },
+      {
+        connection: working.redis,
+        prefix: PREFIX,
+        concurrency,
+        autorun: false,
+        maxStalledCount: MOST_STALLS,
+        lockDuration: times.lock,
+        stalledInterval: times.stalledCheck,
+      },
+    );
+    worker.on("error", complain);
+    worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
+    // Another worker has the job now: this one must not go on spending.
+    worker.on("lockRenewalFailed", (ids) => {
+      for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
+    });
+    return worker;
+  };
+
+  const exportAndTell = async (...[taken, using]: Parameters<typeof processExport>): Promise<readonly string[]> => {
+    const startedAt = performance.now();
+    const formats = await processExport(taken, using);
+    const { syncId: runId, profile } = parsePayload(exportPayload, taken.job.id ?? "", taken.job.data);
+    deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, { runId, profile });
+    return formats;
+  };
+
+  const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
+  const workers = [
+    syncs,
+    work("publish", most, processPublish),
+    work("export", EXPORTS_AT_ONCE, exportAndTell),
+    work("schedule", 1, processTick),
+  ];
+
+  /** Does something again and again until the worker stops; a failure is told, and tried again. */
+  const every = async (ms: number, task: () => Promise<unknown>): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await task().catch(complain);
+      await clock.sleep(ms, stopping.signal).catch(() => undefined);
+    }
+  };
+  const endCancelled = async (): Promise<void> => {
+    const cancelled = await cancelledOf(asking.redis, [...new Set(underWay.values())]);
+    for (const [job, sync] of underWay) if (cancelled.has(sync)) syncs.cancelJob(job, ABORT.cancelled);
+  };
+
+  await settleSchedules(queues.schedule, profiles, clock);
+  const chores = [
+    every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
+    every(times.cancelCheck, endCancelled),
+  ];
+  for (const worker of workers) worker.run().catch(complain);
+
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    const ends = [...workers.map((worker) => worker.close()), verifications?.stop()];
+    const closed = Promise.all(ends).catch(complain);
+    const done = new AbortController();
+    const deadline = clock.sleep(times.stop, done.signal).catch(() => undefined);
+    // A job may still arrive that was being fetched: it must hear it, too.
+    const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
+    const telling = setInterval(tell, 100);
+    tell();
+    await Promise.race([closed, deadline]);
+    clearInterval(telling);
+    done.abort();
+    await Promise.all(chores);
+    await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(500)]);
+    working.end();
+    await asking.close();
+  };
+  const board = async () => (await import("./board.ts")).boardOf(queues);
+  return { triggers: withVerifications(triggers, verifications), depths: () => depthsOf(queues), board, stop };
+};

@@ -1,0 +1,228 @@
+// The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. What is queued is
+// gone with the process; what was mirrored is not.
+import { schedule as startCron } from "node-cron";
+import { familiesOf } from "../../../jobs/families.ts";
+import { type FamilyJob, problemOf } from "../../../jobs/family.ts";
+import { type FamilyEnd, mergeResults, type SyncOutcome } from "../../../jobs/merge-results.ts";
+import { publishJob } from "../../../jobs/publish.ts";
+import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import type { Schedule } from "../../core/config/schedules.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
+import {
+  type AskedSync,
+  covers,
+  endedState,
+  KEY_LASTS_S,
+  payloadOf,
+  profileOf,
+  type RunningWorker,
+  type Started,
+  type SyncAsk,
+  type Triggers,
+} from "../asks.ts";
+import { schedulesOf } from "../bullmq/schedules.ts";
+import type { SyncPayload } from "../payloads.ts";
+import { exportAll } from "../processors.ts";
+import { findStored } from "../stored-syncs.ts";
+import { tracedTriggers } from "../traced-triggers.ts";
+import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
+
+/** Calls `tick` at the moments of a schedule until it is stopped. */
+export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
+
+export interface LocalWorkerDeps {
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Tells people what goes on. */
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  readonly run: SessionDeps["run"];
+  /** Makes verifications; unset: this worker makes none. */
+  readonly verify?: Verify;
+  readonly emit: SessionDeps["emit"];
+  readonly tracer?: Tracer;
+  /** Unset: node-cron. */
+  readonly scheduler?: Scheduler;
+}
+
+/** Another process writes to the mirror: look again after this time, ms. */
+const BUSY_MS = 2_000;
+const STOP_MS = 9_000;
+/** Ended syncs that are remembered; older ones are looked up in the mirror. */
+const REMEMBERED = 1_000;
+
+const nodeCron: Scheduler = ({ cron, timeZone }, tick) => {
+  const task = startCron(cron, tick, { timezone: timeZone, suppressMissedWarning: true });
+  return { stop: () => void task.destroy() };
+};
+
+interface Entry {
+  readonly sync: SyncPayload;
+  readonly config: Config;
+  readonly cancel: AbortController;
+  state: "queued" | "running" | "ended";
+  outcome: SyncOutcome | null;
+}
+
+const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
+
+/** Starts it. Throws CONFIG_INVALID for a schedule that names no moment. */
+export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
+  const { profiles, clock, random, log, scheduler = nodeCron, tracer = noTracer } = deps;
+  const schedules = schedulesOf(profiles);
+  const sessions = createSessions({
+    clock,
+    run: deps.run,
+    emit: deps.emit,
+    most: Math.max(1, profiles[0]?.maxSyncs ?? 1),
+  });
+  const { verify } = deps;
+  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
+  const entries = new Map<string, Entry>();
+  const asked = new Map<string, { readonly runId: string; readonly until: number }>();
+  /** The last sync of each profile: the next one waits for it. */
+  const tails = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+
+  /** Tries again while another process writes. */
+  const whenFree = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isCode(error, "WRITER_BUSY")) throw error;
+      }
+      await clock.sleep(BUSY_MS, signal).catch(() => {
+        throw new DuckmirrorError("INTERRUPTED");
+      });
+    }
+  };
+
+  const endOf = async (family: FamilyJob, { sync, config, cancel }: Entry): Promise<FamilyEnd> => {
+    const streams = family.streams.filter((stream) => sync.streams.includes(stream));
+    const ask = { ...sync, profile: config };
+    try {
+      const result = await whenFree(() => family.run(ask, { sessions, signal: cancel.signal }), cancel.signal);
+      return { streams, results: [result], problem: null };
+    } catch (error) {
+      if (!isInterruption(error)) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
+      return { streams, results: [], problem: problemOf(error) };
+    }
+  };
+
+  const carryOut = async (entry: Entry): Promise<void> => {
+    const { sync, config, cancel } = entry;
+    const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
+    const inJob = <T>(job: string, work: () => Promise<T>): Promise<T> =>
+      inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
+    entry.state = "running";
+    const ends = await Promise.all(familiesOf(sync.streams).map((family) => endOf(family, entry)));
+    try {
+      const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
+      entry.outcome = await inJob("publish", publish);
+    } catch (error) {
+      log("error", `${sync.syncId}: ${detailOf(error)}`);
+      const told = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
+      entry.outcome = isInterruption(error) ? told : { ...told, problem: problemOf(error) };
+    }
+    entry.state = "ended";
+    if (cancel.signal.aborted || config.exportFormats.length === 0) return;
+    const write = async () => {
+      const startedAt = performance.now();
+      const formats = await whenFree(() => exportAll(config, cancel.signal), cancel.signal);
+      const run = { runId: sync.syncId, profile: sync.profile };
+      deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, run);
+    };
+    await inJob("export", write).catch((error: unknown) => {
+      if (!isInterruption(error) && !cancel.signal.aborted) log("error", `export: ${detailOf(error)}`);
+    });
+  };
+
+  const forgetOldest = (): void => {
+    const ended = [...entries].filter(([, { state }]) => state === "ended").map(([id]) => id);
+    for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
+    for (const [key, { until }] of asked) if (until <= clock.now()) asked.delete(key);
+  };
+
+  const start = async (ask: SyncAsk): Promise<Started> => {
+    const config = profileOf(profiles, ask.profile);
+    const sync = payloadOf(ask, config, clock.now(), random);
+    forgetOldest();
+    const key = ask.idempotencyKey === null ? null : JSON.stringify([config.profile, ask.idempotencyKey]);
+    const earlier = key === null ? undefined : asked.get(key);
+    if (earlier !== undefined) return { runId: earlier.runId, joined: true };
+    const joined = [...entries.values()].find(
+      (entry) =>
+        entry.state !== "ended" &&
+        entry.sync.profile === sync.profile &&
+        !entry.cancel.signal.aborted &&
+        covers(entry.sync, sync),
+    );
+    const runId = joined?.sync.syncId ?? sync.syncId;
+    if (key !== null) asked.set(key, { runId, until: clock.now() + KEY_LASTS_S * 1000 });
+    if (joined !== undefined) return { runId, joined: true };
+    if (stopping.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
+    const entry: Entry = { sync, config, cancel: new AbortController(), state: "queued", outcome: null };
+    entries.set(runId, entry);
+    const before = tails.get(config.profile) ?? Promise.resolve();
+    tails.set(
+      config.profile,
+      before.then(() => carryOut(entry)),
+    );
+    return { runId, joined: false };
+  };
+
+  const described = ({ sync, state, outcome, cancel }: Entry): AskedSync => {
+    const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
+    if (state !== "ended" || outcome === null) {
+      const shown = state === "queued" && cancel.signal.aborted ? "cancelled" : state === "queued" ? state : "running";
+      return { ...base, state: shown, report: null, error: null };
+    }
+    const { report, problem } = outcome;
+    return { ...base, state: endedState(report.status), report, error: problem };
+  };
+
+  const tick = async (profile: string, { streams, full, jitterMs }: Schedule): Promise<void> => {
+    await clock.sleep(Math.floor(random() * jitterMs), stopping.signal).catch(() => undefined);
+    if (!stopping.signal.aborted) await triggers.start({ profile, streams, full, idempotencyKey: null });
+  };
+  const tasks = schedules.map(({ profile, schedule }) =>
+    scheduler(schedule, () => {
+      tick(profile, schedule).catch((error: unknown) => log("error", `schedule of ${profile}: ${detailOf(error)}`));
+    }),
+  );
+
+  const untraced: Triggers = {
+    start,
+    find: async (runId) => {
+      const entry = entries.get(runId);
+      return entry === undefined ? findStored(profiles, runId) : described(entry);
+    },
+    cancel: async (runId) => {
+      const entry = entries.get(runId);
+      if (entry === undefined || entry.state === "ended") return false;
+      entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
+      return true;
+    },
+    active: async () => [...entries.values()].filter(({ state }) => state !== "ended").map(described),
+  };
+  const triggers = tracedTriggers(untraced, tracer);
+
+  return {
+    triggers: withVerifications(triggers, verifications),
+    stop: async () => {
+      stopping.abort();
+      for (const task of tasks) task.stop();
+      for (const { cancel } of entries.values()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
+      const done = new AbortController();
+      const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
+      await Promise.race([Promise.all([...tails.values(), verifications?.stop()]), deadline]);
+      done.abort();
+    },
+  };
+};

@@ -1,0 +1,179 @@
+// Fetches one request of another machine's loader: a credit, a departure, the call, its answer into the mailbox. What is
+// not certain to be wanted, paid for in advance and within the rate does not leave.
+
+import { ENDPOINTS } from "../../../api/endpoints.ts";
+import type { ApiOutcome } from "../../../api/outcome.ts";
+import { chargeOf } from "../../../api/retry-policy.ts";
+import type { RawAnswer } from "../../../api/wire-answer.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
+import { type Packed, packAnswer, packDenial } from "../answers.ts";
+import { type Departure, deliveryId, type Mailbox } from "../mailbox.ts";
+import { callOf, type FetchPayload } from "../messages.ts";
+import { fenceKeyOf } from "../names.ts";
+import { denialOf, type Organization } from "../organizations.ts";
+import { patiently } from "../patience.ts";
+
+/** A reservation without a sign of life counts as spent after this long, ms. */
+export const LEASE_MS = 60_000;
+/** A fresh slot is waited for no longer than this: the place in the fetcher is worth more. */
+const SLOT_WAIT_MS = 100;
+/** Credits that may still come back, a loader that is behind, a limiter that holds: looked at again after this long. */
+const SETTLING_MS = 150;
+const FULL_MS = 500;
+const LONGEST_SLOT_DELAY_MS = 1_000;
+/** A process that stood still for this long between the last look and the call looks again. */
+const PAUSE_MS = 1_000;
+/** How long a paid answer is held for a Redis that is away. */
+const DELIVERY_PATIENCE_MS = 600_000;
+const REDIS_PATIENCE_MS = 30_000;
+
+export type Fetched =
+  /** The answer lies in the mailbox, or nobody wants one. */
+  | { readonly kind: "done" }
+  /** Not now: to be taken up again in `afterMs`. */
+  | { readonly kind: "later"; readonly afterMs: number };
+
+export interface FetchOneDeps {
+  readonly organization: Organization;
+  readonly mailbox: Mailbox;
+  /** Tells the loader that an answer lies in the mailbox. */
+  readonly announce: (delivery: string) => Promise<void>;
+  readonly clock: Clock;
+  /** Redis's clock as far as it is known; `heard` corrects it. */
+  readonly storeClock: { now(): number; heard(at: number): void };
+  /** Who renews the reservations. */
+  readonly owner: string;
+  readonly lock: { readonly key: string; readonly token: string };
+  /** Aborts when no new request should leave. */
+  readonly signal: AbortSignal;
+  /** Breaks off what is under way. */
+  readonly hardSignal: AbortSignal;
+  /** The service refused the credentials. */
+  readonly onRefused: () => void;
+  readonly tracer: Tracer;
+}
+
+const DONE: Fetched = { kind: "done" };
+const later = (afterMs: number): Fetched => ({ kind: "later", afterMs });
+
+const chargeOfRaw = (answer: RawAnswer) => (answer.kind === "wire" ? "spent" : chargeOf(answer satisfies ApiOutcome));
+
+/** A fetcher that is stopped breaks requests off; for the loader that is a broken connection, and it asks again. */
+const asSeenByLoader = (answer: RawAnswer): RawAnswer =>
+  answer.kind === "broken" && answer.reason === "aborted"
+    ? { ...answer, reason: "reset", detail: "the fetcher was stopped" }
+    : answer;
+
+/** Rejects only where Redis stays away or `signal` aborts: nothing has left then, or its answer could not be handed on. */
+export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
+  const { organization, mailbox, clock, storeClock, owner, lock, signal, hardSignal } = deps;
+  const { request, epoch, mirror } = payload;
+  const { requestId } = request;
+  const patience = { clock, forMs: REDIS_PATIENCE_MS, signal };
+
+  /** Sends the request, in a span within the loader's. */
+  const exchange = () => {
+    const { method, path } = ENDPOINTS[request.endpoint];
+    const send = async (span: Span): Promise<RawAnswer> => {
+      const raw = await organization.client.exchange(callOf(request), hardSignal);
+      span.set({ "http.response.status_code": raw.status });
+      if (raw.kind === "broken") span.fail(raw.reason);
+      return raw;
+    };
+    const attributes = {
+      "http.request.method": method,
+      "url.template": path,
+      "duckmirror.request.id": requestId,
+      "duckmirror.profile": payload.profile,
+    };
+    return inSpan(deps.tracer, `fetch ${method} ${path}`, send, {
+      kind: "client",
+      traceparent: payload.traceparent,
+      attributes,
+    });
+  };
+
+  const deliver = async (delivery: string, { note, body }: Packed): Promise<void> => {
+    const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
+    await patiently(() => mailbox.put(delivery, JSON.stringify(note), body), stubborn);
+    await patiently(() => deps.announce(delivery), stubborn);
+  };
+
+  /** A slot of now, if there is one; else how long to wait for it, ms. */
+  const freshSlot = async (): Promise<number | null> => {
+    const { throttle } = organization;
+    try {
+      await throttle.acquire(AbortSignal.any([AbortSignal.timeout(SLOT_WAIT_MS), signal]));
+      return null;
+    } catch {
+      return Math.min(Math.max(throttle.state().nextAt - clock.now(), SLOT_WAIT_MS), LONGEST_SLOT_DELAY_MS);
+    }
+  };
+
+  const depart = async (slotAt: number): Promise<Departure> => {
+    const ask = { requestId, epoch, lockKey: lock.key, lockToken: lock.token, slotAt };
+    const departure = await patiently(() => mailbox.depart(ask), patience);
+    storeClock.heard(departure.at);
+    return departure;
+  };
+
+  /** Another loader took over, or Redis lost its memory: then the loader puts its epoch back in a moment. */
+  const fenced = async (): Promise<Fetched> =>
+    (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
+
+  const fence = { key: fenceKeyOf(organization.key, mirror), value: epoch };
+  const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal });
+  if (!reservation.ok) {
+    if (reservation.code === "FENCED") return fenced();
+    if (reservation.settling) return later(SETTLING_MS);
+    await deliver(deliveryId(requestId, 0), packDenial(request, storeClock.now(), denialOf(reservation)));
+    return DONE;
+  }
+  const unused = async (result: Fetched): Promise<Fetched> => {
+    await organization.ledger.settle(reservation.id, "free");
+    return result;
+  };
+
+  let slotAt = payload.slotAt;
+  let fresh = false;
+  for (;;) {
+    if (signal.aborted) return unused(later(0));
+    const lookedAt = performance.now();
+    const departure = await depart(slotAt);
+    switch (departure.kind) {
+      case "go": {
+        if (performance.now() - lookedAt > PAUSE_MS) continue;
+        const raw = await exchange();
+        const answer = asSeenByLoader(raw);
+        if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
+        if (fresh) void organization.throttle.observe(raw.kind === "broken" ? null : raw.rate, 0);
+        const packed = await packAnswer(request, departure.nth, answer);
+        // Where the ledger cannot be told, the reservation runs out and counts as spent until the service's figures say.
+        const settled = organization.ledger.settle(reservation.id, chargeOfRaw(answer)).catch(() => undefined);
+        await deliver(deliveryId(requestId, departure.nth), packed);
+        await settled;
+        return DONE;
+      }
+      case "stale": {
+        const waitMs = await freshSlot();
+        if (waitMs !== null) return unused(later(waitMs));
+        slotAt = storeClock.now();
+        fresh = true;
+        continue;
+      }
+      case "full":
+        return unused(later(FULL_MS));
+      case "answered":
+        // Who sent it died before it could say so.
+        if (departure.nth > 0) await patiently(() => deps.announce(deliveryId(requestId, departure.nth)), patience);
+        return unused(DONE);
+      case "fenced":
+        return unused(await fenced());
+      case "unlocked":
+        return unused(DONE);
+      default:
+        return departure.kind satisfies never;
+    }
+  }
+};

@@ -1,0 +1,259 @@
+// The role fetch: takes requests of all organizations from the queue and sends them for their loaders. Holds no state of
+// its own: what it dies with, another fetcher takes up.
+import { randomUUID } from "node:crypto";
+import { DelayedError, type Job, Queue, Worker } from "bullmq";
+import type { Clock } from "../../../core/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
+import { createScrubber, type Secret } from "../../../core/secret.ts";
+import { noTracer, type Tracer } from "../../../core/tracing.ts";
+import { openAsking, openWorking } from "../../bullmq/connection.ts";
+import { PREFIX } from "../../bullmq/queues.ts";
+import { failureToKeep } from "../../failures.ts";
+import { parsePayload } from "../../payloads.ts";
+import { packDenial } from "../answers.ts";
+import { deliveryId, type Mailbox, openMailbox } from "../mailbox.ts";
+import { type FetchPayload, fetchPayload } from "../messages.ts";
+import * as names from "../names.ts";
+import { createOrganizations, type Organization } from "../organizations.ts";
+import { patiently } from "../patience.ts";
+import { createStoreClock } from "../store-clock.ts";
+import { createFairShare } from "./fair-share.ts";
+import { type Fetched, fetchOne, LEASE_MS } from "./fetch-one.ts";
+
+export interface FetchRoleOptions {
+  readonly redisUrl: Secret;
+  /** Every organization this worker may send for. */
+  readonly profiles: readonly Config[];
+  readonly tokenOf: (config: Config) => Promise<Secret>;
+  /** Requests under way at once, those that hang aside. */
+  readonly slots: number;
+  readonly version: string;
+  readonly clock: Clock;
+  /** Hears, in words, what goes wrong with Redis or single jobs. */
+  readonly warn: (text: string) => void;
+  readonly tracer?: Tracer;
+  /** Times in ms; the defaults are for production. */
+  readonly times?: Partial<FetchTimes>;
+}
+
+interface FetchTimes {
+  /** A fetcher that does not renew its lock for so long has lost its request to another one. */
+  readonly lock: number;
+  /** How often lost requests are looked for. */
+  readonly stalledCheck: number;
+  /** A request that takes longer hangs: it gives its slot back. */
+  readonly hanging: number;
+  /** How long a request for a profile that this worker does not have is left for others, before it is refused. */
+  readonly strange: number;
+}
+
+const TIMES: FetchTimes = {
+  lock: names.FETCH_LOCK_MS,
+  stalledCheck: names.STALL_CHECK_MS,
+  hanging: 2_000,
+  strange: 60_000,
+};
+
+export interface FetchRole {
+  /** Takes no more requests, lets those under way end, breaks them off after `graceMs`, and closes. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Requests that hang may at most be this many times the slots. */
+const MOST_HANGING = 15;
+const FULL_SHARE_DELAY_MS = 50;
+/** A request for a profile that this worker does not have is put off so long each time. */
+const STRANGE_DELAY_MS = 500;
+const RENEW_MS = LEASE_MS / 4;
+const AWAY_DELAY_MS = 1_000;
+/** What is broken off still hands on that it was. */
+const HANDING_ON_MS = 1_500;
+
+/** Starts the role. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. */
+export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole> => {
+  const { redisUrl, profiles, tokenOf, slots, version, clock, warn, tracer = noTracer } = options;
+  const times = { ...TIMES, ...options.times };
+  const asking = await openAsking(redisUrl, warn);
+  const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
+  const storeClock = createStoreClock(clock);
+  const scrubber = createScrubber();
+  const organizations = createOrganizations({
+    connection: asking,
+    profiles,
+    tokenOf: async (config) => {
+      const token = await tokenOf(config);
+      scrubber.hide(token);
+      return token;
+    },
+    version,
+    clock,
+    storeClock,
+    connections: slots,
+  });
+  const owner = randomUUID();
+  const stopping = new AbortController();
+  const breaking = new AbortController();
+  const share = createFairShare(slots);
+  const mailboxes = new Map<string, Mailbox>();
+  const queues = new Map<string, Queue>();
+  /** Requests that hang, by organization: their reservations must not run out. */
+  const lingering = new Map<symbol, Organization>();
+
+  const queueOf = (name: string): Queue => {
+    const known = queues.get(name);
+    if (known !== undefined) return known;
+    const queue = new Queue(name, { connection: asking.redis, prefix: PREFIX, skipMetasUpdate: true });
+    queue.on("error", (error) => warn(asking.detail(error)));
+    queues.set(name, queue);
+    return queue;
+  };
+  const mailboxOf = (mirror: string): Mailbox => {
+    const mailbox = mailboxes.get(mirror) ?? openMailbox(asking.redis, mirror);
+    mailboxes.set(mirror, mailbox);
+    return mailbox;
+  };
+  const announceTo = (mirror: string) => async (delivery: string) => {
+    const page = { v: 1, delivery };
+    await queueOf(names.pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
+  };
+
+  /** The organization, if this worker has the profile, and with the same token. */
+  const organizationOf = async ({ profile, organization }: FetchPayload): Promise<Organization | DuckmirrorError> => {
+    try {
+      const found = await organizations.open(profile);
+      if (found.key === organization) return found;
+      organizations.forget(profile);
+      const which = `another address or token for ${profile} than the loader's`;
+      return new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
+    } catch (error) {
+      if (error instanceof DuckmirrorError) return error;
+      throw error;
+    }
+  };
+
+  const othersWait = async (): Promise<boolean> =>
+    (await queueOf(names.FETCH_QUEUE)
+      .getWaitingCount()
+      .catch(() => 0)) > 0;
+
+  /** More jobs than slots are let in while requests hang. */
+  const adjust = () => {
+    const wanted = slots + Math.min(share.hanging(), slots * MOST_HANGING);
+    if (wanted === worker.concurrency) return;
+    const wake = wanted > worker.concurrency;
+    worker.concurrency = wanted;
+    // A worker whose places were all taken waits for one of its jobs to end; resuming makes it look again.
+    if (wake && !stopping.signal.aborted)
+      void worker
+        .pause(true)
+        .then(() => worker.resume())
+        .catch((error: unknown) => warn(asking.detail(error)));
+  };
+
+  const take = async (payload: FetchPayload, organization: Organization, token: string): Promise<Fetched> => {
+    const seat = share.enter(payload.profile);
+    const stay = Symbol(payload.profile);
+    const hanging = setTimeout(() => {
+      seat.slow();
+      lingering.set(stay, organization);
+      adjust();
+    }, times.hanging);
+    try {
+      return await fetchOne(payload, {
+        organization,
+        mailbox: mailboxOf(payload.mirror),
+        announce: announceTo(payload.mirror),
+        clock,
+        storeClock,
+        owner,
+        lock: { key: names.lockKeyOf(names.FETCH_QUEUE, payload.request.requestId), token },
+        signal: stopping.signal,
+        hardSignal: breaking.signal,
+        onRefused: () => organizations.forget(payload.profile),
+        tracer,
+      });
+    } catch (error) {
+      const away = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "REDIS_FULL") || stopping.signal.aborted;
+      if (!away) throw error;
+      return { kind: "later", afterMs: AWAY_DELAY_MS };
+    } finally {
+      clearTimeout(hanging);
+      lingering.delete(stay);
+      seat.leave();
+      adjust();
+    }
+  };
+
+  const putOff = async (job: Job, token: string, afterMs: number): Promise<never> => {
+    // Where the lock is lost the job is with another fetcher already.
+    await job.moveToDelayed(Date.now() + afterMs, token).catch((error: unknown) => warn(asking.detail(error)));
+    throw new DelayedError();
+  };
+
+  const step = async (job: Job, token: string): Promise<void> => {
+    const payload = parsePayload(fetchPayload, names.FETCH_QUEUE, job.data);
+    if (stopping.signal.aborted) return putOff(job, token, 0);
+    const organization = await organizationOf(payload);
+    if (organization instanceof DuckmirrorError) {
+      if (job.attemptsStarted * STRANGE_DELAY_MS <= times.strange) return putOff(job, token, STRANGE_DELAY_MS);
+      const { note, body } = packDenial(payload.request, storeClock.now(), organization);
+      const delivery = deliveryId(payload.request.requestId, 0);
+      const patience = { clock, forMs: LEASE_MS, signal: stopping.signal };
+      await patiently(() => mailboxOf(payload.mirror).put(delivery, JSON.stringify(note), body), patience);
+      return patiently(() => announceTo(payload.mirror)(delivery), patience);
+    }
+    if (!share.admits(payload.profile, true) && !share.admits(payload.profile, await othersWait())) {
+      return putOff(job, token, FULL_SHARE_DELAY_MS);
+    }
+    const fetched = await take(payload, organization, token);
+    if (fetched.kind === "later") return putOff(job, token, fetched.afterMs);
+  };
+
+  const worker = new Worker(
+    names.FETCH_QUEUE,
+    async (job, token = "") => {
+      try {
+        await step(job, token);
+      } catch (error) {
+        if (error instanceof DelayedError) throw error;
+        throw failureToKeep(error, scrubber);
+      }
+    },
+    {
+      connection: working.redis,
+      prefix: PREFIX,
+      concurrency: slots,
+      lockDuration: times.lock,
+      stalledInterval: times.stalledCheck,
+      maxStalledCount: names.MOST_DEATHS,
+      runRetryDelay: names.RETRY_MS,
+      ...names.PASSING_WORKER,
+    },
+  );
+  worker.on("error", (error) => warn(asking.detail(error)));
+
+  const renewing = setInterval(() => {
+    for (const { ledger } of new Set(lingering.values())) {
+      ledger.renew(owner).catch((error: unknown) => warn(detailOf(error)));
+    }
+  }, RENEW_MS);
+
+  return {
+    close: async (graceMs) => {
+      stopping.abort();
+      const patience = setTimeout(() => breaking.abort(), graceMs);
+      const forced = new AbortController();
+      const force = clock.sleep(graceMs + HANDING_ON_MS, forced.signal).catch(() => undefined);
+      await Promise.race([worker.close(), force]);
+      forced.abort();
+      clearTimeout(patience);
+      clearInterval(renewing);
+      breaking.abort();
+      working.end();
+      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await organizations.close();
+      await asking.close();
+    },
+  };
+};

@@ -1,0 +1,149 @@
+// Connection of the role load: requests travel to fetchers, the warehouse stays here. One per run of the engine.
+import { randomUUID } from "node:crypto";
+import { Queue, Worker } from "bullmq";
+import type { Connect } from "../../../../jobs/connection.ts";
+import { organizationKey } from "../../../budget/redis-store.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { createScrubber, type Secret } from "../../../core/secret.ts";
+import { openAsking, openWorking } from "../../bullmq/connection.ts";
+import { PREFIX } from "../../bullmq/queues.ts";
+import { failureToKeep } from "../../failures.ts";
+import { parsePayload } from "../../payloads.ts";
+import { openMailbox } from "../mailbox.ts";
+import { pagePayload } from "../messages.ts";
+import * as names from "../names.ts";
+import { openShared } from "../organizations.ts";
+import { patiently } from "../patience.ts";
+import { createStoreClock } from "../store-clock.ts";
+import { type Arrivals, createArrivals } from "./arrivals.ts";
+import { mirrorIdOf } from "./mirror-id.ts";
+import { createRemoteSender } from "./remote-sender.ts";
+import { takeOver } from "./take-over.ts";
+import { createWatch } from "./watch.ts";
+
+export interface RemoteConnectionOptions {
+  readonly redisUrl: Secret;
+  /** Hears, in words, what goes wrong with Redis. */
+  readonly warn: (text: string) => void;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const CLAIM_PATIENCE_MS = 30_000;
+const CLOSING_MS = 2_000;
+
+/**
+ * Connects engine runs to the fetchers of the queue. Opening throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS,
+ * REDIS_REPLICA, BASE_URL_MISSING and DATA_DIR_UNWRITABLE.
+ */
+export const remoteConnection =
+  ({ redisUrl, warn }: RemoteConnectionOptions): Connect =>
+  async (config, { clock, token }) => {
+    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+    const mirror = await mirrorIdOf(config.dataDir);
+    const asking = await openAsking(redisUrl, warn);
+    const { redis, address } = asking;
+    const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
+    const organization = organizationKey(config.baseUrl, token.reveal());
+    const storeClock = createStoreClock(clock);
+    const { throttle, ledger } = openShared(config, { connection: asking, organization, clock });
+    const queue = new Queue(names.FETCH_QUEUE, { connection: redis, prefix: PREFIX });
+    queue.on("error", (error) => warn(asking.detail(error)));
+    const mailbox = openMailbox(redis, mirror);
+    const epoch = randomUUID();
+    const fence = { key: names.fenceKeyOf(organization, mirror), value: epoch };
+    const scrubber = createScrubber();
+    scrubber.hide(token);
+    const reading = { limitBytes: config.maxBodyBytes, scrub: (text: string) => scrubber.scrub(text) };
+    const sender = createRemoteSender({
+      clock,
+      storeClock,
+      throttle,
+      ledger,
+      queue,
+      mailbox,
+      reading,
+      sender: { profile: config.profile, organization, mirror, epoch },
+      address,
+    });
+
+    const hearTime = async () => {
+      const [seconds = 0, micros = 0] = await redis.time();
+      storeClock.heard(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+    };
+    const claim = async () => {
+      await redis.set(fence.key, epoch);
+      await mailbox.claim(epoch);
+    };
+
+    const closing: (() => Promise<void>)[] = [];
+
+    const receive = (arrivals: Arrivals) => {
+      const worker = new Worker(
+        names.pagesQueue(mirror),
+        async (job) => {
+          try {
+            await arrivals.arrive(parsePayload(pagePayload, "pages", job.data).delivery);
+          } catch (error) {
+            throw failureToKeep(error, scrubber);
+          }
+        },
+        {
+          connection: working.redis,
+          prefix: PREFIX,
+          // Each answer is under way until it is durable: as many as requests may be, and some that come late.
+          concurrency: 2 * config.concurrency + 16,
+          maxStalledCount: names.MOST_DEATHS,
+          runRetryDelay: names.RETRY_MS,
+          ...names.PASSING_WORKER,
+        },
+      );
+      worker.on("error", (error) => warn(asking.detail(error)));
+      closing.push(() => worker.close());
+    };
+
+    const keepLooking = (arrivals: Arrivals) => {
+      const over = new AbortController();
+      const watch = createWatch({ clock, queue, mailbox, sender, arrivals, epoch, claim });
+      const looking = (async () => {
+        while (!over.signal.aborted) {
+          // Redis may be away: the next look finds out what became of the requests.
+          await hearTime()
+            .then(() => watch.look())
+            .catch((error: unknown) => warn(asking.detail(error)));
+          await clock.sleep(LOOK_EVERY_MS, over.signal).catch(() => undefined);
+        }
+      })();
+      closing.push(async () => {
+        over.abort();
+        await looking;
+      });
+    };
+
+    return {
+      sender,
+      takeOver: async (warehouse, redact) => {
+        const patience = { clock, forMs: CLAIM_PATIENCE_MS };
+        await patiently(() => hearTime().then(claim), patience);
+        const unsent = await patiently(
+          () => takeOver(warehouse, { clock, storeClock, queue, mailbox, reading, redact }),
+          patience,
+        );
+        const arrivals = createArrivals({ clock, mailbox, sender, warehouse, skewMs: storeClock.skewMs });
+        receive(arrivals);
+        keepLooking(arrivals);
+        return unsent;
+      },
+      close: async () => {
+        sender.end();
+        // What is still queued must not leave for a run that has ended.
+        await mailbox.resign(epoch).catch((error: unknown) => warn(detailOf(error)));
+        const forced = new AbortController();
+        const force = clock.sleep(CLOSING_MS, forced.signal).catch(() => undefined);
+        await Promise.race([Promise.allSettled(closing.map((close) => close())), force]);
+        forced.abort();
+        working.end();
+        await queue.close().catch(() => undefined);
+        await asking.close();
+      },
+    };
+  };

@@ -1,0 +1,232 @@
+// Sender of a loader: each request becomes one job for the fetchers; its answer comes back through the mailbox. A slot of
+// the rate is taken right before a request is queued, and the next one waits until that one has left.
+import type { Queue } from "bullmq";
+import type { ApiOutcome } from "../../../api/outcome.ts";
+import type { ReadingOptions } from "../../../api/wire-answer.ts";
+import type { OrganizationLedger } from "../../../budget/organization-ledger.ts";
+import type { Throttle } from "../../../budget/throttle.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { knownTurnAt, type Parcel, type Sender, type Sending } from "../../../sync/request/sender.ts";
+import { type Packed, unpackAnswer } from "../answers.ts";
+import { type Mailbox, MOST_SLOT_AGE_MS } from "../mailbox.ts";
+import { callOf, type FetchPayload, type RemoteRequest, requestOf } from "../messages.ts";
+import { PASSING_JOB } from "../names.ts";
+import { patiently } from "../patience.ts";
+import type { StoreClock } from "../store-clock.ts";
+
+/** How often to look whether a queued request has left, ms: soon at first. */
+const FIRST_LOOK_MS = 4;
+const LONGEST_LOOK_MS = 250;
+/** How long Redis may be away before a request counts as one that cannot be sent. */
+const REDIS_PATIENCE_MS = 60_000;
+const CANCEL_MS = 2_000;
+
+/** A request that was handed over and has no answer yet. */
+export interface Pending {
+  readonly request: RemoteRequest;
+  /** ms since the epoch, this machine's clock. */
+  readonly since: number;
+  resolve(sending: Sending): void;
+}
+
+export interface RemoteSenderDeps {
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly throttle: Throttle;
+  readonly ledger: OrganizationLedger;
+  /** The queue `fetch`. */
+  readonly queue: Queue;
+  readonly mailbox: Mailbox;
+  readonly reading: ReadingOptions;
+  /** What every job of this loader says. */
+  readonly sender: Omit<FetchPayload, "v" | "slotAt" | "traceparent" | "request">;
+  /** Where Redis is, for messages. */
+  readonly address: string;
+}
+
+export interface RemoteSender extends Sender {
+  /**
+   * Hands an answer to who waits for it. `taken`: it is durable here. `left`: the run ended before it was.
+   * `unwanted`: nobody waits for it.
+   */
+  deliver(packed: Packed): Promise<"taken" | "left" | "unwanted">;
+  /** Requests without an answer. */
+  pending(): ReadonlyMap<string, Pending>;
+  /** Nothing more will come: everybody who waits is told so, and nothing is waited for. */
+  end(): void;
+}
+
+const brokenOff = (pending: Pending, reason: "aborted" | "reset", detail: string, now: number): ApiOutcome => ({
+  kind: "broken",
+  call: callOf(pending.request),
+  sentAt: pending.since,
+  durationMs: now - pending.since,
+  reached: "unknown",
+  status: null,
+  reason,
+  detail,
+});
+
+/** The request has vanished on the way: it may have cost a credit. */
+export const vanished = (pending: Pending, now: number): Sending => ({
+  kind: "outcome",
+  outcome: brokenOff(pending, "reset", "Redis lost the request on its way", now),
+  lostAttempts: 0,
+});
+
+export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
+  const { clock, storeClock, throttle, ledger, queue, mailbox, reading, sender, address } = deps;
+  const pending = new Map<string, Pending>();
+  /** Queued requests that have not left as far as is known. */
+  const queued = new Set<string>();
+  /** Moments at which slots were taken that no request has used, by Redis's clock. */
+  let slots: readonly number[] = [];
+  /** Answers that were handed on and are not durable yet. */
+  const undurable = new Set<() => void>();
+  /** Signals of runs whose end takes back what is queued. */
+  const heeded = new WeakSet<AbortSignal>();
+  const ended = new AbortController();
+  let turns: Promise<unknown> = Promise.resolve();
+
+  const unavailable = (error: unknown) =>
+    new DuckmirrorError("REDIS_UNAVAILABLE", { address, detail: detailOf(error) }, { cause: error });
+
+  const isTakenBack = async (requestId: string): Promise<boolean> =>
+    (await queue.remove(requestId)) === 1 && !(await mailbox.departed([requestId])).has(requestId);
+
+  /** The run is to end: what no fetcher has taken yet is taken back instead of being waited for. */
+  const takeBack = async (): Promise<void> => {
+    for (const requestId of [...queued]) {
+      // Where Redis is away it stays under way, and is broken off in the end.
+      const unsent = await isTakenBack(requestId).catch(() => false);
+      if (unsent) pending.get(requestId)?.resolve({ kind: "unsent" });
+    }
+  };
+
+  const heed = (signal: AbortSignal) => {
+    if (heeded.has(signal)) return;
+    heeded.add(signal);
+    signal.addEventListener("abort", () => void takeBack(), { once: true });
+  };
+
+  const untilLeft = async (signal: AbortSignal): Promise<void> => {
+    for (let lookMs = FIRST_LOOK_MS; queued.size > 0; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
+      await clock.sleep(lookMs, signal);
+      // While Redis is away nothing leaves: looking goes on until the turn is given up.
+      const left = await mailbox.departed([...queued]).catch(() => new Set<string>());
+      for (const requestId of left) queued.delete(requestId);
+    }
+  };
+
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    heed(signal);
+    const either = AbortSignal.any([signal, ended.signal]);
+    await untilLeft(either);
+    await throttle.acquire(either);
+    slots = [...slots, storeClock.now()];
+  };
+
+  /** The latest slot that nobody used; without one the fetcher takes a slot of its own. */
+  const takeSlot = (): number => {
+    const now = storeClock.now();
+    const [first = 0, ...rest] = slots.filter((at) => now - at < MOST_SLOT_AGE_MS);
+    slots = rest;
+    return first;
+  };
+
+  const settled = (requestId: string) => {
+    pending.delete(requestId);
+    queued.delete(requestId);
+  };
+
+  /** The run breaks off what is under way: a request that is still queued is taken back. */
+  const cancel = async (waiting: Pending): Promise<void> => {
+    const { requestId } = waiting.request;
+    const late = clock.sleep(CANCEL_MS, ended.signal).then(
+      () => false,
+      () => false,
+    );
+    const unsent = await Promise.race([isTakenBack(requestId).catch(() => false), late]);
+    if (unsent) return waiting.resolve({ kind: "unsent" });
+    const outcome = brokenOff(waiting, "aborted", "aborted", clock.now());
+    waiting.resolve({ kind: "outcome", outcome, lostAttempts: 0 });
+  };
+
+  const send = (parcel: Parcel, hardSignal: AbortSignal): Promise<Sending> =>
+    new Promise((resolve) => {
+      const request = requestOf(parcel);
+      const { requestId } = request;
+      const onAbort = () => void cancel(waiting);
+      const waiting: Pending = {
+        request,
+        since: clock.now(),
+        resolve: (sending) => {
+          hardSignal.removeEventListener("abort", onAbort);
+          settled(requestId);
+          resolve(sending);
+        },
+      };
+      pending.set(requestId, waiting);
+      queued.add(requestId);
+      hardSignal.addEventListener("abort", onAbort, { once: true });
+      if (hardSignal.aborted) return onAbort();
+      const { traceparent } = parcel;
+      const traced = typeof traceparent === "string" ? { traceparent } : {};
+      const payload: FetchPayload = { v: 1, ...sender, slotAt: takeSlot(), ...traced, request };
+      const add = async () => {
+        // It may be there already, or even answered, where only the reply got lost.
+        if (pending.has(requestId)) await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });
+      };
+      patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal: hardSignal }).catch((error: unknown) =>
+        waiting.resolve({ kind: "denied", error: unavailable(error) }),
+      );
+    });
+
+  const observe = async (outcome: ApiOutcome) => {
+    void throttle.observe(outcome.kind === "broken" ? null : outcome.rate, pending.size);
+    const quota = outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null;
+    // The figures come again with the next answer.
+    if (quota !== null) await ledger.observe(quota, outcome.sentAt).catch(() => undefined);
+  };
+
+  return {
+    turn: (signal) => {
+      const mine = turns.catch(() => undefined).then(() => turn(signal));
+      turns = mine;
+      return mine;
+    },
+    nextTurnAt: () => knownTurnAt(throttle.state()),
+    backOff: (untilMs) => void throttle.backOff(untilMs),
+    send,
+    pending: () => pending,
+    deliver: async (packed) => {
+      const { request, nth } = packed.note;
+      const waiting = pending.get(request.requestId);
+      if (waiting === undefined) return "unwanted";
+      settled(request.requestId);
+      const unpacked = await unpackAnswer(packed, storeClock.skewMs(), reading);
+      if (unpacked.kind === "denied") {
+        waiting.resolve({ kind: "denied", error: unpacked.error });
+        return "taken";
+      }
+      const { outcome } = unpacked;
+      void observe(outcome);
+      return new Promise<"taken" | "left">((resolve) => {
+        const leave = () => resolve("left");
+        undurable.add(leave);
+        const kept = () => {
+          undurable.delete(leave);
+          resolve("taken");
+        };
+        waiting.resolve({ kind: "outcome", outcome, lostAttempts: Math.max(0, nth - 1), kept });
+      });
+    },
+    end: () => {
+      ended.abort(new DuckmirrorError("INTERRUPTED"));
+      for (const waiting of [...pending.values()]) waiting.resolve({ kind: "unsent" });
+      for (const leave of undurable) leave();
+    },
+  };
+};

@@ -1,0 +1,125 @@
+// Take-over: what a new run of a loader finds of earlier ones. Answers go to the archive of their run, where recovery
+// finds them; requests that never left are taken back, and those that are under way are waited for, within a limit.
+import type { Queue } from "bullmq";
+import { z } from "zod";
+import { parseJson } from "../../../api/lossless-json.ts";
+import { type Redactor, redactOutcome } from "../../../api/redact.ts";
+import type { ReadingOptions } from "../../../api/wire-answer.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { openArchive } from "../../../warehouse/archive/archive.ts";
+import { readArchive, readIntents } from "../../../warehouse/archive/read-archive.ts";
+import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
+import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
+import { type Packed, unpackAnswer } from "../answers.ts";
+import type { Mailbox } from "../mailbox.ts";
+import type { StoreClock } from "../store-clock.ts";
+import { account, deliveriesOf, openLetter } from "./arrivals.ts";
+
+/** How long requests under way at a fetcher are waited for, ms. */
+const WAIT_MS = 15_000;
+const LOOK_MS = 100;
+
+export interface TakeOverDeps {
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly queue: Queue;
+  readonly mailbox: Mailbox;
+  readonly reading: ReadingOptions;
+  /** What must not be stored is not archived either. */
+  readonly redact: Redactor | null;
+}
+
+const crashedRuns = async (warehouse: Warehouse): Promise<ReadonlySet<string>> => {
+  const row = z.object({ run_id: z.string() });
+  const rows = await warehouse.database.query(sqlText("plan/crashed-runs.sql"), [], row);
+  return new Set(rows.map(({ run_id }) => run_id));
+};
+
+/** Requests of a run that are in the archive. */
+const archivedIn = async (warehouse: Warehouse, runId: string): Promise<Set<string>> => {
+  const ids = new Set<string>();
+  for await (const { header } of readArchive(warehouse.archiveDir, { runId })) ids.add(header.requestId);
+  return ids;
+};
+
+/** Requests of a run whose answers were taken: they are in the archive, or in the ledger as charged. */
+const takenIn = async (warehouse: Warehouse, runId: string): Promise<Set<string>> => {
+  const row = z.object({ request_id: z.string() });
+  const spent = await warehouse.database.query(sqlText("plan/spent-requests.sql"), [runId], row);
+  return new Set([...spent.map(({ request_id }) => request_id), ...(await archivedIn(warehouse, runId))]);
+};
+
+/** Announced requests of a run that are neither committed nor archived. */
+const openRequests = async (warehouse: Warehouse, runId: string): Promise<readonly string[]> => {
+  const answered = new Set([...(await warehouse.requestsOf(runId)), ...(await archivedIn(warehouse, runId))]);
+  const intents = await readIntents(warehouse.archiveDir, runId);
+  return intents.map(({ requestId }) => requestId).filter((requestId) => !answered.has(requestId));
+};
+
+/**
+ * To be called when the mailbox is claimed, so that nothing of earlier runs leaves any more. Answers with the requests
+ * that certainly never left. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
+ */
+export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
+  const { clock, storeClock, queue, mailbox, reading, redact } = deps;
+  const crashed = await crashedRuns(warehouse);
+  const open: string[] = [];
+  for (const runId of crashed) open.push(...(await openRequests(warehouse, runId)));
+
+  const unsent = new Set<string>();
+  const departed = await mailbox.departed(open);
+  for (const requestId of open) {
+    if (departed.has(requestId)) continue;
+    const state = await queue.getJobState(requestId);
+    // A job that is not there tells nothing: Redis may have lost its memory, and with it who left.
+    if (state === "unknown") continue;
+    await queue.remove(requestId);
+    unsent.add(requestId);
+  }
+
+  const waitUntil = clock.now() + WAIT_MS;
+  const onTheirWay = async (): Promise<boolean> => {
+    const deliveries = await mailbox.deliveries();
+    const awaited = [...departed].filter((requestId) => deliveriesOf(requestId, deliveries).length === 0);
+    const states = await Promise.all(awaited.map((requestId) => queue.getJobState(requestId)));
+    return states.includes("active");
+  };
+  while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS);
+
+  const taken = new Map<string, Set<string>>();
+  const keep = async (packed: Packed): Promise<void> => {
+    const { request } = packed.note;
+    const { runId, requestId } = request;
+    const known = taken.get(runId) ?? (await takenIn(warehouse, runId));
+    taken.set(runId, known);
+    const unpacked = await unpackAnswer(packed, storeClock.skewMs(), reading);
+    if (unpacked.kind === "denied") return;
+    const outcome = redactOutcome(unpacked.outcome, redact);
+    if (!crashed.has(runId) || known.has(requestId)) {
+      // Taken before and not dropped any more, or one that came after another: only that costs another credit.
+      if (!known.has(requestId) || packed.note.nth > 1) await account(warehouse, packed, storeClock.skewMs());
+      return;
+    }
+    if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
+    const archive = openArchive({ dir: warehouse.archiveDir, runId, now: clock.now() });
+    try {
+      const { stream, scope, walkId, url, detail, endpoint } = request;
+      const { sentAt, status, bytes, durationMs } = outcome;
+      const receivedAt = sentAt + durationMs;
+      const header = { requestId, runId, stream, scope, walkId, endpoint, url, sentAt, receivedAt, status, bytes };
+      await archive.response({ ...header, detail: parseJson(detail) }, outcome.wire);
+      await archive.flush();
+    } finally {
+      await archive.close();
+    }
+    known.add(requestId);
+  };
+
+  for (const delivery of await mailbox.deliveries()) {
+    const packed = await openLetter(mailbox, delivery);
+    if (packed !== null) await keep(packed);
+    await mailbox.drop(delivery, packed?.note.request.requestId ?? "");
+  }
+  await mailbox.forgetDepartures();
+  return unsent;
+};

@@ -1,0 +1,80 @@
+// Watch of a loader over what it sent: finds requests and answers that Redis lost, restores the epoch after a loss, and
+// notices that another loader has taken over. Without it a lost job would be waited for for ever.
+import type { Queue } from "bullmq";
+import type { Clock } from "../../../core/clock.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import type { Mailbox } from "../mailbox.ts";
+import { type Arrivals, deliveriesOf } from "./arrivals.ts";
+import { type RemoteSender, vanished } from "./remote-sender.ts";
+
+/** Younger requests are not looked for, ms. */
+const YOUNG_MS = 1_500;
+/** A fetcher may still have a request that Redis forgot, and hand its answer in: so long it is waited for, ms. */
+const GRACE_MS = 10_000;
+
+export interface WatchDeps {
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly mailbox: Mailbox;
+  readonly sender: RemoteSender;
+  readonly arrivals: Arrivals;
+  readonly epoch: string;
+  /** Claims mailbox and fence for this epoch, where nobody holds them. */
+  readonly claim: () => Promise<void>;
+}
+
+export interface Watch {
+  /** One look. Rejects with Redis's errors; the next look finds out. */
+  look(): Promise<void>;
+}
+
+export const createWatch = (deps: WatchDeps): Watch => {
+  const { clock, queue, mailbox, sender, arrivals, epoch, claim } = deps;
+  /** Requests that Redis does not know, and since when, ms since the epoch. */
+  const missing = new Map<string, number>();
+
+  const lookFor = async (requestId: string, since: number): Promise<void> => {
+    const waiting = sender.pending().get(requestId);
+    const state = await queue.getJobState(requestId);
+    if (waiting === undefined) return;
+    if (state === "failed") {
+      const job = await queue.getJob(requestId);
+      const detail = job?.failedReason ?? "a fetcher could not take the request";
+      waiting.resolve({ kind: "denied", error: new DuckmirrorError("UNEXPECTED", { detail }) });
+    } else if (state !== "unknown") {
+      missing.delete(requestId);
+    } else if (clock.now() - since > GRACE_MS) {
+      missing.delete(requestId);
+      waiting.resolve(vanished(waiting, clock.now()));
+    }
+  };
+
+  return {
+    look: async () => {
+      const old = [...sender.pending().values()].filter(({ since }) => clock.now() - since > YOUNG_MS);
+      const holder = await mailbox.epoch();
+      if (holder === null) await claim();
+      else if (holder !== epoch) {
+        for (const waiting of [...sender.pending().values()]) {
+          waiting.resolve({ kind: "denied", error: new DuckmirrorError("FENCED") });
+        }
+        return;
+      }
+      if (old.length === 0) return;
+      // The word that an answer has come may be lost where the answer is not.
+      const deliveries = await mailbox.deliveries();
+      for (const { request } of old) {
+        const here = deliveriesOf(request.requestId, deliveries);
+        const [first] = here.filter((delivery) => !arrivals.underWay().has(delivery));
+        if (first !== undefined) {
+          void arrivals.arrive(first).catch(() => undefined);
+        } else if (here.length === 0) {
+          const since = missing.get(request.requestId) ?? clock.now();
+          missing.set(request.requestId, since);
+          await lookFor(request.requestId, since);
+        }
+      }
+      for (const requestId of missing.keys()) if (!sender.pending().has(requestId)) missing.delete(requestId);
+    },
+  };
+};

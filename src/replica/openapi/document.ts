@@ -1,0 +1,118 @@
+// The OpenAPI 3.1 document of the routes, written from the tables that the routes themselves are read from. PURE.
+import { API_VERSION } from "../envelope.ts";
+import { type ParamSpec, ROUTES, type RouteName, type RouteSpec } from "../routes.ts";
+import { COMPONENT_SCHEMAS, ref, type Schema } from "./schemas.ts";
+
+/** Schema of one item of `data`. */
+const ITEM: Readonly<Record<RouteName, string>> = {
+  accountInsight: "AccountInsight",
+  accounts: "Account",
+  account: "Account",
+  contacts: "Contact",
+  contact: "Contact",
+  signals: "Signal",
+  signalCounts: "SignalCounts",
+  signal: "Signal",
+  companyByInput: "Company",
+  company: "Company",
+  newsArticles: "NewsArticle",
+  jobOpenings: "JobOpening",
+  earningsCalls: "EarningsCall",
+  filings: "Filing",
+  usage: "Usage",
+  usageRequests: "RequestHistoryItem",
+  usageLimits: "UsageLimits",
+  feedback: "FeedbackReceipt",
+};
+
+const valueSchema = (param: ParamSpec): Schema => {
+  const { min, max, allowed } = param;
+  const fallback = param.default === undefined ? {} : { default: param.default };
+  if (param.type === "number") {
+    const bounds = { ...(min === undefined ? {} : { minimum: min }), ...(max === undefined ? {} : { maximum: max }) };
+    return { type: "integer", ...bounds, ...fallback };
+  }
+  if (param.type === "choice") return { type: "string", enum: allowed, ...fallback };
+  return { type: "string", ...fallback };
+};
+
+const parameter = (place: "path" | "query") => (param: ParamSpec) => ({
+  name: param.name,
+  in: place,
+  required: place === "path",
+  description:
+    param.type === "csv" || param.type === "choices"
+      ? `${param.meaning} Comma-separated${param.allowed === undefined ? "" : `: ${param.allowed.join(", ")}`}.`
+      : param.meaning,
+  schema: valueSchema(param),
+});
+
+/** Members of the 200 body beside `meta`. */
+const bodyMembers = (route: RouteSpec): { properties: Record<string, Schema>; required: readonly string[] } => {
+  const item = ref(ITEM[route.name]);
+  if (route.shape === "insight") {
+    return {
+      properties: {
+        status: { type: "string", enum: ["found", "multiple_matches", "not_found"] },
+        message: { type: "string" },
+        data: item,
+        candidates: { type: "array", items: ref("Candidate") },
+        bestMatch: ref("Candidate"),
+      },
+      required: ["status"],
+    };
+  }
+  return { properties: { data: route.shape === "list" ? { type: "array", items: item } : item }, required: ["data"] };
+};
+
+/** Schema of the body of a 200. Without `onlyWithFields`; with it, records hold the named fields only. */
+const okSchema = (route: RouteSpec): Schema => {
+  const { properties, required } = bodyMembers(route);
+  const includes = route.query.some(({ name }) => name === "include");
+  return {
+    type: "object",
+    required: [...required, "meta", ...(route.usageBlock ? ["usage"] : [])],
+    properties: {
+      ...properties,
+      ...(includes ? { included: { type: "object", additionalProperties: true } } : {}),
+      meta: ref(route.shape === "list" ? "ListMeta" : "Meta"),
+      ...(route.usageBlock ? { usage: ref("Quota") } : {}),
+    },
+  };
+};
+
+const json = (schema: Schema) => ({ content: { "application/json": { schema } } });
+const failure = (description: string) => ({ description, ...json(ref("Error")) });
+
+const operation = (route: RouteSpec) => ({
+  operationId: route.name,
+  summary: route.summary,
+  tags: [route.tier === "full" ? "Full Access" : route.tier === "public" ? "Public API" : "Organization"],
+  parameters: [...route.pathParams.map(parameter("path")), ...route.query.map(parameter("query"))],
+  ...(route.shape === "feedback" ? { requestBody: { required: true, ...json(ref("Feedback")) } } : {}),
+  responses: {
+    "200": { description: "Costs one credit.", ...json(okSchema(route)) },
+    "400": failure("A parameter is not valid."),
+    "401": failure("The token is missing or not valid."),
+    "402": failure("The organization's credits are used up."),
+    ...(route.notFound === undefined ? {} : { "404": failure(route.notFound) }),
+    "429": failure("Too many requests; Retry-After says when to come back."),
+  },
+});
+
+/** The document; `serverUrl` is where the routes are served, without `/v1`. */
+export const openApiDocument = (serverUrl: string) => ({
+  openapi: "3.1.0",
+  info: {
+    title: "Account Intelligence Read API",
+    version: API_VERSION,
+    description: "Served by duckmirror from a DuckDB warehouse.",
+  },
+  servers: [{ url: serverUrl }],
+  security: [{ bearer: [] }],
+  paths: Object.fromEntries(ROUTES.map((route) => [route.path, { [route.method.toLowerCase()]: operation(route) }])),
+  components: {
+    securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+    schemas: COMPONENT_SCHEMAS,
+  },
+});

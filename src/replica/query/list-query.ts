@@ -1,0 +1,105 @@
+// The statements behind list and detail routes. PURE: SQL text and bound values in, nothing executed.
+// SQL is built here from the catalog, since fields, sort and filters vary with every request.
+import type { FieldSpec } from "../../catalog/fields.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { literal, quoted } from "../../core/sql-text.ts";
+import type { Binds } from "./filters.ts";
+import { columnOf, rowJson } from "./row-json.ts";
+
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly string[];
+}
+
+export interface ListRequest {
+  readonly table: TableName;
+  readonly fields: readonly FieldSpec[];
+  /** Append what stands in `_extra`. */
+  readonly extra: boolean;
+  /** Conditions on alias `t`, with their values already in `binds`. */
+  readonly conditions: readonly string[];
+  readonly binds: Binds;
+  readonly sortBy: FieldSpec;
+  readonly sortOrder: "asc" | "desc";
+  readonly limit: number;
+  readonly offset: number;
+  /** Columns whose distinct values on the page are wanted, to fetch related records. */
+  readonly links: readonly string[];
+}
+
+const where = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition})`).join(" AND ")}`;
+
+/** NULLs last in both directions; the key breaks ties, so that pages neither overlap nor skip. */
+const orderBy = ({ table, sortBy, sortOrder }: ListRequest): string => {
+  const direction = sortOrder === "asc" ? "ASC" : "DESC";
+  const key = tableSpec(table).key.filter((column) => column !== sortBy.column);
+  return [
+    `${columnOf(sortBy, "t")} ${direction} NULLS LAST`,
+    ...key.map((column) => `t."${column}" ${direction}`),
+  ].join(", ");
+};
+
+/** Column of a table's key that tells its records apart on a page: lists of two-column keys are of one company. */
+const ownKey = (table: TableName): string => tableSpec(table).key.at(-1) ?? "id";
+
+/**
+ * One row: `total` (rows that match) and `keys` (those of the page, in its order, as text). Reads no wide column; the
+ * page's records follow by `pageStatement`.
+ */
+export const keysStatement = (request: ListRequest): Statement => {
+  const { table, conditions, binds, limit, offset, sortBy } = request;
+  const source = `main.${quoted(table)} AS t`;
+  const filter = where(conditions);
+  const order = orderBy(request);
+  const columns = [...new Set([...tableSpec(table).key, sortBy.column])].map((name) => `t.${quoted(name)}`).join(", ");
+  // Cut first, then listed in the same order: a place counted beside the cut would have every row sorted.
+  const page = (from: string) =>
+    `(SELECT list(CAST(t.${quoted(ownKey(table))} AS VARCHAR) ORDER BY ${order})
+      FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS t)`;
+  // Without a filter the count is known and the order is cut as it is read; with one, the rows are looked for once.
+  const sql =
+    filter === ""
+      ? `SELECT (SELECT count(*) FROM ${source}) AS total, coalesce(${page(source)}, []) AS keys`
+      : `WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source} ${filter})
+SELECT (SELECT count(*) FROM found) AS total, coalesce(${page("found AS t")}, []) AS keys`;
+  return { sql, values: binds.values };
+};
+
+/** The records with these keys, in no order: `key`, `object` (JSON text), `links` (one text per link column). */
+export const pageStatement = (request: ListRequest, keys: readonly string[]): Statement => {
+  const { table, fields, extra, links, conditions, binds } = request;
+  const { key, fields: all } = tableSpec(table);
+  const column = ownKey(table);
+  const numeric = all.some((field) => field.column === column && field.columnType === "BIGINT");
+  const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
+  const isOnPage = `t.${quoted(column)} IN (${literals})`;
+  // A key of one column finds its record by itself, by the index; of two, the other one is among the conditions.
+  const shared = key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
+  return {
+    sql: `SELECT CAST(t.${quoted(column)} AS VARCHAR) AS key, ${rowJson(fields, { alias: "t", extra })} AS object,
+  [${links.map((link) => `CAST(t.${quoted(link)} AS VARCHAR)`).join(", ")}]::VARCHAR[] AS links
+FROM main.${quoted(table)} AS t ${where([...shared.conditions, isOnPage])}`,
+    values: shared.values,
+  };
+};
+
+/** Rows `object` (JSON text) and `key` (text): records of a table by a condition on alias `t`. */
+export const recordsStatement = (request: {
+  readonly table: TableName;
+  readonly fields: readonly FieldSpec[];
+  readonly extra: boolean;
+  readonly conditions: readonly string[];
+  readonly binds: Binds;
+  readonly order?: string;
+  readonly limit?: number;
+}): Statement => {
+  const { table, fields, extra, conditions, binds, order, limit } = request;
+  const keyColumn = tableSpec(table).key.at(-1) ?? "id";
+  return {
+    sql: `SELECT ${rowJson(fields, { alias: "t", extra })} AS object, CAST(t."${keyColumn}" AS VARCHAR) AS key
+FROM main."${table}" AS t ${where(conditions)}
+ORDER BY ${order ?? `t."${keyColumn}"`} ${limit === undefined ? "" : `LIMIT ${limit}`}`,
+    values: binds.values,
+  };
+};

@@ -1,0 +1,64 @@
+// Credits of an organization: so many a month, unused ones roll over for up to three cycles. PURE arithmetic; the
+// account keeps what the functions return. Source: API.md, "Limits".
+import type { Quota } from "../../replica/envelope.ts";
+
+/** Cycles after its own in which an unused credit can still be spent. */
+const ROLL_OVER_CYCLES = 3;
+
+export interface CreditState {
+  /** Months since year 0: the billing cycle. */
+  readonly cycle: number;
+  /** Unspent credits by the cycle that granted them, oldest first. */
+  readonly grants: readonly { readonly cycle: number; readonly left: number }[];
+  /** Credits spent in this cycle. */
+  readonly used: number;
+}
+
+const cycleOf = (now: number): number => {
+  const date = new Date(now);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+};
+
+const cycleStart = (cycle: number): number => Date.UTC(Math.floor(cycle / 12), cycle % 12, 1);
+
+/** A new organization in the cycle of `now`, of whose credits `used` are spent already. */
+export const openCredits = (now: number, perMonth: number, used = 0): CreditState => {
+  const cycle = cycleOf(now);
+  return { cycle, grants: [{ cycle, left: Math.max(0, perMonth - used) }], used };
+};
+
+/** The state at `now`: every month that began meanwhile granted its credits, those older than three cycles are gone. */
+export const advanceCredits = (state: CreditState, now: number, perMonth: number): CreditState => {
+  const cycle = cycleOf(now);
+  if (cycle <= state.cycle) return state;
+  const fresh = Array.from({ length: cycle - state.cycle }, (_, index) => ({
+    cycle: state.cycle + index + 1,
+    left: perMonth,
+  }));
+  const grants = [...state.grants, ...fresh].filter(
+    (grant) => grant.left > 0 && grant.cycle >= cycle - ROLL_OVER_CYCLES,
+  );
+  return { cycle, grants, used: 0 };
+};
+
+/** Credits that can be spent now. */
+export const creditsLeft = (state: CreditState): number => state.grants.reduce((sum, { left }) => sum + left, 0);
+
+/** One credit spent, the oldest first. */
+export const spendCredit = (state: CreditState): CreditState => {
+  const index = state.grants.findIndex(({ left }) => left > 0);
+  const grants = state.grants.map((grant, at) => (at === index ? { ...grant, left: grant.left - 1 } : grant));
+  return { ...state, grants, used: state.used + 1 };
+};
+
+/** One credit given back: the request came to something else than a 200 after all. */
+export const refundCredit = (state: CreditState): CreditState => {
+  const [oldest = { cycle: state.cycle, left: 0 }, ...others] = state.grants;
+  return { ...state, grants: [{ ...oldest, left: oldest.left + 1 }, ...others], used: Math.max(0, state.used - 1) };
+};
+
+/** The quota as the service reports it; it resets on the first of next month, UTC. */
+export const quotaOf = (state: CreditState): Quota => {
+  const remaining = creditsLeft(state);
+  return { limit: state.used + remaining, used: state.used, remaining, resetsAt: cycleStart(state.cycle + 1) };
+};

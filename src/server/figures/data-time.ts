@@ -1,0 +1,53 @@
+// How old the data behind a route is, at worst: when what the route reads was last compared with the service.
+import { z } from "zod";
+import type { RouteMatch } from "../../replica/query/route-match.ts";
+import type { RouteSpec } from "../../replica/routes.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { lastRunAt } from "./overview.ts";
+
+/** Streams a route's rows come from; the first one that was ever checked counts. */
+const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
+  accountInsight: ["account_insights"],
+  accounts: ["accounts"],
+  account: ["accounts"],
+  contacts: ["contacts"],
+  contact: ["contacts"],
+  signals: ["signals"],
+  signalCounts: ["signals"],
+  signal: ["signals"],
+  // Profiles of tracked companies come embedded in their accounts.
+  companyByInput: ["companies", "accounts"],
+  company: ["companies", "accounts"],
+  newsArticles: ["news_articles"],
+  jobOpenings: ["job_openings"],
+  earningsCalls: ["earnings_calls"],
+  filings: ["filings"],
+  usage: ["usage"],
+  usageRequests: ["usage"],
+  usageLimits: ["usage"],
+  feedback: [],
+};
+
+const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at: z.number() });
+
+/** Stream → when its stalest list was checked; and `stream scope` → when that list was. */
+const readChecked = perSnapshot(async (snapshot) => {
+  const oldest = new Map<string, number>();
+  const lists = new Map<string, number>();
+  for (const row of await snapshot.query(sqlText("server/checked.sql"), [], checkedRow)) {
+    oldest.set(row.stream, Math.min(oldest.get(row.stream) ?? row.checked_at, row.checked_at));
+    lists.set(`${row.stream} ${row.scope}`, row.checked_at);
+  }
+  return { oldest, lists };
+});
+
+/** Time of the data a route answers with, ms since the epoch: no record in the answer was checked earlier. */
+export const dataTime = async (snapshot: Snapshot, { route, path }: RouteMatch): Promise<number> => {
+  const { oldest, lists } = await readChecked(snapshot);
+  for (const stream of STREAMS[route.name]) {
+    const known = lists.get(`${stream} ${path.companyId ?? ""}`) ?? oldest.get(stream);
+    if (known !== undefined) return known;
+  }
+  return lastRunAt(snapshot);
+};

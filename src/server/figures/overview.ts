@@ -1,0 +1,124 @@
+// What the status page shows of one snapshot, computed once per version. Times are ms since the epoch.
+import { z } from "zod";
+import { instant } from "../../warehouse/duckdb/duck-values.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { perSnapshot, type Snapshot } from "../snapshot.ts";
+
+const count = z.number();
+const ms = z.number().nullable();
+const word = z.string().nullable();
+
+const freshnessRow = z.object({
+  table_name: z.string(),
+  stream: z.string(),
+  row_count: count,
+  last_change_at: ms,
+  last_checked_at: ms,
+  oldest_checked_at: ms,
+  oldest_walked_at: ms,
+  scopes: count,
+  unchecked_scopes: count,
+  failed_scopes: count,
+  error: word,
+});
+
+const burnRow = z.object({
+  day: z.string(),
+  requests: count,
+  spent_here: count,
+  ambiguous_here: count,
+  org_spent: count.nullable(),
+  remaining: count.nullable(),
+  credit_limit: count.nullable(),
+  resets_at: ms,
+  captured_at: ms,
+  spent_per_day: count.nullable(),
+  days_to_reset: count.nullable(),
+  forecast_spend: count.nullable(),
+  forecast_remaining: count.nullable(),
+  forecast_empty_on: word,
+});
+
+const runRow = z.object({
+  run_id: z.string(),
+  mode: z.string(),
+  status: z.string(),
+  started_at: count,
+  finished_at: ms,
+  error: word,
+  forecast_requests: count.nullable(),
+  requests: count,
+  credits: count,
+  ambiguous: count,
+  failed_requests: count,
+});
+
+const readingRow = z.object({ captured_at: count, remaining: count });
+const rateRow = z.object({ minute: count, requests: count, refused: count });
+const growthRow = z.object({ table_name: z.string(), moment: count, row_count: count });
+const spanRow = z.object({ first_at: ms, last_at: ms, runs: count });
+const findingsRow = z.object({ rejects: count, drifts: count });
+
+/** Runs on one page of the timeline. */
+export const RUNS_SHOWN = 200;
+/** A mirror younger than this shows its growth by the hour. */
+const HOURLY_MS = 4 * 86_400_000;
+const HOUR_MS = 3_600_000;
+
+const read = <T>(snapshot: Snapshot, name: string, row: z.ZodType<T>, params: Parameters<Snapshot["query"]>[1] = []) =>
+  snapshot.query(sqlText(`${name}.sql`), params, row);
+
+/** Rows and worst-case age of every table. */
+export const readFreshness = perSnapshot((snapshot) => read(snapshot, "server/freshness", freshnessRow));
+
+/** Spending by day, newest first, with the forecast to the reset. */
+export const readBurn = perSnapshot((snapshot) => read(snapshot, "server/credit-burn", burnRow));
+
+const readSpan = perSnapshot(async (snapshot) => {
+  const [span] = await read(snapshot, "server/span", spanRow);
+  return span ?? { first_at: null, last_at: null, runs: 0 };
+});
+
+/** When the last run ended, else when the file was published: ms since the epoch. */
+export const lastRunAt = async (snapshot: Snapshot): Promise<number> =>
+  (await readSpan(snapshot)).last_at ?? snapshot.publishedAt;
+
+/** How many records were refused and in how many ways the service differs from its document. */
+export const readFindingCounts = perSnapshot(async (snapshot) => {
+  const [found] = await read(snapshot, "status/findings", findingsRow);
+  return found ?? { rejects: 0, drifts: 0 };
+});
+
+/** Runs started before `before` (null: all), newest first. */
+export const readRuns = (snapshot: Snapshot, before: number | null, limit: number) =>
+  read(snapshot, "server/runs", runRow, [instant(before), limit]);
+
+const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, null, RUNS_SHOWN));
+
+/** Rows over time; apart from the rest because it is the only figure that looks at every row. */
+export const readRowsOverTime = perSnapshot(async (snapshot) => {
+  const { first_at, last_at } = await readSpan(snapshot);
+  const hourly = first_at !== null && last_at !== null && last_at - first_at < HOURLY_MS;
+  return read(snapshot, "server/rows-over-time", growthRow, [hourly ? HOUR_MS : 24 * HOUR_MS]);
+});
+
+/** Everything the page shows at once. */
+export const readOverview = perSnapshot(async (snapshot) => {
+  // One after the other: each query uses every core, and the first ones are what the eye looks for.
+  const tables = await readFreshness(snapshot);
+  const burn = await readBurn(snapshot);
+  const readings = await read(snapshot, "server/quota-readings", readingRow);
+  const runs = await firstRuns(snapshot);
+  const rate = await read(snapshot, "server/rate-used", rateRow);
+  const findings = await readFindingCounts(snapshot);
+  const span = await readSpan(snapshot);
+  return {
+    snapshot: { version: snapshot.version, bytes: snapshot.bytes, published_at: snapshot.publishedAt },
+    tables,
+    credits: { burn, readings },
+    rate,
+    runs,
+    run_count: span.runs,
+    findings,
+  };
+});

@@ -1,0 +1,72 @@
+// One run: its report and forecast, what each stream asked and got, and its requests, failed ones first.
+import { z } from "zod";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { notFound } from "../refusals.ts";
+import type { Snapshot } from "../snapshot.ts";
+
+const count = z.number();
+const ms = z.number().nullable();
+const word = z.string().nullable();
+
+/** JSON text of a column; what is no JSON is shown as it stands. */
+const jsonText = word.transform((text): unknown => {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+});
+
+const runRow = z.object({
+  run_id: z.string(),
+  mode: z.string(),
+  status: z.string(),
+  started_at: count,
+  finished_at: ms,
+  error: word,
+  forecast: jsonText,
+  summary: jsonText,
+});
+
+const streamRow = z.object({
+  stream: z.string(),
+  requests: count,
+  credits: count,
+  ambiguous: count,
+  failed_requests: count,
+  rows: count.nullable(),
+  bytes: count.nullable(),
+  first_at: ms,
+  last_at: ms,
+});
+
+const requestRow = z.object({
+  request_id: z.string(),
+  stream: z.string(),
+  scope: z.string(),
+  endpoint: z.string(),
+  url: z.string(),
+  status: count.nullable(),
+  charge: z.string(),
+  started_at: count,
+  duration_ms: count,
+  bytes: count,
+  rows: count,
+  attempt: count,
+  error: word,
+});
+
+/** The run and its streams. Throws a 404 refusal where there is no such run. */
+export const readRun = async (snapshot: Snapshot, runId: string) => {
+  const [run] = await snapshot.query(sqlText("server/run.sql"), [runId], runRow);
+  if (run === undefined) throw notFound("such run in the snapshot");
+  return { ...run, streams: await snapshot.query(sqlText("server/run-streams.sql"), [runId], streamRow) };
+};
+
+/** Requests of a run. `stream` null: of all streams. */
+export const readRunRequests = (
+  snapshot: Snapshot,
+  runId: string,
+  page: { readonly stream: string | null; readonly limit: number; readonly offset: number },
+) => snapshot.query(sqlText("server/run-requests.sql"), [runId, page.stream, page.limit, page.offset], requestRow);

@@ -1,0 +1,108 @@
+// Candidates of a plan: what is due, what planning knows of the mirror, and the words for why. Types and small sums; pure.
+import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { ListShape } from "../request/list-shape.ts";
+
+/** How a scope is going to be read. */
+export type ScopeMode =
+  | "walk"
+  | "watermark"
+  | "filter"
+  | "known"
+  | "log"
+  | "on-change"
+  | "resolve"
+  | "detail"
+  | "capture";
+
+export interface Candidate {
+  readonly stream: StreamName;
+  readonly scope: string;
+  readonly mode: ScopeMode;
+  /** Pages share rows: the scheduled reconciling walk. */
+  readonly overlap: boolean;
+  readonly because: string;
+  /** Requests this will take; null while nothing is known about the list's length. */
+  readonly requests: number | null;
+  readonly value: number;
+  /** Version of the record whose detail is fetched, ms since the epoch. */
+  readonly version?: number | null;
+}
+
+export interface AccountFact {
+  readonly id: string;
+  readonly companyId: string | null;
+  readonly priority: number | null;
+  readonly score: number | null;
+  /** When this version of the account was mirrored, ms since the epoch. */
+  readonly changedAt: number;
+}
+
+/** What the mirror knows, as far as planning needs it. */
+export interface MirrorView {
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly states: ReadonlyMap<string, ScopeState>;
+  readonly accounts: readonly AccountFact[];
+  /** Ids of mirrored companies. */
+  readonly companies: ReadonlySet<string>;
+  readonly inputs: readonly {
+    readonly input: string;
+    readonly companyId: string | null;
+    readonly resolvedAt: number | null;
+  }[];
+  /** New signals per company and stream they announce: `stateKey(stream, company)` → how many, of which type. */
+  readonly hints: ReadonlyMap<string, { readonly count: number; readonly type: string }>;
+  /** Signals whose full content has not been fetched in their present version. */
+  readonly signalsWithoutContent: readonly {
+    readonly id: string;
+    readonly accountId: string;
+    readonly updatedAt: number | null;
+  }[];
+}
+
+export interface DueOptions {
+  readonly streams: readonly StreamName[];
+  /** Streams named on the command line: captures among them are due whatever their age. */
+  readonly named: boolean;
+  readonly full: boolean;
+  readonly companies: readonly string[];
+  readonly content: readonly string[];
+  readonly maxAgeMs: Readonly<Record<string, number>>;
+  readonly reconcileEveryMs: number;
+  readonly shapes: ReadonlyMap<StreamName, ListShape>;
+  readonly largestPage: number;
+}
+
+const DAY_MS = 86_400_000;
+
+export const stateKey = (stream: string, scope: string): string => `${stream}\n${scope}`;
+
+export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+export const age = (ms: number): string =>
+  ms >= 2 * DAY_MS ? plural(Math.round(ms / DAY_MS), "day") : plural(Math.max(1, Math.round(ms / 3_600_000)), "hour");
+
+/** What a credit spent on an account's data is worth: priority first, then score. 0 to 240. */
+export const accountWorth = (account: AccountFact | undefined): number =>
+  account === undefined ? 120 : (4 - Math.min(3, Math.max(1, account.priority ?? 3))) * 60 + (account.score ?? 0) * 0.6;
+
+export interface Context {
+  readonly view: MirrorView;
+  readonly options: DueOptions;
+}
+
+export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number | null): number | null =>
+  total === null
+    ? null
+    : Math.max(1, Math.ceil(total / (options.shapes.get(stream.name)?.perPage ?? options.largestPage)));
+
+export const maxAge = ({ options }: Context, stream: StreamSpec): number =>
+  options.maxAgeMs[stream.name] ?? stream.maxAgeMs;
+
+/** Why a scope that has been read before is due again; null when it is not. Naming `--full` is always a reason. */
+export const staleness = (context: Context, stream: StreamSpec, state: ScopeState): string | null => {
+  const since = state.checkedAt === null ? null : context.view.now - state.checkedAt;
+  if (context.options.full) return "--full";
+  if (since === null) return "never completed";
+  return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
+};

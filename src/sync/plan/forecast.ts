@@ -1,0 +1,53 @@
+// Forecast: what a plan will cost, per stream and in all. Pure. Recorded with the run, so that its error can be told.
+import type { StreamName } from "../../catalog/streams.ts";
+import type { JsonValue } from "../../core/json.ts";
+import type { Candidate } from "./candidate.ts";
+
+export interface StreamForecast {
+  readonly stream: StreamName;
+  readonly scopes: number;
+  /** Requests as far as they are known; `atLeast` when more may turn out to be due. */
+  readonly requests: number;
+  readonly atLeast: boolean;
+  /** Reasons and how many scopes each concerns, most frequent first. */
+  readonly because: readonly { readonly reason: string; readonly scopes: number }[];
+}
+
+export interface Forecast {
+  readonly streams: readonly StreamForecast[];
+  readonly requests: number;
+  readonly atLeast: boolean;
+}
+
+const streamForecast = (stream: StreamName, candidates: readonly Candidate[]): StreamForecast => {
+  const reasons = new Map<string, number>();
+  for (const { because } of candidates) reasons.set(because, (reasons.get(because) ?? 0) + 1);
+  return {
+    stream,
+    scopes: candidates.length,
+    requests: candidates.reduce((sum, candidate) => sum + (candidate.requests ?? 1), 0),
+    atLeast: candidates.some((candidate) => candidate.requests === null),
+    because: [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, scopes]) => ({ reason, scopes })),
+  };
+};
+
+/** The forecast of a plan. What only turns up while syncing (companies of accounts not yet read) is not in it. */
+export const forecastOf = (candidates: readonly Candidate[]): Forecast => {
+  const streams = [...new Set(candidates.map((candidate) => candidate.stream))].map((stream) =>
+    streamForecast(
+      stream,
+      candidates.filter((candidate) => candidate.stream === stream),
+    ),
+  );
+  return {
+    streams,
+    requests: streams.reduce((sum, stream) => sum + stream.requests, 0),
+    atLeast: streams.some((stream) => stream.atLeast),
+  };
+};
+
+/** The forecast as it is recorded with the run. */
+export const forecastJson = (forecast: Forecast): JsonValue => ({
+  ...forecast,
+  streams: forecast.streams.map((stream) => ({ ...stream, because: stream.because.map((reason) => ({ ...reason })) })),
+});

@@ -1,0 +1,108 @@
+// Mirror view: reads from the working database what planning needs to know. Sends nothing, writes nothing.
+import { z } from "zod";
+import type { Quota } from "../../api/outcome.ts";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import type { Database } from "../../warehouse/duckdb/database.ts";
+import { instant } from "../../warehouse/duckdb/duck-values.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
+import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
+import { type MirrorView, stateKey } from "./candidate.ts";
+
+/** Signals whose content is fetched in one run at most, so that planning stays quick on large mirrors. */
+const MOST_DETAILS = 20_000;
+
+const account = z.object({
+  id: z.string(),
+  company_id: z.string().nullable(),
+  priority: z.number().nullable(),
+  score: z.number().nullable(),
+  changed_at: z.number(),
+});
+const company = z.object({ id: z.string() });
+const input = z.object({ input: z.string(), company_id: z.string().nullable(), resolved_at: z.number().nullable() });
+const hint = z.object({ stream: z.string(), company_id: z.string(), signal_count: z.number(), type: z.string() });
+const contentless = z.object({ id: z.string(), account_id: z.string(), updated_at: z.number().nullable() });
+const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.number() });
+
+/** The state of the mirror for planning. `content`: whether signal contents are wanted. */
+export const readMirrorView = async (warehouse: MirrorReader, now: number, content: boolean): Promise<MirrorView> => {
+  const { database } = warehouse;
+  const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
+  const [states, accounts, companies, inputs, hints, signals] = await Promise.all([
+    warehouse.scopeStates(),
+    database.query(sqlText("plan/accounts.sql"), [], account),
+    database.query(sqlText("plan/companies.sql"), [], company),
+    database.query(sqlText("plan/inputs.sql"), [], input),
+    database.query(sqlText("plan/hints.sql"), [JSON.stringify(hintTypes)], hint),
+    content ? database.query(sqlText("plan/signals-without-content.sql"), [MOST_DETAILS], contentless) : [],
+  ]);
+  return {
+    now,
+    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+    accounts: accounts.map((row) => ({
+      id: row.id,
+      companyId: row.company_id,
+      priority: row.priority,
+      score: row.score,
+      changedAt: row.changed_at,
+    })),
+    companies: new Set(companies.map((row) => row.id)),
+    inputs: inputs.map((row) => ({ input: row.input, companyId: row.company_id, resolvedAt: row.resolved_at })),
+    hints: new Map(
+      hints.map((row) => [stateKey(row.stream, row.company_id), { count: row.signal_count, type: row.type }]),
+    ),
+    signalsWithoutContent: signals.map((row) => ({ id: row.id, accountId: row.account_id, updatedAt: row.updated_at })),
+  };
+};
+
+/** Rows the mirror holds per list: `stateKey(stream, scope)` → rows; lists without rows are absent. */
+export const readScopeRows = async (database: Database): Promise<Map<string, number>> => {
+  const rows = await database.query(sqlText("plan/rows-by-scope.sql"), [], scopeRows);
+  return new Map(rows.map((row) => [stateKey(row.stream, row.scope), row.rows]));
+};
+
+/** Mirrored contacts whose last change was detected after `after` (ms since the epoch). */
+export const countChangedContacts = async (database: Database, after: number): Promise<number> => {
+  const counted = await database.query(
+    sqlText("plan/contacts-changed-after.sql"),
+    [instant(after)],
+    z.object({ rows: z.number() }),
+  );
+  return counted[0]?.rows ?? 0;
+};
+
+const quotaRow = z.object({
+  credit_limit: z.number().nullable(),
+  used: z.number().nullable(),
+  remaining: z.number().nullable(),
+  resets_at: z.number().nullable(),
+});
+
+/** What the service last said about the credits; null before it said anything. */
+export const readLastQuota = async (database: Database): Promise<Quota | null> => {
+  const row = (await database.query(sqlText("plan/last-quota.sql"), [], quotaRow))[0];
+  return row === undefined
+    ? null
+    : { limit: row.credit_limit, used: row.used, remaining: row.remaining, resetsAt: row.resets_at };
+};
+
+const shapeName = (stream: StreamName) => `shape.${stream}`;
+
+/** What earlier runs learned about each list. */
+export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
+  const known = await warehouse.capabilities();
+  const shapes = new Map<StreamName, ListShape>();
+  for (const stream of STREAM_NAMES) {
+    const text = known.get(shapeName(stream));
+    if (text === undefined) continue;
+    const parsed = listShapeSchema.safeParse(JSON.parse(text));
+    if (parsed.success) shapes.set(stream, parsed.data);
+  }
+  return shapes;
+};
+
+/** Remembers what this run learned about a list. */
+export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
+  warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);

@@ -1,0 +1,95 @@
+// Due among the organization's own lists and captures: accounts, contacts, signals and their contents, insights, usage.
+import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { DETAIL_SCOPE } from "../rows/loads.ts";
+import {
+  accountWorth,
+  age,
+  type Candidate,
+  type Context,
+  pagesOf,
+  type ScopeMode,
+  staleness,
+  stateKey,
+} from "./candidate.ts";
+
+/** Rows that are missing outweigh news about rows that are there: a small budget must not go on looks alone. */
+const UNFINISHED_BONUS = 1000;
+const FULL_WORTH_AFTER_MS = 86_400_000;
+
+/** A look at a list that was just looked at finds little: its worth grows back over a day. */
+const worthOfLook = ({ view }: Context, stream: StreamSpec, checkedAt: number | null): number =>
+  stream.worth * Math.min(1, Math.max(0, view.now - (checkedAt ?? 0)) / FULL_WORTH_AFTER_MS);
+
+/** accounts, contacts, signals: looked at in every sync, one page if nothing changed. */
+export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
+  const { view, options } = context;
+  const state = view.states.get(stateKey(stream.name, ""));
+  const candidate = (
+    mode: ScopeMode,
+    because: string,
+    requests: number | null,
+    { overlap = false, value = stream.worth } = {},
+  ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, value }];
+  const unfinished = { value: stream.worth + UNFINISHED_BONUS };
+  const whole = pagesOf(context, stream, state?.totalCount ?? null);
+  if (state === undefined) return candidate("walk", "never synced", null, unfinished);
+  if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", whole, unfinished);
+  if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
+  if (options.full) return candidate("walk", "--full", whole, { overlap: true });
+  if (view.now - state.walkedAt > options.reconcileEveryMs) {
+    return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
+  }
+  const look = { value: worthOfLook(context, stream, state.checkedAt) };
+  const sortable = options.shapes.get(stream.name)?.changeOrder !== false;
+  if (sortable) return candidate("watermark", "changes since the last sync", 1, look);
+  return stream.filter === undefined
+    ? candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look)
+    : candidate("filter", "changes since the last sync", 1, look);
+};
+
+export const capture = (context: Context, stream: StreamSpec, scope: string, mode: ScopeMode): readonly Candidate[] => {
+  const state = context.view.states.get(stateKey(stream.name, scope));
+  const because = state === undefined ? "never synced" : staleness(context, stream, state);
+  const named = context.options.named ? "named on the command line" : null;
+  const reason = because ?? named;
+  return reason === null
+    ? []
+    : [{ stream: stream.name, scope, mode, overlap: false, because: reason, requests: 1, value: stream.worth }];
+};
+
+export const insights = (context: Context): readonly Candidate[] => {
+  const stream = streamSpec("account_insights");
+  return context.view.accounts.flatMap((account): readonly Candidate[] => {
+    const state = context.view.states.get(stateKey(stream.name, account.id));
+    const changed = state !== undefined && account.changedAt > (state.checkedAt ?? 0);
+    const because =
+      state === undefined ? "never synced" : changed ? "the account changed" : staleness(context, stream, state);
+    return because === null
+      ? []
+      : [
+          {
+            stream: stream.name,
+            scope: account.id,
+            mode: "on-change",
+            overlap: false,
+            because,
+            requests: 1,
+            value: stream.worth + accountWorth(account),
+          },
+        ];
+  });
+};
+
+export const signalContent = ({ view }: Context): readonly Candidate[] => {
+  const accounts = new Map(view.accounts.map((account) => [account.id, account]));
+  return view.signalsWithoutContent.map(({ id, accountId, updatedAt }) => ({
+    stream: "signals",
+    scope: `${DETAIL_SCOPE}${id}`,
+    mode: "detail",
+    overlap: false,
+    because: "full content not yet fetched",
+    requests: 1,
+    value: 20 + accountWorth(accounts.get(accountId)) / 10,
+    version: updatedAt,
+  }));
+};

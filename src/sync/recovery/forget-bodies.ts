@@ -1,0 +1,68 @@
+// What forgetting must know about archived bodies: which contacts they hold, and what they are without some of them.
+import { type Envelope, readEnvelope } from "../../api/envelope.ts";
+import { stringifyJson } from "../../api/lossless-json.ts";
+import { createRedactor } from "../../api/redact.ts";
+import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
+import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
+import type { Forgetting } from "../../warehouse/forget/forget.ts";
+import { idOf } from "../rows/loads.ts";
+import { isEndpoint } from "./archived-answer.ts";
+
+/** A record that has no usable id and holds an address or number of somebody forgotten: whose it was is not kept. */
+const NOBODY = "0".repeat(64);
+/** In place of a body that could not be read and tells of somebody. */
+const EMPTY = Buffer.from("{}");
+
+const envelopeOf = (header: ArchiveHeader, text: string): Envelope | null => {
+  if (!isEndpoint(header.endpoint)) return null;
+  const reading = readEnvelope(text, header.endpoint);
+  return reading.ok ? reading.value : null;
+};
+
+const itemsOf = (value: JsonValue | undefined): readonly JsonValue[] => {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+};
+
+const ofContacts = (header: ArchiveHeader) => header.endpoint === "listContacts" || header.endpoint === "getContact";
+
+/** Bodies with these people taken out. */
+export const createForgetBodies = ({ find, eraser, ids, tells }: Forgetting): ArchiveBodies => {
+  const none = { exclude: [], hash: [], hashOf: () => "" };
+  const redact = createRedactor({ ...none, forgotten: find, anyForgotten: true });
+
+  const withoutNameless = (data: JsonValue): JsonValue => {
+    if (!Array.isArray(data)) return data;
+    const items = data.map((item: JsonValue) => {
+      const nameless = forgottenHash(item) === null && (idOf(item) ?? "") === "";
+      return nameless && tells(stringifyJson(item)) ? forgottenRecord(NOBODY) : item;
+    });
+    return items.some((item, index) => item !== data[index]) ? items : data;
+  };
+
+  const contacts = (header: ArchiveHeader, body: Buffer): readonly JsonObject[] => {
+    if (!ofContacts(header) && !body.includes('"contacts"')) return [];
+    const envelope = envelopeOf(header, body.toString("utf8"));
+    if (envelope === null) return [];
+    const own = ofContacts(header) ? itemsOf(envelope.data) : [];
+    return [...own, ...itemsOf(envelope.included?.contacts)].filter(isJsonObject);
+  };
+
+  const clean = (header: ArchiveHeader, body: Buffer): Buffer | null => {
+    const text = body.toString("utf8");
+    const reading = envelopeOf(header, text);
+    if (reading === null || !isEndpoint(header.endpoint) || redact === null) return tells(text) ? EMPTY : null;
+    const before = reading.envelope;
+    let after = redact(before, header.endpoint);
+    if (ofContacts(header) && after.data !== undefined) {
+      const data = withoutNameless(after.data);
+      if (data !== after.data) after = { ...after, data };
+    }
+    const named = ids.some((id) => text.includes(id)) ? mapTexts(after, eraser.anywhere) : after;
+    return named === before ? null : Buffer.from(stringifyJson(named));
+  };
+
+  return { contacts, clean };
+};

@@ -1,0 +1,200 @@
+// Recovery: what a run that was killed left behind. Answers that were archived but not committed are taken up without a
+// request; requests without an answer are noted as ambiguous. Nothing that was paid for is fetched again.
+import { z } from "zod";
+import { ENDPOINTS } from "../../api/endpoints.ts";
+import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import type { ArchiveHeader, IntentRecord } from "../../warehouse/archive/archive.ts";
+import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { type Candidate, stateKey } from "../plan/candidate.ts";
+import { initialShape } from "../request/list-shape.ts";
+import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
+import { finishedState, walkingState } from "../task/scope-state.ts";
+import { countLoad, createTask, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
+
+export interface Recovery {
+  /** Runs that had not ended. */
+  readonly runs: number;
+  /** Answers taken up from the archive. */
+  readonly answers: number;
+  /** Requests whose answer never arrived: they may have cost a credit. */
+  readonly ambiguous: number;
+}
+
+/** Ledger row of an archived answer. */
+export const archivedRequest = (
+  header: ArchiveHeader,
+  stream: StreamName,
+  rows: number,
+  error: string | null,
+): RequestRecord => ({
+  requestId: header.requestId,
+  runId: header.runId,
+  stream,
+  scope: header.scope,
+  endpoint: isEndpoint(header.endpoint) ? ENDPOINTS[header.endpoint].path : header.endpoint,
+  url: header.url,
+  status: header.status,
+  charge: "spent",
+  startedAt: header.sentAt,
+  durationMs: header.receivedAt - header.sentAt,
+  bytes: header.bytes,
+  rows,
+  attempt: 1,
+  error,
+});
+
+const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: string): RequestRecord => ({
+  requestId: intent.requestId,
+  runId,
+  stream,
+  scope: intent.scope,
+  endpoint: intent.url.split("?")[0] ?? intent.url,
+  url: intent.url,
+  status: null,
+  charge: "ambiguous",
+  startedAt: intent.sentAt,
+  durationMs: 0,
+  bytes: 0,
+  rows: 0,
+  attempt: 1,
+  error: "no answer before the process ended",
+});
+
+/** The task an answer belongs to when nothing of it was committed yet: the first page of a walk, or its one request. */
+const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
+  const { header, stream, read, overlap } = answer;
+  const shape = initialShape(read?.perPage ?? 1);
+  const base = { stream, scope: header.scope, because: "", requests: null, value: 0 };
+  const created = (mode: Candidate["mode"]) =>
+    createTask({
+      candidate: { ...base, mode, overlap: overlap === true },
+      before: undefined,
+      shape,
+      rows,
+      runId: header.runId,
+      now: header.sentAt,
+    });
+  if (read === null)
+    return header.walkId === null ? null : created(header.scope.startsWith(DETAIL_SCOPE) ? "detail" : "capture");
+  if (overlap === null || header.walkId === null || read.page !== 1) return null;
+  const task = created("walk");
+  task.walkId = header.walkId;
+  return task;
+};
+
+/** Takes up one answer: rows, the progress of its walk if that walk is still under way, and its ledger row. */
+const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeTask | null, runId: string) => {
+  const { header, stream, read, envelope } = answer;
+  const continues = task !== null && read !== null && task.walkId === header.walkId;
+  const scopes: ScopeState[] = [];
+  if (task !== null && read !== null && continues) {
+    takePage(task, pageReadOf(task.stream, read, envelope.data, envelope.page.totalCount));
+    scopes.push(walkingState(task, runId));
+  } else if (task !== null && read === null && task.progress === null) {
+    task.newest = task.candidate.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;
+    task.firstNewest = task.newest;
+    scopes.push(finishedState(task, { whole: true, addsUp: true, now: header.receivedAt, runId }));
+  }
+  const rows = Array.isArray(envelope.data) ? envelope.data.length : 0;
+  const counts = await warehouse.commit({
+    runId: header.runId,
+    loads: archivedLoads(answer, continues && task?.firstMirror === true ? null : header.walkId),
+    requests: [archivedRequest(header, stream, rows, null)],
+    scopes,
+    quota: null,
+  });
+  const main = counts[0];
+  if (continues && task !== null && main !== undefined) countLoad(task, main);
+};
+
+const recoverRun = async (
+  warehouse: Warehouse,
+  archive: ArchiveStore,
+  runId: string,
+  rows: ReadonlyMap<string, number>,
+  unsent: ReadonlySet<string>,
+) => {
+  const known = await warehouse.requestsOf(runId);
+  const states = await warehouse.scopeStates();
+  const begun = new Set(states.map((state) => stateKey(state.stream, state.scope)));
+  const tasks = new Map<string, ScopeTask>();
+  for (const before of states.filter((state) => state.status === "walking")) {
+    const key = stateKey(before.stream, before.scope);
+    const candidate = {
+      stream: before.stream,
+      scope: before.scope,
+      mode: "walk",
+      overlap: false,
+      because: "",
+      requests: null,
+      value: 0,
+    } as const;
+    tasks.set(
+      key,
+      createTask({ candidate, before, shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0 }),
+    );
+  }
+  const answered = new Set<string>();
+  let answers = 0;
+  for await (const { header, body } of archive.responses(runId)) {
+    answered.add(header.requestId);
+    if (known.has(header.requestId) || !isStreamName(header.stream)) continue;
+    const answer = parseArchived(header, body);
+    const frozen = answer !== null && frozenMisfit(archivedLoads(answer, null), warehouse.strictness) !== null;
+    if (answer !== null && !frozen) {
+      const key = stateKey(answer.stream, header.scope);
+      const task = tasks.get(key) ?? (begun.has(key) ? null : firstTask(answer, rows.get(key) ?? 0));
+      if (task !== null) tasks.set(key, task);
+      await takeUp(warehouse, answer, task, runId);
+      answers += 1;
+    } else {
+      const requests = [archivedRequest(header, header.stream, 0, frozen ? "SCHEMA_FROZEN" : "RESPONSE_INVALID")];
+      await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
+    }
+  }
+  const lost = (await archive.intents(runId)).flatMap((intent) => {
+    const { requestId } = intent;
+    if (known.has(requestId) || answered.has(requestId) || unsent.has(requestId)) return [];
+    if (!isStreamName(intent.stream)) return [];
+    return [ambiguousRequest(intent, intent.stream, runId)];
+  });
+  await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
+  return { answers, ambiguous: lost.length };
+};
+
+/**
+ * Brings every run that never ended to an end. To be called before anything is planned. `unsent`: requests that were
+ * announced but certainly never left.
+ */
+export const recover = async (
+  warehouse: Warehouse,
+  archive: ArchiveStore,
+  rows: ReadonlyMap<string, number>,
+  now: number,
+  unsent: ReadonlySet<string> = new Set(),
+): Promise<Recovery> => {
+  const crashed = await warehouse.database.query(
+    sqlText("plan/crashed-runs.sql"),
+    [],
+    z.object({ run_id: z.string() }),
+  );
+  let answers = 0;
+  let ambiguous = 0;
+  for (const { run_id: runId } of crashed) {
+    const found = await recoverRun(warehouse, archive, runId, rows, unsent);
+    answers += found.answers;
+    ambiguous += found.ambiguous;
+    await warehouse.finishRun(runId, {
+      status: "interrupted",
+      finishedAt: now,
+      summary: null,
+      error: "the process ended",
+    });
+  }
+  return { runs: crashed.length, answers, ambiguous };
+};

@@ -1,0 +1,172 @@
+// Replay: the working database from the archive alone, without a request. The journal says what was loaded, deleted and
+// stored, in which order; the archived responses hold the rows, read by the present catalog: a column that was added
+// since is filled as if it had always been there.
+import type { Redactor } from "../../api/redact.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { ProgressSink } from "../../core/progress-events.ts";
+import { readArchive } from "../../warehouse/archive/read-archive.ts";
+import type { Rebuilding } from "../../warehouse/file/rebuild.ts";
+import type { JournalEvent, JournalRows } from "../../warehouse/journal/journal-event.ts";
+import { readJournal } from "../../warehouse/journal/read-journal.ts";
+import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { type ArchivedAnswer, archivedLoads, parseArchived } from "./archived-answer.ts";
+import { redactedResponse } from "./redacting.ts";
+
+export interface Replayed {
+  readonly runs: number;
+  /** Archived responses that were loaded. */
+  readonly responses: number;
+  /** Records in them, before any were merged into rows. */
+  readonly rows: number;
+  /** What the archive no longer holds, in words; empty when it holds everything. */
+  readonly missing: readonly string[];
+}
+
+/** Responses read past while one is looked for: far more than ever were in flight. Beyond them it is not there. */
+const MOST_AHEAD = 1024;
+/** Changes between two progress events. */
+const TOLD_EVERY = 200;
+
+/** Responses of one run, handed out by id. They are asked for nearly in the order in which they were archived. */
+const createAnswers = (archiveDir: string, runId: string, redact: Redactor | null) => {
+  const responses = readArchive(archiveDir, { runId })[Symbol.asyncIterator]();
+  const ahead = new Map<string, ArchivedAnswer | null>();
+  const passed = new Set<string>();
+
+  /** The answer, or null when it is not in the archive or is no envelope. */
+  const take = async (requestId: string): Promise<ArchivedAnswer | null> => {
+    const known = ahead.get(requestId);
+    if (known !== undefined) {
+      ahead.delete(requestId);
+      return known;
+    }
+    while (ahead.size < MOST_AHEAD) {
+      const next = await responses.next();
+      if (next.done) return null;
+      const { header, body } = redactedResponse(next.value, redact);
+      const answer = parseArchived(header, body);
+      if (header.requestId === requestId) return answer;
+      if (!passed.delete(header.requestId)) ahead.set(header.requestId, answer);
+    }
+    return null;
+  };
+  /** Nothing of it is loaded: it need not be held. */
+  const pass = (requestId: string) => {
+    if (!ahead.delete(requestId)) passed.add(requestId);
+  };
+  return { take, pass, close: async () => void (await responses.return?.(undefined)) };
+};
+
+type Answers = ReturnType<typeof createAnswers>;
+type CommitEvent = Extract<JournalEvent["entry"], { kind: "commit" }>;
+
+const loadsFrom = async (rows: JournalRows, answers: Answers): Promise<readonly TableLoad[] | null> => {
+  if (rows.from === "journal") {
+    const { from, asked, ...load } = rows;
+    return [{ ...load, asked: new Set(asked) }];
+  }
+  const answer = await answers.take(rows.requestId);
+  return answer === null ? null : archivedLoads(answer, rows.walkId);
+};
+
+/**
+ * Files everything the archive tells into `target`. `redact`: what must not be stored now, although it was archived.
+ * Throws ARCHIVE_INCOMPLETE unless `partial`.
+ */
+export const replay = async (
+  target: Rebuilding,
+  options: { readonly partial: boolean; readonly emit: ProgressSink; readonly redact: Redactor | null },
+): Promise<Replayed> => {
+  const runs = new Set<string>();
+  const open = new Map<string, Answers>();
+  const missing: string[] = [];
+  const counts = new Map<StreamName, { responses: number; rows: number }>();
+  let responses = 0;
+  let rows = 0;
+
+  const lacks = (detail: string) => {
+    if (!options.partial) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail });
+    missing.push(detail);
+  };
+  const tell = () => {
+    for (const [stream, counted] of counts) {
+      const { responses: requests, rows: records } = counted;
+      options.emit({
+        kind: "page",
+        stream,
+        requests,
+        credits: 0,
+        rows: records,
+        pagesDone: requests,
+        pagesTotal: null,
+        rowsTotal: null,
+      });
+    }
+  };
+  const answersOf = (runId: string): Answers => {
+    const known = open.get(runId) ?? createAnswers(target.archiveDir, runId, options.redact);
+    open.set(runId, known);
+    return known;
+  };
+  const closeRun = async (runId: string) => {
+    await open.get(runId)?.close();
+    open.delete(runId);
+  };
+
+  const commitLoads = async (entry: CommitEvent): Promise<readonly TableLoad[]> => {
+    const answers = answersOf(entry.runId);
+    const loads: TableLoad[] = [];
+    const loaded = new Set(entry.rows.map(({ requestId }) => requestId));
+    for (const wanted of entry.rows) {
+      const found = await loadsFrom(wanted, answers);
+      if (found === null) {
+        lacks(`the response to request ${wanted.requestId} of run ${entry.runId}`);
+        continue;
+      }
+      loads.push(...found);
+      const [main] = found;
+      if (wanted.from === "journal" || main === undefined) continue;
+      const counted = counts.get(main.stream) ?? { responses: 0, rows: 0 };
+      counts.set(main.stream, { responses: counted.responses + 1, rows: counted.rows + main.records.length });
+      responses += 1;
+      rows += found.reduce((sum, { records }) => sum + records.length, 0);
+    }
+    for (const { requestId, status } of entry.requests) {
+      if (status === 200 && !loaded.has(requestId)) answers.pass(requestId);
+    }
+    return loads;
+  };
+
+  let told = 0;
+  // While a change is being made, the rows of the next one are read and parsed; they are made one after the other.
+  let making: Promise<void> = Promise.resolve();
+  const gap = (from: number, to: number) =>
+    lacks(from === to ? `change ${from} of its journal` : `changes ${from} to ${to} of its journal`);
+  try {
+    for await (const event of readJournal(target.archiveDir, gap)) {
+      const { entry } = event;
+      if (entry.kind === "run-started") runs.add(entry.runId);
+      const loads = entry.kind === "commit" ? await commitLoads(entry) : [];
+      await making;
+      making = target.apply(event, loads);
+      // Whoever waits for it is told of a failure; until then it must not count as one that nobody handles.
+      making.catch(() => undefined);
+      if (entry.kind === "run-finished") {
+        await making;
+        await closeRun(entry.runId);
+        await target.run("plan/drop-finished-walks.sql");
+      }
+      told += 1;
+      if (told % TOLD_EVERY === 0) tell();
+    }
+    await making;
+  } finally {
+    await making.catch(() => undefined);
+    for (const runId of [...open.keys()]) await closeRun(runId);
+  }
+  if (told === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
+  tell();
+  if (missing.length > 0) await target.run("warehouse/forget-progress.sql");
+  return { runs: runs.size, responses, rows, missing };
+};

@@ -1,0 +1,143 @@
+// Calls: the request for a page or record, from the catalog, the list's shape and the configuration. Pure.
+
+import { type EndpointName, pathOf } from "../../api/endpoints.ts";
+import type { ApiCall } from "../../api/outcome.ts";
+import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import type { ReadRequest } from "../strategies/contract.ts";
+import type { ListShape } from "./list-shape.ts";
+
+/** Configuration that shapes requests. */
+export interface CallOptions {
+  readonly content: readonly string[];
+  readonly view: "default" | "export";
+  /** Fields that must not be stored (`table.field`): not asked for where the service lets one choose. */
+  readonly excludeFields?: readonly string[];
+}
+
+/** How a list is read: in the walk's order, by change date, or filtered by change date. */
+export type ListOrder =
+  | { readonly kind: "walk" }
+  | { readonly kind: "changes" }
+  | { readonly kind: "filter" /** ms since the epoch */; readonly after: number };
+
+const LISTS: Partial<Record<StreamName, EndpointName>> = {
+  accounts: "listAccounts",
+  contacts: "listContacts",
+  signals: "listSignals",
+  news_articles: "listNewsArticles",
+  job_openings: "listJobOpenings",
+  earnings_calls: "listEarningsCalls",
+  filings: "listFilings",
+  usage: "listUsageRequests",
+};
+
+const viewed = (options: CallOptions): Record<string, string> =>
+  options.view === "default" ? {} : { view: options.view };
+
+/** True for a field that is excluded as a whole. */
+const excludes = (options: CallOptions, table: TableName) => {
+  const names = new Set(options.excludeFields);
+  return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
+};
+
+/** Every field of the stream that is wanted, as `onlyWithFields`; empty when the default answer suffices. */
+const contentQuery = (stream: StreamSpec, options: CallOptions): Record<string, string> => {
+  const wanted = wantedContent(stream, options.content);
+  const { fields } = tableSpec(stream.table);
+  const excluded = excludes(options, stream.table);
+  const unasked = fields.filter(excluded);
+  if (wanted.length === 0 && unasked.length === 0) return {};
+  // The route of usage requests lets nobody choose.
+  if (stream.name === "usage") return {};
+  const names = fields.filter((field) => (!field.optIn || wanted.includes(field)) && !excluded(field));
+  return { onlyWithFields: names.map((field) => field.name).join(",") };
+};
+
+/** One page of a stream's list. `scope` is the company id for company lists. */
+export const listCall = (
+  stream: StreamSpec,
+  scope: string,
+  read: ReadRequest,
+  order: ListOrder,
+  shape: ListShape,
+  options: CallOptions,
+): ApiCall => {
+  const endpoint = LISTS[stream.name];
+  if (endpoint === undefined) throw new TypeError(`${stream.name} has no list`);
+  const sortBy = order.kind === "changes" ? stream.watermark : stream.walkOrder?.sortBy;
+  const includes = stream.embeds.map((embed) => embed.include).join(",");
+  return {
+    endpoint,
+    path: pathOf(endpoint, { companyId: scope }),
+    query: {
+      page: String(read.page),
+      perPage: String(read.perPage),
+      ...(sortBy !== undefined && shape.sort ? { sortBy, sortOrder: "desc" } : {}),
+      ...(order.kind === "filter" && stream.filter
+        ? { [stream.filter.param]: new Date(order.after).toISOString() }
+        : {}),
+      ...(includes !== "" && shape.include ? { include: includes } : {}),
+      ...(shape.content ? contentQuery(stream, options) : {}),
+      ...(stream.name === "usage" || stream.name === "contacts" || stream.name === "signals" ? {} : viewed(options)),
+    },
+  };
+};
+
+/** The detail of one record: accounts, contacts, signals. */
+export const detailCall = (
+  stream: "accounts" | "contacts" | "signals",
+  id: string,
+  options: Pick<CallOptions, "excludeFields">,
+): ApiCall => {
+  const endpoint = ({ accounts: "getAccount", contacts: "getContact", signals: "getSignal" } as const)[stream];
+  const query = contentQuery(streamSpec(stream), { content: [], view: "default", ...options });
+  return { endpoint, path: pathOf(endpoint, { id }), query };
+};
+
+/** A company's profile, by id or by a followed input; the latest earnings call comes along at no extra credit. */
+export const companyCall = (
+  target: { readonly kind: "id" | "input"; readonly value: string },
+  shape: { readonly include: boolean; readonly content: boolean },
+  stream: StreamSpec,
+  options: CallOptions,
+): ApiCall => {
+  const endpoint = target.kind === "id" ? "getCompany" : "resolveCompany";
+  return {
+    endpoint,
+    path: pathOf(endpoint, { companyId: target.value, input: target.value }),
+    query: {
+      ...(shape.include ? { include: stream.embeds.map((embed) => embed.include).join(",") } : {}),
+      ...(shape.content ? contentQuery(stream, options) : {}),
+      ...viewed(options),
+    },
+  };
+};
+
+/** Sections of an insight that can be left out; the profile always comes (API.md, GET /v1/account-insights). */
+const SECTIONS = ["summary", "research", "swotAnalysis", "value"].map((name) => ({ name }));
+
+/** The insight of one account, without excluded sections. */
+export const insightCall = (accountId: string, options: Pick<CallOptions, "excludeFields">): ApiCall => {
+  const excluded = excludes({ content: [], view: "default", ...options }, "account_insights");
+  const kept = SECTIONS.filter((section) => !excluded(section)).map(({ name }) => name);
+  const sections = kept.length === SECTIONS.length ? {} : { sections: ["profile", ...kept].join(",") };
+  return { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: { accountId, ...sections } };
+};
+
+export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });
+
+/** The quota, by endpoint unless the service has refused to group. */
+export const usageCall = (shape: Pick<ListShape, "content">): ApiCall => ({
+  endpoint: "getUsage",
+  path: pathOf("getUsage"),
+  query: shape.content ? { window: "monthly", groupBy: "endpoint" } : {},
+});
+
+export const limitsCall = (): ApiCall => ({ endpoint: "getUsageLimits", path: pathOf("getUsageLimits"), query: {} });
+
+/** Path and query as sent, without the base address. */
+export const urlOf = (call: ApiCall): string => {
+  const query = new URLSearchParams(call.query).toString();
+  return query === "" ? call.path : `${call.path}?${query}`;
+};

@@ -1,0 +1,122 @@
+// Spans of a run: requests, waits for the rate, commits and publishing, put around what does them. Names and attributes
+// of requests are those of OpenTelemetry's conventions for HTTP clients, as far as they tell nothing about people: the
+// address template instead of path and query.
+import { ENDPOINTS } from "../../api/endpoints.ts";
+import type { ApiOutcome } from "../../api/outcome.ts";
+import { chargeOf } from "../../api/retry-policy.ts";
+import type { Clock } from "../../core/clock.ts";
+import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../../core/tracing.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { Parcel, Sender, Sending } from "./sender.ts";
+
+/** Turns that come sooner have not been waited for, ms. */
+const NOTABLE_WAIT_MS = 5;
+
+/** `server.address` and `server.port` of the service; nothing where there is no address. */
+const serverOf = (baseUrl: string | null): SpanAttributes => {
+  if (baseUrl === null || !URL.canParse(baseUrl)) return {};
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const usual = protocol === "https:" ? 443 : 80;
+  return { "server.address": hostname, "server.port": port === "" ? usual : Number(port) };
+};
+
+const requestAttributes = ({ requestId, runId, call, about, attempt = 1 }: Parcel): SpanAttributes => {
+  const { method, path } = ENDPOINTS[call.endpoint];
+  return {
+    "http.request.method": method,
+    "url.template": path,
+    // As the convention has it: absent on the first attempt.
+    "http.request.resend_count": attempt > 1 ? attempt - 1 : null,
+    "duckmirror.stream": about.stream,
+    "duckmirror.run.id": runId,
+    // Whoever may read the mirror finds the whole address there, in sync.requests.
+    "duckmirror.request.id": requestId,
+  };
+};
+
+const outcomeAttributes = (outcome: ApiOutcome): SpanAttributes => ({
+  "http.response.status_code": outcome.status,
+  "http.response.body.size": outcome.kind === "broken" ? null : outcome.bytes,
+  "duckmirror.charge": chargeOf(outcome),
+  "duckmirror.rows": outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : null,
+});
+
+/** `error.type`; null: it went as it should. A 404 says that a record is gone, which was the question. */
+const errorOf = (outcome: ApiOutcome): string | null => {
+  if (outcome.kind === "ok") return null;
+  if (outcome.kind === "broken") return outcome.reason;
+  if (outcome.kind === "invalid") return "RESPONSE_INVALID";
+  return outcome.status === 404 ? null : String(outcome.status);
+};
+
+const tellOutcome = (span: Span, sending: Sending): void => {
+  if (sending.kind === "outcome") {
+    span.set({ ...outcomeAttributes(sending.outcome), "duckmirror.attempts_lost": sending.lostAttempts || null });
+    span.fail(errorOf(sending.outcome));
+  } else {
+    span.set({ "duckmirror.charge": "free" });
+    span.fail(sending.kind === "denied" ? sending.error.code : "INTERRUPTED");
+  }
+};
+
+/** The sender, every request and every wait for a turn in a span. */
+export const tracedSender = (
+  sender: Sender,
+  { tracer, clock, baseUrl }: { readonly tracer: Tracer; readonly clock: Clock; readonly baseUrl: string | null },
+): Sender => {
+  if (tracer === noTracer) return sender;
+  const server = serverOf(baseUrl);
+  return {
+    ...sender,
+    turn: async (signal) => {
+      const startedAt = clock.now();
+      try {
+        await sender.turn(signal);
+      } finally {
+        const now = clock.now();
+        if (now - startedAt >= NOTABLE_WAIT_MS) {
+          tracer.start("wait", { startedAt, attributes: { "duckmirror.wait.reason": "rate" } }).end(now);
+        }
+      }
+    },
+    send: (parcel, hardSignal) => {
+      const { method, path } = ENDPOINTS[parcel.call.endpoint];
+      const send = async (span: Span) => {
+        const sending = await sender.send({ ...parcel, traceparent: span.traceparent }, hardSignal);
+        tellOutcome(span, sending);
+        return sending;
+      };
+      const attributes = { ...requestAttributes(parcel), ...server };
+      return inSpan(tracer, `${method} ${path}`, send, { kind: "client", attributes });
+    },
+  };
+};
+
+/** The warehouse, every commit and every publish in a span. */
+export const tracedWarehouse = (warehouse: Warehouse, tracer: Tracer): Warehouse =>
+  tracer === noTracer
+    ? warehouse
+    : {
+        ...warehouse,
+        commit: (checkpoint) =>
+          inSpan(tracer, "commit", async (span) => {
+            const counts = await warehouse.commit(checkpoint);
+            const sum = (name: "inserted" | "updated" | "unchanged" | "rejected") =>
+              counts.reduce((total, count) => total + count[name], 0);
+            span.set({
+              "duckmirror.run.id": checkpoint.runId,
+              "duckmirror.requests": checkpoint.requests.length,
+              "duckmirror.rows.inserted": sum("inserted"),
+              "duckmirror.rows.updated": sum("updated"),
+              "duckmirror.rows.unchanged": sum("unchanged"),
+              "duckmirror.rows.rejected": sum("rejected"),
+            });
+            return counts;
+          }),
+        publish: () =>
+          inSpan(tracer, "publish", async (span) => {
+            const published = await warehouse.publish();
+            span.set({ "duckmirror.snapshot.bytes": published.bytes });
+            return published;
+          }),
+      };

@@ -1,0 +1,29 @@
+// Embedded records: what `include` brought along, whatever shape `included` has.
+// Pure. API.md shows no shape; accepted are {company: {...}}, {companies: [...]}, {company: [...]} and maps by id.
+import type { EmbedSpec } from "../../catalog/streams.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+
+const hasId = ({ id }: JsonObject): boolean => id !== undefined && id !== null;
+
+/** An object without an id whose values are records: a map by id. The key fills in an id the record lacks. */
+const fromMap = (map: JsonObject): readonly JsonValue[] => {
+  const values = Object.entries(map).filter(([, value]) => value !== null);
+  // No value is an object: this is one record, and its id is missing.
+  if (!values.some(([, value]) => isJsonObject(value))) return values.length === 0 ? [] : [map];
+  return values.map(([id, value]) =>
+    isJsonObject(value) && !hasId(value)
+      ? Object.defineProperty({ ...value }, "id", { value: id, enumerable: true })
+      : value,
+  );
+};
+
+const recordsIn = (value: JsonValue | undefined): readonly JsonValue[] => {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.filter((item) => item !== null);
+  if (!isJsonObject(value)) return [value];
+  return hasId(value) ? [value] : fromMap(value);
+};
+
+/** Records of one embedding. What is no record, or has no id, comes along: loading rejects it and keeps what it says. */
+export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): readonly JsonValue[] =>
+  included === null ? [] : embed.keys.flatMap((key) => recordsIn(included[key]));

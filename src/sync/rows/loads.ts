@@ -1,0 +1,251 @@
+// Loads: what one response puts into which tables. Pure; depends on the request and the body only, so that the
+// archive can be replayed into the same rows.
+import type { EndpointName } from "../../api/endpoints.ts";
+import type { FieldSpec } from "../../catalog/fields.ts";
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { embeddedRecords } from "./embeds.ts";
+
+/** One answered request, live or from the archive. */
+export interface Answer {
+  readonly stream: StreamName;
+  readonly scope: string;
+  readonly endpoint: EndpointName;
+  readonly query: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly walkId: string | null;
+  /** ms since the epoch. */
+  readonly receivedAt: number;
+  readonly data: JsonValue;
+  readonly included: JsonObject | null;
+  readonly envelope: JsonObject;
+}
+
+/** Prefix of a scope that stands for a followed input instead of a company id. */
+export const INPUT_SCOPE = "input:";
+/** Prefix of a scope that stands for one record's detail. */
+export const DETAIL_SCOPE = "detail:";
+
+const NOTHING: ReadonlySet<string> = new Set();
+const DETAILS: ReadonlySet<EndpointName> = new Set<EndpointName>(["getAccount", "getContact", "getSignal"]);
+
+/** Fields whose absence means NULL: those a request of this kind returns when they have a value. */
+const askedFields = (fields: readonly FieldSpec[], answer: Answer): ReadonlySet<string> => {
+  const only = answer.query.onlyWithFields?.split(",");
+  const detail = DETAILS.has(answer.endpoint);
+  return new Set(
+    fields
+      .filter((field) => (only === undefined ? !field.optIn : only.includes(field.name)))
+      .filter((field) => detail || !field.detailOnly || (only === undefined && field.name !== "fullContent"))
+      .map((field) => field.name),
+  );
+};
+
+/** A null for a field only the detail returns says nothing: in a list it is left out. */
+const withoutEmptyDetails = (record: JsonValue, fields: readonly FieldSpec[]): JsonValue => {
+  if (!isJsonObject(record)) return record;
+  const empty = fields.filter((field) => field.detailOnly && record[field.name] === null).map((field) => field.name);
+  return empty.length === 0
+    ? record
+    : Object.fromEntries(Object.entries(record).filter(([name]) => !empty.includes(name)));
+};
+
+const load = (
+  answer: Answer,
+  table: TableName,
+  records: readonly JsonValue[],
+  more: Partial<Pick<TableLoad, "asked" | "fromPath" | "walkId">> = {},
+): TableLoad => ({
+  stream: answer.stream,
+  table,
+  records,
+  asked: NOTHING,
+  fromPath: {},
+  walkId: null,
+  requestId: answer.requestId,
+  receivedAt: answer.receivedAt,
+  ...more,
+});
+
+const listLoad = (answer: Answer, table: TableName): TableLoad => {
+  const spec = tableSpec(table);
+  const records = Array.isArray(answer.data) ? answer.data : [answer.data];
+  const detail = DETAILS.has(answer.endpoint);
+  return load(answer, table, detail ? records : records.map((record) => withoutEmptyDetails(record, spec.fields)), {
+    asked: askedFields(spec.fields, answer),
+    walkId: answer.walkId,
+    fromPath: spec.fromPath === "companyId" ? { companyId: answer.scope } : {},
+  });
+};
+
+/** An owner under its id, whatever its shape; one without an id stays as it came, and is rejected with all it says. */
+const ownerRecord = (owner: JsonValue): JsonValue => {
+  const id = idOf(owner);
+  return id === null ? owner : { id, data: owner };
+};
+
+const embeds = (answer: Answer): readonly TableLoad[] =>
+  streamSpec(answer.stream).embeds.flatMap((embed) => {
+    const found = embeddedRecords(answer.included, embed);
+    if (found.length === 0) return [];
+    if (embed.table === "owners") {
+      return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
+    }
+    const companyId = isJsonObject(answer.data) ? answer.data.id : undefined;
+    return [
+      load(
+        answer,
+        embed.table,
+        found,
+        companyId === undefined || embed.table !== "earnings_calls" ? {} : { fromPath: { companyId } },
+      ),
+    ];
+  });
+
+/** Captures are keyed by when they arrived: a service whose clock stands still must not overwrite its own past. */
+const at = (answer: Answer): string => new Date(answer.receivedAt).toISOString();
+
+/** `data` that is no object where one is expected: handed on as it is, so that loading rejects it and keeps it. */
+const misshapen = (answer: Answer, table: TableName): readonly TableLoad[] => {
+  if (answer.data === null) return [];
+  return [load(answer, table, Array.isArray(answer.data) ? answer.data : [answer.data])];
+};
+
+/** Members of several objects as one record; a name that is taken already is kept as `part.name`. */
+const merged = (own: JsonObject, parts: Readonly<Record<string, JsonObject>>): JsonObject => {
+  const names = new Map<string, JsonValue>(Object.entries(own));
+  for (const [part, members] of Object.entries(parts)) {
+    for (const [name, value] of Object.entries(members)) names.set(names.has(name) ? `${part}.${name}` : name, value);
+  }
+  return Object.fromEntries(names);
+};
+
+/** A member of an answer that should be an object: its members, or the whole under its name where it is none. */
+const membersOf = (name: string, value: JsonValue | undefined): JsonObject => {
+  if (value === undefined) return {};
+  return isJsonObject(value) ? value : { [name]: value };
+};
+
+const countLoads = (answer: Answer): readonly TableLoad[] => {
+  if (!isJsonObject(answer.data)) return misshapen(answer, "signal_counts");
+  const capturedAt = at(answer);
+  const records = Object.entries(answer.data).map(([type, count]) => ({ capturedAt, type, count }));
+  return [load(answer, "signal_counts", records)];
+};
+
+const insightLoads = (answer: Answer): readonly TableLoad[] => {
+  const sections = answer.data === null ? {} : membersOf("data", answer.data);
+  // The scope is an account's id as text; as text it would count as a field whose type has changed.
+  const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
+  const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
+  const { fields } = tableSpec("account_insights");
+  return [load(answer, "account_insights", [record], { asked: new Set(fields.map((field) => field.name)) })];
+};
+
+const usageLoads = (answer: Answer): readonly TableLoad[] => {
+  if (!isJsonObject(answer.data)) return misshapen(answer, "usage_snapshots");
+  const capturedAt = at(answer);
+  const { quota, totals, breakdown, ...window } = answer.data;
+  const snapshot = merged(
+    { capturedAt, source: "usage" },
+    {
+      quota: membersOf("quota", quota),
+      totals: membersOf("totals", totals),
+      data: window,
+      breakdown: Array.isArray(breakdown) ? {} : membersOf("breakdown", breakdown),
+    },
+  );
+  const own = { capturedAt, groupBy: answer.query.groupBy ?? "endpoint" };
+  const groups = (Array.isArray(breakdown) ? breakdown : []).map((group: JsonValue) =>
+    isJsonObject(group) ? merged(own, { breakdown: group }) : group,
+  );
+  return [load(answer, "usage_snapshots", [snapshot]), load(answer, "usage_breakdown", groups)];
+};
+
+const companyLoads = (answer: Answer): readonly TableLoad[] => {
+  const loads = [listLoad(answer, "companies"), ...embeds(answer)];
+  if (!answer.scope.startsWith(INPUT_SCOPE) || !isJsonObject(answer.data)) return loads;
+  const input = {
+    input: answer.scope.slice(INPUT_SCOPE.length),
+    companyId: answer.data.id ?? null,
+    status: "found",
+    resolvedAt: new Date(answer.receivedAt).toISOString(),
+  };
+  return [...loads, load(answer, "company_inputs", [input], { asked: new Set(["companyId"]) })];
+};
+
+/** Every row load of one answered request. An empty `data` loads nothing. */
+export const loadsOf = (answer: Answer): readonly TableLoad[] => {
+  switch (answer.endpoint) {
+    case "listAccounts":
+    case "getAccount":
+      return [listLoad(answer, "accounts"), ...embeds(answer)];
+    case "listContacts":
+    case "getContact":
+      return [listLoad(answer, "contacts")];
+    case "listSignals":
+    case "getSignal":
+      return [listLoad(answer, "signals")];
+    case "listNewsArticles":
+      return [listLoad(answer, "news_articles")];
+    case "listJobOpenings":
+      return [listLoad(answer, "job_openings")];
+    case "listEarningsCalls":
+      return [listLoad(answer, "earnings_calls")];
+    case "listFilings":
+      return [listLoad(answer, "filings")];
+    case "getSignalCounts":
+      return countLoads(answer);
+    case "resolveCompany":
+    case "getCompany":
+      return companyLoads(answer);
+    case "getAccountInsight":
+      return insightLoads(answer);
+    case "getUsage":
+      return usageLoads(answer);
+    case "listUsageRequests":
+      return [listLoad(answer, "usage_requests")];
+    case "getUsageLimits":
+      return [load(answer, "usage_limits", [{ capturedAt: at(answer), data: answer.data }])];
+    case "sendFeedback":
+      return [];
+    default:
+      return answer.endpoint satisfies never;
+  }
+};
+
+/** An input the service does not know: remembered, so that it is not asked for at every sync. */
+export const unknownInputLoad = (answer: Pick<Answer, "scope" | "requestId" | "receivedAt">): TableLoad => ({
+  stream: "companies",
+  table: "company_inputs",
+  records: [
+    {
+      input: answer.scope.slice(INPUT_SCOPE.length),
+      companyId: null,
+      status: "not_found",
+      resolvedAt: new Date(answer.receivedAt).toISOString(),
+    },
+  ],
+  asked: NOTHING,
+  fromPath: {},
+  walkId: null,
+  requestId: answer.requestId,
+  receivedAt: answer.receivedAt,
+});
+
+/** Id of a record as text; null where it has none that could be a key. */
+export const idOf = (record: JsonValue): string | null => {
+  if (!isJsonObject(record)) return null;
+  const id = record.id;
+  return typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? String(id) : null;
+};
+
+/** Value of a time field, ms since the epoch; null where absent or not a time. */
+export const timeOf = (record: JsonValue, field: string): number | null => {
+  if (!isJsonObject(record)) return null;
+  const value = record[field];
+  const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
+};

@@ -1,0 +1,223 @@
+// Answers: what the outcome of a request means for its task: rows to load, a shape to give up, an end.
+import type { OkOutcome } from "../../api/outcome.ts";
+import { causeOf } from "../../api/retry-policy.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { rememberShape } from "../plan/mirror-view.ts";
+import type { FetchResult } from "../request/fetcher.ts";
+import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import type { ReadRequest } from "../strategies/contract.ts";
+import { finishedState, walkingState } from "../task/scope-state.ts";
+import { countLoad, landed, pageReadOf, reshape, type ScopeTask, takePage } from "../task/scope-task.ts";
+import type { WantedCall } from "../task/wanted-call.ts";
+import { type SyncRun, shapeOf } from "./sync-run.ts";
+import { closeTask, failTask } from "./task-ends.ts";
+import { advance, finishAbsent } from "./task-steps.ts";
+
+type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
+
+const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
+  run.shapes.set(stream, shape);
+  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
+};
+
+/** A first page in the present shape was granted; a silent clamp shows in the rows. */
+const settleShape = async (run: SyncRun, task: ScopeTask, request: ReadRequest, outcome: OkOutcome) => {
+  const { name } = task.stream;
+  const shape = shapeOf(run, name);
+  const rows = Array.isArray(outcome.data) ? outcome.data.length : 0;
+  const total = outcome.page.totalCount;
+  const clamped = request.page === 1 && rows > 0 && rows < request.perPage && total !== null && total > rows;
+  const perPage = clamped ? Math.min(shape.perPage, rows) : shape.perPage;
+  if (shape.settled && perPage === shape.perPage) return;
+  await storeShape(run, name, { ...shape, perPage, settled: true });
+};
+
+const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
+  loadsOf({
+    stream: task.candidate.stream,
+    scope: task.candidate.scope,
+    endpoint: wanted.call.endpoint,
+    query: wanted.call.query,
+    requestId: result.requestId,
+    // What a first mirror has seen is what it holds; a log never deletes.
+    walkId: task.firstMirror || task.progress === null || task.progress.kind === "log" ? null : task.walkId,
+    receivedAt: result.receivedAt,
+    data: result.outcome.data,
+    included: result.outcome.included,
+    envelope: result.outcome.envelope,
+  });
+
+/** Companies that came embedded count as theirs; owners have no stream of their own. */
+const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
+  for (const [index, load] of loads.entries()) {
+    const count = counts[index];
+    if (count === undefined || load.table !== "companies") continue;
+    run.stats.of("companies").modes.add("embedded");
+    run.stats.countLoad("companies", count);
+  }
+};
+
+/** An account that is not found although it is mirrored says nothing while the tier may have been lowered. */
+const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
+  task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
+
+/** What was asked for, as a message names it: like verdicts do (api/retry-policy.ts). */
+const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
+  `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
+
+/** Why nothing of an answer may be loaded: a record does not fit a frozen table. */
+const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[]): DuckmirrorError | null => {
+  const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
+  return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: task.stream.name, ...misfit });
+};
+
+/** A page of a list arrived. */
+export const takeListAnswer = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  wanted: WantedCall,
+  result: AnswerResult,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  const { outcome } = result;
+  if (!Array.isArray(outcome.data)) {
+    landed(task, request);
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    const detail = "`data` is not a list";
+    const endpoint = whereOf(task, wanted, request);
+    return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
+  }
+  await settleShape(run, task, request, outcome);
+  const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
+  if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
+  const loads = rowLoads(task, wanted, result);
+  const frozen = frozenError(run, task, loads);
+  if (frozen !== null) {
+    landed(task, request);
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    return failTask(run, task, frozen, { resumable: true });
+  }
+  await run.committer.commit({
+    loads,
+    requests,
+    states: () => {
+      takePage(task, read);
+      task.uncommitted += 1;
+      return [walkingState(task, run.runId)];
+    },
+    counted: ([main, ...embedded]) => {
+      task.uncommitted -= 1;
+      if (main !== undefined) {
+        countLoad(task, main);
+        run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
+        run.stats.countLoad(task.candidate.stream, main);
+      }
+      countEmbedded(run, loads.slice(1), embedded);
+    },
+    bytes: outcome.bytes,
+  });
+  await advance(run, task);
+};
+
+/** The one request of a task was answered: rows and the finished state go into one transaction. */
+export const takeSingleAnswer = async (
+  run: SyncRun,
+  task: ScopeTask,
+  wanted: WantedCall,
+  result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  const { requestId, receivedAt } = result;
+  const { scope, mode } = task.candidate;
+  let loads: readonly TableLoad[] = [];
+  if (result.kind === "answer" && !distrusts(run, task, result.outcome)) loads = rowLoads(task, wanted, result);
+  const frozen = frozenError(run, task, loads);
+  if (frozen !== null) {
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    return failTask(run, task, frozen, { resumable: false });
+  }
+  if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
+  const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
+  task.newest = mode === "detail" ? (version ?? task.candidate.version ?? null) : null;
+  task.firstNewest = task.newest;
+  const state = finishedState(task, { whole: true, addsUp: true, now: receivedAt, runId: run.runId });
+  const counts = await run.committer.commit({
+    loads,
+    requests,
+    states: () => [state],
+    bytes: result.kind === "answer" ? result.outcome.bytes : 0,
+  });
+  if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
+  closeTask(run, task);
+};
+
+/** The service refused the request's form: ask in the next shape, or give the scope up. */
+export const askDifferently = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest | null,
+  wanted: WantedCall,
+  outcome: Extract<FetchResult, { kind: "adjust" }>["outcome"],
+): Promise<void> => {
+  const { query } = wanted.call;
+  const refused: RefusedRequest = {
+    perPage: request?.perPage ?? 0,
+    sort: query.sortBy !== undefined,
+    include: query.include !== undefined,
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
+  };
+  const { name } = task.stream;
+  if (request !== null) landed(task, request);
+  const shape = shapeOf(run, name);
+  const elsewhere = [...run.shapes.values()].filter((other) => other.settled).map((other) => other.perPage);
+  const orderRefused = task.progress?.kind === "watermark" && refused.sort && /sort|order/i.test(outcome.excerpt);
+  const outdated =
+    refused.perPage > shape.perPage || (refused.sort && !shape.sort) || (refused.include && !shape.include);
+  const next = outdated
+    ? shape
+    : orderRefused
+      ? { ...shape, changeOrder: false }
+      : shapeAfterRefusal(shape, refused, outcome.excerpt, {
+          largest: run.options.largestPage,
+          elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
+        });
+  if (next === null) {
+    const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
+    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", context), { resumable: true });
+  }
+  run.shapes.set(name, next);
+  task.asked = false;
+  for (const other of [...run.active.values()].filter((candidate) => candidate.stream.name === name)) {
+    reshape(other, next);
+    await advance(run, other);
+  }
+};
+
+/** 404 on a list or record. */
+export const takeAbsence = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest | null,
+  wanted: WantedCall,
+  result: Extract<FetchResult, { kind: "absent" }>,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
+  landed(task, request);
+  await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+  if (task.stream.scope === "company") return finishAbsent(run, task);
+  const detail = "HTTP 404: the service does not know this route";
+  // The request history is no part of the mirrored business: a service without it is no failure.
+  if (task.candidate.stream === "usage") {
+    run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
+    return closeTask(run, task);
+  }
+  const endpoint = whereOf(task, wanted, request);
+  return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
+};

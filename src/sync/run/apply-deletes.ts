@@ -1,0 +1,129 @@
+// Applies deletes: counts what a walk did not meet, asks the guard, probes a few by id, then moves them to history.
+
+import { z } from "zod";
+import type { StreamSpec } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { detailCall } from "../request/calls.ts";
+import { refusedTurn } from "../request/sender.ts";
+import { loadsOf } from "../rows/loads.ts";
+import { finishedState } from "../task/scope-state.ts";
+import type { ScopeTask } from "../task/scope-task.ts";
+import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
+import type { SyncRun } from "./sync-run.ts";
+import { adjustRows, closeTask, commitState, failTask, putOff } from "./task-ends.ts";
+
+/** A probe belongs to no walk of its own. */
+const PROBE_DETAIL = { read: null, overlap: null };
+
+const companyOf = (task: ScopeTask): { company?: string } =>
+  task.stream.scope === "company" ? { company: task.candidate.scope } : {};
+
+const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
+  const found = await run.deps.warehouse.missing({ table: task.stream.table, walkId: task.walkId, ...companyOf(task) });
+  return { task, rows: found.rows, missing: found.missing, sample: found.sample };
+};
+
+/** Asks for a few missing rows by id. `later`: it could not be found out in this run. */
+const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
+  const { name } = scope.task.stream;
+  if (name !== "accounts" && name !== "contacts" && name !== "signals") return "gone";
+  for (const id of scope.sample.slice(0, PROBES)) {
+    const reservation = run.deps.ledger.tryReserve();
+    if (!reservation.ok) {
+      run.stop ??= run.deps.ledger.denial(reservation.code);
+      return "later";
+    }
+    try {
+      await run.deps.sender.turn(run.deps.signal);
+    } catch (error) {
+      run.deps.ledger.settle(reservation.id, "free");
+      run.stop ??= refusedTurn(error, run.deps.signal);
+      return "later";
+    }
+    const call = detailCall(name, id, run.options);
+    const { walkId } = scope.task;
+    const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: PROBE_DETAIL };
+    const { result, requests } = await run.fetcher.fetch(order, reservation.id);
+    run.stats.countRequests(requests);
+    const loads =
+      result.kind !== "answer"
+        ? []
+        : loadsOf({
+            stream: name,
+            scope: "",
+            endpoint: call.endpoint,
+            query: call.query,
+            requestId: result.requestId,
+            walkId,
+            receivedAt: result.receivedAt,
+            data: result.outcome.data,
+            included: result.outcome.included,
+            envelope: result.outcome.envelope,
+          });
+    const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
+    await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });
+    if (result.kind === "answer") return "alive";
+    if (result.kind === "stop") run.stop ??= result.error;
+    if (result.kind !== "absent") return "later";
+  }
+  return "gone";
+};
+
+const refuse = async (run: SyncRun, tasks: readonly ScopeTask[], error: DuckmirrorError) => {
+  for (const task of tasks) await failTask(run, task, error, { resumable: false });
+};
+
+/** The service has no insight of an account that is gone, and no list of insights that could show it. */
+const dropInsights = async (run: SyncRun, now: number) => {
+  const { warehouse } = run.deps;
+  const sql = sqlText("plan/insights-without-account.sql");
+  const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
+  if (orphans.length === 0) return;
+  const ids = orphans.map(({ id }) => id);
+  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now });
+  run.stats.of("account_insights").deleted += deleted;
+};
+
+const apply = async (run: SyncRun, scope: MissingRows) => {
+  const { task } = scope;
+  const now = run.deps.clock.now();
+  adjustRows(run, task, -scope.missing);
+  const state = finishedState(task, { whole: true, addsUp: true, now, runId: run.runId });
+  if (scope.missing === 0) {
+    await commitState(run, state);
+    return closeTask(run, task);
+  }
+  const deleted = await run.deps.warehouse.deleteMissing({
+    table: task.stream.table,
+    walkId: task.walkId,
+    expected: scope.missing,
+    ...companyOf(task),
+    runId: run.runId,
+    now,
+    scope: state,
+  });
+  run.stats.of(task.candidate.stream).deleted += deleted;
+  if (task.candidate.stream === "accounts" && deleted > 0) await dropInsights(run, now);
+  closeTask(run, task);
+};
+
+/** Decides over the rows that the walks of one stream did not meet, and moves them to history if all speaks for it. */
+export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
+  const scopes: MissingRows[] = [];
+  for (const task of tasks) scopes.push(await missingOf(run, task));
+  const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
+  const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
+  if (refusal !== null) return refuse(run, tasks, refusal);
+  for (const scope of scopes) {
+    const verdict = await probe(run, scope);
+    if (verdict === "alive") {
+      await refuse(run, [scope.task], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
+      continue;
+    }
+    // Not found out: the walk stays where it is, complete, and the next run decides.
+    if (verdict === "later") putOff(run, scope.task);
+    else await apply(run, scope);
+  }
+};

@@ -1,0 +1,225 @@
+// Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
+
+import { setMaxListeners } from "node:events";
+import type { Quota } from "../../api/outcome.ts";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { RunStatus, SyncReport } from "../../core/sync-report.ts";
+import { inSpan, noTracer } from "../../core/tracing.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
+import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
+import { forecastJson, forecastOf } from "../plan/forecast.ts";
+import { readLastQuota, readScopeRows, readShapes } from "../plan/mirror-view.ts";
+import { planSync } from "../plan/plan-view.ts";
+import { recover } from "../recovery/recover.ts";
+import { createFetcher } from "../request/fetcher.ts";
+import { createCommitter } from "./committer.ts";
+import { dispatch } from "./dispatcher.ts";
+import { createRunStats } from "./run-stats.ts";
+import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
+
+/** Usage blocks are recorded at most this often while a run lasts, and once at its end. */
+const QUOTA_EVERY_MS = 60_000;
+
+/** A run's report, and why it did not do all it set out to do. */
+export interface SyncResult {
+  readonly report: SyncReport;
+  /** null: everything that was due is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** Id of a run: its start in UTC and a random part, so that ids sort by time. */
+export const newRunId = (now: number, random: () => number): string => {
+  const date = new Date(now);
+  const day = `${date.getUTCFullYear()}${two(date.getUTCMonth() + 1)}${two(date.getUTCDate())}`;
+  const time = `${two(date.getUTCHours())}${two(date.getUTCMinutes())}${two(date.getUTCSeconds())}`;
+  const tail = Math.floor(random() * 36 ** 6)
+    .toString(36)
+    .padStart(6, "0");
+  return `${day}T${time}Z-${tail}`;
+};
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const reportJson = (report: SyncReport): JsonValue => {
+  const streams = report.streams.map(
+    ({ error, ...stream }): JsonObject => (error === undefined ? stream : { ...stream, error }),
+  );
+  return { ...report, streams };
+};
+
+/** The run's own signal: aborts with the caller's, and when the run's time is over. Waiting of any kind ends with it. */
+const watchTime = (options: SyncOptions, deps: SyncDeps) => {
+  const over = new AbortController();
+  const ended = new AbortController();
+  if (options.maxDurationMs !== null) {
+    const timer = deps.clock.sleep(options.maxDurationMs, ended.signal);
+    timer.then(
+      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
+      () => undefined,
+    );
+  }
+  return {
+    signal: AbortSignal.any([deps.signal, over.signal]),
+    timeOver: over.signal,
+    end: () => ended.abort(),
+  };
+};
+
+/** A run that ended for want of credits says when there are some again, as this run or an earlier one heard it. */
+const tellReset = async (run: SyncRun): Promise<void> => {
+  const { ledger, warehouse, clock, emit } = run.deps;
+  if (run.stop?.code !== "QUOTA_SPENT") return;
+  const until = ledger.snapshot().resetsAt ?? (await readLastQuota(warehouse.database))?.resetsAt ?? null;
+  if (until === null || until <= clock.now()) return;
+  emit({ kind: "waiting", why: "quota", until, stream: null });
+  if (!run.stop.context.until) run.stop = new DuckmirrorError("QUOTA_SPENT", { until: ` until ${iso(until)}` });
+};
+
+/** How the run ended, from the failures of its streams and what stopped it. */
+const endOf = (run: SyncRun, failed: readonly string[]): { status: RunStatus; error: DuckmirrorError | null } => {
+  const stop = run.stop;
+  if (stop !== null && stop.exitCode === 4) return { status: "stopped", error: stop };
+  if (stop !== null) return { status: "failed", error: stop };
+  if (run.deps.signal.aborted) return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
+  if (failed.length === 0) return { status: "done", error: null };
+  return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+};
+
+/** The latest usage block, recorded whenever that is due; `final` takes what has not been recorded yet. */
+const quotaRecorder = (clock: Clock) => {
+  let latest: Quota | null = null;
+  let recorded: Quota | null = null;
+  let recordedAt = Number.NEGATIVE_INFINITY;
+  return {
+    /** Answers overtake one another: within a period the lowest remainder is the latest. */
+    see: (quota: Quota): void => {
+      const newer =
+        latest === null || latest.resetsAt !== quota.resetsAt || (quota.remaining ?? 0) <= (latest.remaining ?? 0);
+      if (newer) latest = quota;
+    },
+    take: (final = false): QuotaReading | null => {
+      const now = clock.now();
+      if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
+      recorded = latest;
+      recordedAt = now;
+      return { capturedAt: now, ...latest };
+    },
+  };
+};
+
+/**
+ * Runs one sync. Rejects only on faults (disk full, a bug): everything the service does ends up in the report.
+ * The snapshot is published whenever the working database changed.
+ */
+export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
+  const { warehouse, clock, emit, tracer = noTracer } = deps;
+  const startedAt = clock.now();
+  const runId = options.runId ?? newRunId(startedAt, deps.random);
+  const recovered = await recover(
+    warehouse,
+    deps.archive,
+    await readScopeRows(warehouse.database),
+    startedAt,
+    deps.unsent,
+  );
+  if (recovered.answers > 0) {
+    emit({
+      kind: "note",
+      level: "info",
+      text: `${recovered.answers} paid answers of an interrupted run were taken up from the archive`,
+    });
+  }
+  const shapes = await readShapes(warehouse);
+  const plan = await inSpan(tracer, "plan", () => planSync(warehouse, options, shapes, startedAt));
+  const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
+  await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
+  emit({ kind: "run-started", runId, mode, at: startedAt });
+
+  const watch = watchTime(options, deps);
+  setMaxListeners(0, watch.signal);
+  const archive = deps.archive.open({ runId, now: startedAt });
+  const quota = quotaRecorder(clock);
+  let sequence = 0;
+  const run: SyncRun = {
+    runId,
+    startedAt,
+    options,
+    deps: { ...deps, signal: watch.signal },
+    archive,
+    fetcher: createFetcher(
+      { ...deps, signal: watch.signal, archive, onQuota: quota.see },
+      () => `${runId}-${(++sequence).toString(36)}`,
+    ),
+    committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
+    stats: createRunStats(),
+    shapes,
+    rows: await readScopeRows(warehouse.database),
+    active: new Map(),
+    taken: new Set(),
+    losing: [],
+    compared: new Map(),
+    stop: null,
+    tierLowered: false,
+    fullAccess: false,
+    replan: false,
+    failuresInARow: 0,
+  };
+
+  const report = (status: RunStatus, finishedAt: number): SyncReport => {
+    const { limit, remaining, resetsAt } = deps.ledger.snapshot();
+    const ended = status === "stopped" || status === "interrupted" ? status : "done";
+    const { requests, credits: spent, ambiguous } = run.stats.totals();
+    const resets_at = resetsAt === null ? null : iso(resetsAt);
+    return {
+      run_id: runId,
+      status,
+      mode,
+      started_at: iso(startedAt),
+      finished_at: iso(finishedAt),
+      requests,
+      credits: { spent, ambiguous, remaining, limit, resets_at },
+      streams: [...run.stats.reports(options.streams, status === "failed" ? "stopped" : ended)],
+      warehouse: warehouse.snapshot,
+    };
+  };
+
+  try {
+    await dispatch(run, plan).finally(watch.end);
+    if (watch.timeOver.aborted) run.stop ??= new DuckmirrorError("DURATION_SPENT");
+    await tellReset(run);
+  } catch (error) {
+    await archive.close();
+    const finishedAt = clock.now();
+    await warehouse
+      .finishRun(runId, { status: "failed", finishedAt, summary: null, error: detailOf(error) })
+      .catch(() => undefined);
+    throw error;
+  }
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
+  await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
+  await archive.close();
+  const { archiveRetentionDays, historyRetentionDays } = options;
+  if (archiveRetentionDays !== null) await pruneArchive(warehouse.archiveDir, archiveRetentionDays, clock.now());
+  if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
+  const failed = options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+  const { status, error } = endOf(run, failed);
+  const ended = report(status, clock.now());
+  for (const stream of ended.streams) {
+    const { error: failure, ...counts } = stream;
+    emit({ kind: "stream-finished", ...counts, ...(failure === undefined ? {} : { error: failure }) });
+  }
+  await warehouse.finishRun(runId, {
+    status,
+    finishedAt: clock.now(),
+    summary: reportJson(ended),
+    error: error?.code ?? null,
+  });
+  const published = await warehouse.publish();
+  emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
+  return { report: { ...ended, finished_at: iso(clock.now()) }, error };
+};

@@ -1,0 +1,59 @@
+// Task ends: how a scope's task leaves the run, finished, failed or put off, and what it leaves in the scope's state.
+import type { DuckmirrorError } from "../../core/errors.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { walkingState } from "../task/scope-state.ts";
+import type { ScopeTask } from "../task/scope-task.ts";
+import { type SyncRun, taskKey } from "./sync-run.ts";
+
+/** Stores a scope's state on its own. */
+export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
+  await run.committer.commit({ loads: [], requests: [], states: () => [state], bytes: 0 });
+};
+
+/** The task is through: its scope is up to date. */
+export const closeTask = (run: SyncRun, task: ScopeTask): void => {
+  task.status = "finished";
+  run.active.delete(taskKey(task));
+  // Rows of accounts, signals and resolved inputs make company lists and insights due. Where none changed it is soon
+  // enough to look when everything else is through, as is done in any case: planning reads the whole mirror's state.
+  const { inserted, updated, deleted } = run.stats.of(task.candidate.stream);
+  const changed = inserted + updated + deleted > 0;
+  if (changed && (task.stream.scope === "organization" || task.candidate.mode === "resolve")) run.replan = true;
+};
+
+/** The task failed; what it has read stays committed and it goes on from there next time. */
+export const failTask = async (
+  run: SyncRun,
+  task: ScopeTask,
+  error: DuckmirrorError,
+  outcome: { readonly resumable: boolean },
+): Promise<void> => {
+  task.status = "failed";
+  task.ready = [];
+  run.active.delete(taskKey(task));
+  run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
+  run.deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  if (error.code === "TIER_LOWERED") run.tierLowered = true;
+  if (task.progress === null) return;
+  const state = walkingState(task, run.runId);
+  await commitState(
+    run,
+    outcome.resumable
+      ? { ...state, error: error.code }
+      : { ...state, status: "failed", walkId: null, cursor: null, error: error.code, checkedAt: run.deps.clock.now() },
+  );
+};
+
+/** The task stays where it stands; the next run goes on from there. */
+export const putOff = (run: SyncRun, task: ScopeTask): void => {
+  task.ready = [];
+  run.active.delete(taskKey(task));
+  run.stats.of(task.candidate.stream).left = true;
+};
+
+/** Rows of a task's list in the mirror changed by `difference`. */
+export const adjustRows = (run: SyncRun, task: ScopeTask, difference: number): void => {
+  task.rows += difference;
+  run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
+};

@@ -1,0 +1,109 @@
+// Task steps: what a task does next once everything it asked for is committed: read on, walk instead, or finish.
+import { DuckmirrorError } from "../../core/errors.ts";
+import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
+import type { Step } from "../strategies/contract.ts";
+import { coverageOf } from "../strategies/progress.ts";
+import { finishedState, totalOf } from "../task/scope-state.ts";
+import { type ScopeTask, stepOf, turnIntoWalk } from "../task/scope-task.ts";
+import { settleDeletes } from "./apply-deletes.ts";
+import { type SyncRun, shapeOf } from "./sync-run.ts";
+import { closeTask, commitState, failTask } from "./task-ends.ts";
+
+/** Distinct ids the task's walk has met. */
+const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
+  if (task.pages <= 1) return task.onlyPage.size;
+  return task.firstMirror ? task.rows : run.deps.warehouse.seenCount(task.walkId);
+};
+
+const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
+  // A refused record counts as seen and may have no row: then as many rows may be gone without the figures showing it.
+  const deletes =
+    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
+  if (step.addsUp) {
+    run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
+  }
+  if (deletes) {
+    task.status = "deleting";
+    if (task.stream.scope === "organization") await settleDeletes(run, task.stream, [task]);
+    else run.losing.push(task);
+    return;
+  }
+  if (step.whole && !step.addsUp && task.progress?.kind !== "log") {
+    const counted = totalOf(task) ?? "nothing";
+    run.deps.emit({
+      kind: "note",
+      level: "warn",
+      text: `${task.candidate.stream}: ${seen} rows read, the service counts ${counted}; nothing was deleted`,
+    });
+  }
+  const now = run.deps.clock.now();
+  await commitState(run, finishedState(task, { whole: step.whole, addsUp: step.addsUp, now, runId: run.runId }));
+  closeTask(run, task);
+};
+
+/**
+ * Decides the task's next reads, or ends it. To be called whenever something of the task was committed. Several pages
+ * are often committed together: one decision at a time, or a walk would be ended twice.
+ */
+export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  task.undecided = true;
+  if (task.deciding) return;
+  task.deciding = true;
+  try {
+    while (task.undecided) {
+      task.undecided = false;
+      await decide(run, task);
+    }
+  } finally {
+    task.deciding = false;
+  }
+};
+
+const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  if (task.status !== "active" || task.progress === null) return;
+  // What was decided but not sent is decided anew: the list may have turned out to move.
+  const unsent = task.ready;
+  task.inFlight = task.inFlight.filter((read) => !unsent.includes(read));
+  task.ready = [];
+  const complete = coverageOf(task.progress)?.complete === true;
+  if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
+  if (complete && task.inFlight.length > 0) return;
+  const seen = complete ? await seenBy(run, task) : 0;
+  if (complete && task.progress.kind === "filter") {
+    task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
+  }
+  const step = stepOf(task, seen, run.options.concurrency);
+  switch (step.kind) {
+    case "read":
+      task.ready = step.reads;
+      return;
+    case "wait":
+      return;
+    case "walk": {
+      run.deps.emit({ kind: "note", level: "info", text: `${task.candidate.stream}: full walk, ${step.because}` });
+      run.stats.of(task.candidate.stream).modes.add("walk");
+      if (step.remember === "order-ignored") {
+        const shape = { ...shapeOf(run, task.candidate.stream), changeOrder: false };
+        run.shapes.set(task.candidate.stream, shape);
+        await rememberShape(run.deps.warehouse, task.candidate.stream, shape, run.deps.clock.now());
+      }
+      turnIntoWalk(task, shapeOf(run, task.candidate.stream), run.runId, run.deps.clock.now());
+      return decide(run, task);
+    }
+    case "done":
+      return finish(run, task, seen, step);
+    default:
+      return step satisfies never;
+  }
+};
+
+/** A company list that the service answers with 404: the company is gone, and so is everything under it. */
+export const finishAbsent = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  if (task.pages > 0) {
+    const detail = "the company disappeared while its list was read";
+    const endpoint = task.stream.path;
+    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: false });
+  }
+  task.firstMirror = task.rows === 0;
+  await finish(run, task, 0, { kind: "done", addsUp: true, whole: true, because: "the company is gone" });
+};

@@ -1,0 +1,70 @@
+// Scope state: a task's row of `sync.stream_state`, while it is under way and once it is done. Pure.
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { coverageOf } from "../strategies/progress.ts";
+import type { ScopeTask } from "./scope-task.ts";
+import { cursorText } from "./stored-cursor.ts";
+
+/** Latest `totalCount` of the whole list, where the strategy reads the whole list. */
+export const totalOf = (task: ScopeTask): number | null => {
+  if (task.progress === null || task.progress.kind === "filter") return task.before?.totalCount ?? null;
+  return task.progress.kind === "log" ? task.progress.total : (coverageOf(task.progress)?.total ?? null);
+};
+
+/** The task's row of `sync.stream_state` while it is under way. */
+export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
+  stream: task.candidate.stream,
+  scope: task.candidate.scope,
+  status: "walking",
+  walkId: task.walkId,
+  cursor:
+    task.progress === null
+      ? null
+      : cursorText({
+          progress: task.progress,
+          startedAt: task.startedAt,
+          newest: task.newest,
+          firstNewest: task.firstNewest,
+          firstMirror: task.firstMirror,
+          rejected: task.rejected,
+          refused: task.refused,
+          forgotten: [...task.forgotten],
+        }),
+  watermark: task.before?.watermark ?? null,
+  totalCount: task.before?.totalCount ?? null,
+  rowsAtWalk: task.before?.rowsAtWalk ?? null,
+  checkedAt: task.before?.checkedAt ?? null,
+  walkedAt: task.before?.walkedAt ?? null,
+  error: null,
+  runId,
+});
+
+/** The task's row of `sync.stream_state` once it is done. `whole`: every page was read without an unproven gap. */
+export const finishedState = (
+  task: ScopeTask,
+  outcome: { readonly whole: boolean; readonly addsUp: boolean; readonly now: number; readonly runId: string },
+): ScopeState => {
+  const total = totalOf(task);
+  const coverage = task.progress === null ? null : coverageOf(task.progress);
+  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
+  // At rest a count that differs is the service's own; while the list moves it means nothing.
+  const settled = outcome.addsUp || (outcome.whole && coverage?.moved === false);
+  // Changes made while the walk ran are newer than its start: the watermark must not pass them.
+  const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
+  const reached = task.newest === null ? null : Math.min(task.newest, bound);
+  const settledRows = task.before?.rowsAtWalk ?? null;
+  // A look ends where the counts agree: what the service counts beyond the rows is what it was.
+  const gap = settledRows === null || task.before?.totalCount == null ? null : task.before.totalCount - settledRows;
+  const lookedAt = gap === null || total === null ? settledRows : total - gap;
+  return {
+    ...walkingState(task, outcome.runId),
+    status: "idle",
+    walkId: null,
+    cursor: null,
+    watermark:
+      reached === null ? (task.before?.watermark ?? null) : Math.max(reached, task.before?.watermark ?? reached),
+    totalCount: total,
+    rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
+    checkedAt: outcome.now,
+    walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
+  };
+};

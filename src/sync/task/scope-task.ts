@@ -1,0 +1,256 @@
+// Scope task: one scope of one stream within a run, its strategy's progress and what the mirror knows about it.
+// Changed only by the loop in run-sync; what it decides comes from the pure strategies.
+import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
+import type { JsonValue } from "../../core/json.ts";
+import type { LoadCounts, ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { Candidate } from "../plan/candidate.ts";
+import type { ListOrder } from "../request/calls.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { idOf, timeOf } from "../rows/loads.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
+import { startFilter } from "../strategies/filter.ts";
+import { startKnown } from "../strategies/known.ts";
+import { startLog } from "../strategies/log.ts";
+import { acceptRead, coverageOf, nextStep, type Progress, withPageSize } from "../strategies/progress.ts";
+import { startWalk } from "../strategies/walk.ts";
+import { startWatermark } from "../strategies/watermark.ts";
+import { parseCursor } from "./stored-cursor.ts";
+
+/** Changes are read again this far behind the watermark: clocks differ, and some fields only hold a date. */
+const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
+
+export interface ScopeTask {
+  readonly candidate: Candidate;
+  readonly stream: StreamSpec;
+  readonly before: ScopeState | undefined;
+  walkId: string;
+  /** When this walk began, ms since the epoch, by our clock. */
+  startedAt: number;
+  /** null: one request suffices (captures, profiles, insights, details). */
+  progress: Progress | null;
+  /** Newest value of the ordering field, and that of the first page. */
+  newest: number | null;
+  firstNewest: number | null;
+  /** The scope held no row when the walk began: whatever it holds now, this walk has seen. */
+  firstMirror: boolean;
+  rows: number;
+  rejected: number;
+  /** Records that a strict table refused although their keys count as seen. */
+  refused: number;
+  /** Records met that stand for forgotten people: the service counts them, the mirror does not hold them. */
+  forgotten: ReadonlySet<string>;
+  matching: number | null;
+  last: MirrorFacts["last"];
+  /** Pages taken in; a resumed walk counts as having some. */
+  pages: number;
+  /** Distinct ids of the only page so far. */
+  onlyPage: ReadonlySet<string>;
+  /** Reads decided on, sent or not. */
+  inFlight: readonly ReadRequest[];
+  /** Those of them that are not sent yet, most urgent first. */
+  ready: readonly ReadRequest[];
+  /** Pages taken in whose rows are not committed yet: until they are, the figures say nothing about the whole list. */
+  uncommitted: number;
+  /** Single requests: asked for and not yet answered for good. */
+  asked: boolean;
+  /** A decision about the next step is being made; another one is wanted after it. */
+  deciding: boolean;
+  undecided: boolean;
+  status: "active" | "deleting" | "finished" | "failed";
+}
+
+const overlapMs = (stream: StreamSpec) =>
+  stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
+
+/**
+ * Pages share rows in reconciling walks and wherever the walk may delete: an insert and a delete that balance each other
+ * leave the count alone, and only a shared row shows that nothing slipped between two pages.
+ */
+const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
+
+const startProgress = (
+  candidate: Candidate,
+  stream: StreamSpec,
+  shape: ListShape,
+  before: ScopeState | undefined,
+  overlap: boolean,
+): Progress | null => {
+  const size = shape.perPage;
+  const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
+  switch (candidate.mode) {
+    case "walk": {
+      const grows = stream.walkOrder?.grows === true && shape.sort;
+      return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
+    }
+    case "watermark":
+      return startWatermark({ size, since });
+    case "filter":
+      return startFilter({ size, since });
+    case "known":
+      return startKnown({ size });
+    case "log":
+      return startLog({ size, first: (before?.checkedAt ?? null) === null });
+    default:
+      return null;
+  }
+};
+
+/** A task for a candidate: a walk that was interrupted goes on, anything else starts. */
+export const createTask = (input: {
+  readonly candidate: Candidate;
+  readonly before: ScopeState | undefined;
+  readonly shape: ListShape;
+  readonly rows: number;
+  readonly runId: string;
+  readonly now: number;
+}): ScopeTask => {
+  const { candidate, before, shape, rows, runId, now } = input;
+  const stream = streamSpec(candidate.stream);
+  const resumed = before?.status === "walking" ? parseCursor(before.cursor) : null;
+  return {
+    candidate,
+    stream,
+    before,
+    walkId: resumed !== null && before?.walkId ? before.walkId : `${runId}/${candidate.stream}/${candidate.scope}`,
+    startedAt: resumed?.startedAt ?? now,
+    progress: resumed?.progress ?? startProgress(candidate, stream, shape, before, overlaps(candidate, rows)),
+    newest: resumed?.newest ?? null,
+    firstNewest: resumed?.firstNewest ?? null,
+    firstMirror: resumed?.firstMirror ?? rows === 0,
+    rows,
+    rejected: resumed?.rejected ?? 0,
+    refused: resumed?.refused ?? 0,
+    forgotten: new Set(resumed?.forgotten),
+    matching: null,
+    last: null,
+    pages: resumed === null ? 0 : 2,
+    onlyPage: new Set(),
+    inFlight: [],
+    ready: [],
+    uncommitted: 0,
+    asked: false,
+    deciding: false,
+    undecided: false,
+    status: "active",
+  };
+};
+
+/** Turns the task into a walk of the whole list: the cheap way did not suffice. */
+export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
+  const grows = task.stream.walkOrder?.grows === true && shape.sort;
+  task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
+  task.startedAt = now;
+  task.progress = startWalk({
+    size: shape.perPage,
+    overlap: overlaps(task.candidate, task.rows),
+    proof: grows ? "descending" : "identity",
+  });
+  task.pages = 0;
+  task.onlyPage = new Set();
+  task.rejected = 0;
+  task.refused = 0;
+  task.forgotten = new Set();
+  task.firstMirror = task.rows === 0;
+};
+
+/** The task's list is read with another shape from now on: from the head if nothing has been read yet. */
+export const reshape = (task: ScopeTask, shape: ListShape): void => {
+  if (task.progress === null) return;
+  const coverage = coverageOf(task.progress);
+  const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
+  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  const untouched =
+    coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
+  task.progress = untouched
+    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, task.rows))
+    : withPageSize(task.progress, shape.perPage);
+};
+
+/** How the list is asked for in the task's present strategy. */
+export const orderOf = (task: ScopeTask): ListOrder => {
+  switch (task.progress?.kind) {
+    case "watermark":
+      return { kind: "changes" };
+    case "filter":
+      return { kind: "filter", after: task.progress.since };
+    default:
+      return { kind: "walk" };
+  }
+};
+
+/** The page of a list as the strategies see it. */
+export const pageReadOf = (
+  stream: StreamSpec,
+  request: ReadRequest,
+  data: JsonValue,
+  total: number | null,
+): PageRead => {
+  const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
+  // A forgotten person keeps a place in the list, and has no date that could tell anything about its order.
+  const known = records.filter((record) => forgottenHash(record) === null);
+  const ids = records.flatMap((record) => {
+    const forgotten = forgottenHash(record);
+    return (forgotten === null ? idOf(record) : forgottenId(forgotten)) ?? [];
+  });
+  return {
+    ...request,
+    ids,
+    rows: records.length,
+    values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
+    total,
+  };
+};
+
+const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
+
+/** A read is no longer in flight. */
+export const landed = (task: ScopeTask, request: ReadRequest): void => {
+  const index = task.inFlight.findIndex((read) => sameRead(read, request));
+  task.inFlight = task.inFlight.filter((_, position) => position !== index);
+};
+
+/** Takes in a page: the progress of the strategy, ids seen, newest change. */
+export const takePage = (task: ScopeTask, read: PageRead): void => {
+  landed(task, read);
+  if (task.progress === null) return;
+  const known = read.values.filter((value) => value !== null);
+  const newest = known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+  if (newest !== null) {
+    task.firstNewest ??= newest;
+    task.newest = Math.max(task.newest ?? newest, newest);
+  }
+  task.pages += 1;
+  task.forgotten = new Set([...task.forgotten, ...read.ids.filter(isForgottenId)]);
+  task.onlyPage = new Set(task.pages === 1 ? read.ids.filter((id) => !isForgottenId(id)) : []);
+  task.progress = acceptRead(task.progress, read);
+};
+
+/** Counts what a committed load changed. */
+export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
+  task.rows += counts.inserted;
+  task.rejected += counts.rejected;
+  task.refused += counts.refused ?? 0;
+  task.last = { inserted: counts.inserted, updated: counts.updated, unchanged: counts.unchanged };
+};
+
+/** `totalCount` minus rows where an earlier complete walk ended: records the service counts but that are no rows. */
+const acceptedGap = (before: ScopeState | undefined): number =>
+  before?.totalCount == null || before.rowsAtWalk == null ? 0 : before.totalCount - before.rowsAtWalk;
+
+/** The strategy's next step. `seen`: distinct ids this walk has met, needed once its coverage is complete. */
+export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
+  if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
+  const facts: MirrorFacts = {
+    rows: task.rows,
+    matching: task.matching === null ? null : task.matching + task.forgotten.size,
+    seen,
+    rejected: task.rejected + task.forgotten.size,
+    last: task.last,
+    acceptedGap: acceptedGap(task.before),
+  };
+  const next = nextStep(task.progress, facts, task.inFlight, room, task.stream.watermark ?? "id");
+  task.progress = next.progress;
+  if (next.step.kind === "read") task.inFlight = [...task.inFlight, ...next.step.reads];
+  return next.step;
+};

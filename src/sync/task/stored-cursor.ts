@@ -1,0 +1,34 @@
+// Stored cursor: what a task that was interrupted needs to go on, as JSON in `sync.stream_state`.
+// Parsed when it comes back in: another version of the program may have written it.
+import { z } from "zod";
+import { type Progress, resumeProgress, serialiseProgress } from "../strategies/progress.ts";
+
+const storedCursor = z.object({
+  progress: z.string(),
+  startedAt: z.number(),
+  newest: z.number().nullable(),
+  firstNewest: z.number().nullable(),
+  firstMirror: z.boolean(),
+  rejected: z.number(),
+  refused: z.number().default(0),
+  forgotten: z.array(z.string()).default([]),
+});
+
+/** The stored text as a cursor; null when there is none or it is not readable, so that the scope starts anew. */
+export const parseCursor = (text: string | null | undefined) => {
+  if (text === null || text === undefined) return null;
+  try {
+    const parsed = storedCursor.safeParse(JSON.parse(text));
+    if (!parsed.success) return null;
+    const progress = resumeProgress(parsed.data.progress);
+    return progress === null ? null : { ...parsed.data, progress };
+  } catch {
+    return null;
+  }
+};
+
+/** A cursor as text. */
+export const cursorText = (
+  cursor: Omit<z.infer<typeof storedCursor>, "progress"> & { readonly progress: Progress },
+): string =>
+  JSON.stringify({ ...cursor, progress: serialiseProgress(cursor.progress) } satisfies z.infer<typeof storedCursor>);

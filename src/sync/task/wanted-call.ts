@@ -1,0 +1,64 @@
+// Wanted call: what a task asks the service for next, and what the archive must know to take the answer up again.
+import { z } from "zod";
+import type { ApiCall } from "../../api/outcome.ts";
+import {
+  type CallOptions,
+  companyCall,
+  countsCall,
+  detailCall,
+  insightCall,
+  limitsCall,
+  listCall,
+  usageCall,
+} from "../request/calls.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
+import type { ReadRequest } from "../strategies/contract.ts";
+import { orderOf, type ScopeTask } from "./scope-task.ts";
+
+const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
+
+/**
+ * What stands beside an archived answer: which read it answers (null for a single request), and whether the walk it
+ * belongs to lets pages overlap (null when it is no walk).
+ */
+export const archivedDetail = z.object({ read: readRequest.nullable(), overlap: z.boolean().nullable() });
+
+export interface WantedCall {
+  readonly call: ApiCall;
+  readonly detail: z.infer<typeof archivedDetail>;
+}
+
+const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): ApiCall => {
+  const { stream, scope, mode } = task.candidate;
+  switch (stream) {
+    case "signal_counts":
+      return countsCall();
+    case "account_insights":
+      return insightCall(scope, options);
+    case "usage":
+      return scope === "limits" ? limitsCall() : usageCall(shape);
+    case "companies":
+      return mode === "resolve"
+        ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)
+        : companyCall({ kind: "id", value: scope }, shape, task.stream, options);
+    case "signals":
+      return detailCall("signals", scope.slice(DETAIL_SCOPE.length), options);
+    default:
+      throw new TypeError(`${stream} is read by pages`);
+  }
+};
+
+/** The request for a read of a task; `read` is null where one request suffices. */
+export const wantedCall = (
+  task: ScopeTask,
+  read: ReadRequest | null,
+  shape: ListShape,
+  options: CallOptions,
+): WantedCall => ({
+  call:
+    read === null
+      ? singleCall(task, shape, options)
+      : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, options),
+  detail: { read, overlap: task.progress?.kind === "walk" ? task.progress.coverage.overlap : null },
+});

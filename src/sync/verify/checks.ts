@@ -1,0 +1,133 @@
+// Verification plan: which requests show most about the mirror for a credit each. Pure: what the mirror holds and random
+// numbers in, checks out, most telling first. A page of a list shows its count and hundreds of records at once, so
+// every list is looked at by one of its pages, drawn by lot; single records come last.
+import type { StreamName } from "../../catalog/streams.ts";
+
+export type ListStream = "accounts" | "contacts" | "signals" | CompanyStream;
+export type CompanyStream = "news_articles" | "job_openings" | "earnings_calls" | "filings";
+type RecordStream = "contacts" | "signals";
+
+/** One request: one credit. */
+export type Check =
+  /** A page of a list: its `totalCount`, and its records. `scope`: the company, or empty. */
+  | { readonly kind: "page"; readonly stream: ListStream; readonly scope: string; readonly page: number }
+  /** Records by id, from all over the mirror. */
+  | { readonly kind: "ids"; readonly stream: "accounts"; readonly ids: readonly string[] }
+  /** Counts per signal type. */
+  | { readonly kind: "signal-counts"; readonly stream: "signals" }
+  /** A filtered list: its count, and its first records. */
+  | {
+      readonly kind: "filter";
+      readonly stream: "contacts";
+      readonly param: "type" | "changeType";
+      readonly value: string;
+    }
+  | { readonly kind: "detail"; readonly stream: RecordStream; readonly id: string }
+  | { readonly kind: "company"; readonly stream: "companies"; readonly id: string }
+  | { readonly kind: "insight"; readonly stream: "account_insights"; readonly id: string };
+
+/** What the mirror holds. */
+export interface VerifyFacts {
+  /** Lists that have been read: rows mirrored, by stream and scope. */
+  readonly lists: readonly { readonly stream: ListStream; readonly scope: string; readonly rows: number }[];
+  /** Rows per page, by stream. */
+  readonly pageSize: (stream: ListStream) => number;
+  /** Ids drawn by lot. */
+  readonly accounts: readonly string[];
+  readonly contacts: readonly string[];
+  readonly signals: readonly string[];
+  readonly companies: readonly string[];
+  readonly insights: readonly string[];
+  /** Mirrored contacts by `type` and `changeType`: the values that occur. */
+  readonly contactTypes: readonly string[];
+  readonly contactChangeTypes: readonly string[];
+}
+
+export interface VerifyPlanOptions {
+  readonly streams: readonly StreamName[];
+  /** Records wanted per stream. */
+  readonly sample: number;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Ids in one request: a query of some thousand characters gets through everywhere. */
+const MOST_IDS = 200;
+
+const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] => {
+  const drawn = items.map((item) => ({ item, lot: random() }));
+  drawn.sort((a, b) => a.lot - b.lot);
+  return drawn.map(({ item }) => item);
+};
+
+/** One of each group in turn, so that a small budget sees something of all of them. */
+const inTurn = (groups: readonly (readonly Check[])[]): readonly Check[] => {
+  const longest = Math.max(0, ...groups.map((group) => group.length));
+  return Array.from({ length: longest }, (_, turn) => groups.flatMap((group) => group[turn] ?? [])).flat();
+};
+
+const isOrganization = (stream: ListStream) => stream === "accounts" || stream === "contacts" || stream === "signals";
+
+/** Checks in the order in which they should be made; as many as the credits allow are. */
+export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): readonly Check[] => {
+  const { streams, sample, random } = options;
+  const lists = facts.lists.filter(({ stream }) => streams.includes(stream));
+  const own = lists.filter(({ stream }) => isOrganization(stream));
+  const pagesOf = ({ stream, rows }: VerifyFacts["lists"][number]) =>
+    Math.max(1, Math.ceil(rows / facts.pageSize(stream)));
+
+  const drawnPages = own.map((list) => {
+    const wanted = Math.max(1, Math.ceil(Math.min(sample, list.rows) / facts.pageSize(list.stream)));
+    const pages = shuffled(
+      Array.from({ length: pagesOf(list) }, (_, index) => index + 1),
+      random,
+    );
+    return pages
+      .slice(0, wanted)
+      .map((page): Check => ({ kind: "page", stream: list.stream, scope: list.scope, page }));
+  });
+  /** A list that one page holds is compared completely by that page. */
+  const long = (stream: ListStream) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
+  const counts: readonly Check[] =
+    own.some(({ stream }) => stream === "signals") || streams.includes("signal_counts")
+      ? [{ kind: "signal-counts", stream: "signals" }]
+      : [];
+  const byId: readonly Check[] = long("accounts")
+    ? [{ kind: "ids", stream: "accounts", ids: facts.accounts.slice(0, Math.min(sample, MOST_IDS)) }]
+    : [];
+  const filters: readonly Check[] = long("contacts")
+    ? [
+        ...facts.contactTypes.map((value): Check => ({ kind: "filter", stream: "contacts", param: "type", value })),
+        ...facts.contactChangeTypes.map(
+          (value): Check => ({ kind: "filter", stream: "contacts", param: "changeType", value }),
+        ),
+      ]
+    : [];
+  const companyLists = shuffled(
+    lists.filter(({ stream }) => !isOrganization(stream)),
+    random,
+  ).map((list): Check => {
+    const page = 1 + Math.floor(random() * pagesOf(list));
+    return { kind: "page", stream: list.stream, scope: list.scope, page };
+  });
+  const details = (stream: RecordStream, ids: readonly string[]): readonly Check[] =>
+    long(stream) ? ids.map((id): Check => ({ kind: "detail", stream, id })) : [];
+  return [
+    ...inTurn(drawnPages.map((pages) => pages.slice(0, 1))),
+    ...(streams.includes("signals") || streams.includes("signal_counts") ? counts : []),
+    ...byId,
+    ...inTurn([
+      companyLists,
+      ...drawnPages.map((pages) => pages.slice(1)),
+      streams.includes("account_insights")
+        ? facts.insights.map((id): Check => ({ kind: "insight", stream: "account_insights", id }))
+        : [],
+      streams.includes("companies")
+        ? facts.companies.map((id): Check => ({ kind: "company", stream: "companies", id }))
+        : [],
+      filters,
+      details("contacts", facts.contacts),
+      details("signals", facts.signals),
+    ]),
+  ];
+};

@@ -1,0 +1,227 @@
+// Checks of lists: a page shows how many rows there are, which of them differ, and which one side lacks.
+import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { detailCall, listCall } from "../request/calls.ts";
+import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
+import { guardDeletes, PROBES } from "../run/deletes.ts";
+import type { Check } from "./checks.ts";
+import type { Difference } from "./report.ts";
+import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
+
+/** What one check found. */
+export interface Finding {
+  readonly status: "equal" | "differs" | "skipped" | "failed" | "stopped";
+  readonly records: number;
+  readonly differences: readonly Difference[];
+  readonly note: string | null;
+}
+
+const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
+/** Forms of a request that are tried before a list counts as refused; refusals are free. */
+const MOST_FORMS = 40;
+/** Vanished records that a repair asks for by id before it deletes them; a 404 is free. */
+const MOST_CONFIRMED = 1000;
+/** Vanished records that are named one by one; beyond them the count says it all. */
+const MOST_NAMED = 1000;
+
+export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
+  if (reply.kind === "stopped") return { ...NOTHING, status: "stopped" };
+  if (reply.kind === "failed") return { ...NOTHING, status: "failed", note: reply.error.message };
+  return { ...NOTHING, status: "failed", note: reply.excerpt };
+};
+
+/** Fields and missing records of a comparison, as differences. */
+export const comparedRecords = (
+  where: Pick<Difference, "stream" | "scope">,
+  { fields, absent }: Comparison,
+  repaired: boolean,
+): readonly Difference[] => [
+  ...fields.map(({ id, field, mirror, api }) => differs("field", where, { key: id, field, mirror, api, repaired })),
+  ...absent.map((id) => differs("missing", where, { key: id, repaired })),
+];
+
+export const finding = (records: number, differences: readonly Difference[], note: string | null = null): Finding => ({
+  status: differences.length === 0 ? "equal" : "differs",
+  records,
+  differences,
+  note,
+});
+
+/** Asks for a page in the list's known form; where that is refused, in the next one. */
+const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question) => {
+  const stream = question(initialShape(1)).stream;
+  let shape = { ...(run.shapes.get(stream) ?? initialShape(run.options.largestPage)), include: false };
+  for (let form = 1; ; form++) {
+    const asked = question(shape);
+    const reply = await ask(run, asked);
+    if (reply.kind !== "refused") return { reply, shape };
+    await run.commit(reply.requests, []);
+    const { query } = asked.call;
+    const refused = {
+      perPage: shape.perPage,
+      sort: query.sortBy !== undefined,
+      include: false,
+      content: query.onlyWithFields !== undefined,
+    };
+    const next = shapeAfterRefusal(shape, refused, reply.excerpt, {
+      largest: run.options.largestPage,
+      elsewhere: null,
+    });
+    if (next === null || form >= MOST_FORMS) return { reply, shape };
+    shape = next;
+  }
+};
+
+const isDescending = (ids: readonly bigint[]) => ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? id));
+const numbers = (ids: readonly string[]): readonly bigint[] | null =>
+  ids.every((id) => /^-?\d{1,18}$/.test(id)) ? ids.map(BigInt) : null;
+
+/** Mirrored rows that would have to stand on this page and do not; null where the page cannot tell. */
+const unseen = async (
+  run: VerifyRun,
+  stream: StreamSpec,
+  scope: string,
+  page: { readonly number: number; readonly perPage: number; readonly ids: readonly string[]; readonly total: number },
+): Promise<readonly string[] | null> => {
+  const { database } = run.deps.warehouse;
+  const { ids, total } = page;
+  const company = stream.scope === "company" ? { company: scope } : {};
+  if (new Set(ids).size >= total) return mirroredBeside(database, stream.table, ids, company);
+  const sorted = stream.walkOrder?.grows === true ? numbers(ids) : null;
+  const [highest, lowest] = [sorted?.[0], sorted?.at(-1)];
+  if (sorted === null || highest === undefined || lowest === undefined || !isDescending(sorted)) return null;
+  const between = [page.number * page.perPage >= total ? null : lowest, page.number === 1 ? null : highest] as const;
+  return mirroredBeside(database, stream.table, ids, { between });
+};
+
+/** Asks for vanished records by id. Answers with those that are confirmed; null when one of them is still there. */
+const confirm = async (
+  run: VerifyRun,
+  stream: StreamSpec,
+  ids: readonly string[],
+): Promise<readonly string[] | null> => {
+  const { name } = stream;
+  if (name !== "accounts" && name !== "contacts" && name !== "signals") return ids;
+  const confirmed: string[] = [];
+  for (const id of ids.slice(0, run.repair ? MOST_CONFIRMED : PROBES)) {
+    const reply = await ask(run, { stream: name, scope: "", call: detailCall(name, id, run.options) });
+    if (reply.kind === "answer") {
+      await run.commit(reply.requests, reply.loads);
+      return null;
+    }
+    if (reply.kind !== "absent") break;
+    await run.commit(reply.requests, []);
+    confirmed.push(id);
+  }
+  return confirmed;
+};
+
+/** Mirrored records that the service no longer lists: named, confirmed by id, and deleted where that is wanted. */
+export const vanished = async (
+  run: VerifyRun,
+  stream: StreamSpec,
+  scope: string,
+  ids: readonly string[],
+): Promise<{ readonly differences: readonly Difference[]; readonly note: string | null }> => {
+  if (ids.length === 0) return { differences: [], note: null };
+  const { warehouse, clock } = run.deps;
+  const where = { stream: stream.name, scope };
+  const named = (gone: ReadonlySet<string>) =>
+    ids.slice(0, MOST_NAMED).map((id) => differs("vanished", where, { key: id, repaired: gone.has(id) }));
+  const rows = await warehouse.countRows(stream.table);
+  const refusal = guardDeletes(stream, { rows, missing: ids.length }, run.options);
+  if (refusal !== null) return { differences: named(new Set()), note: refusal.message };
+  const confirmed = await confirm(run, stream, ids);
+  if (confirmed === null) return { differences: [], note: "the list moved while it was read" };
+  if (!run.repair) return { differences: named(new Set()), note: null };
+  await warehouse.deleteKeys({
+    table: stream.table,
+    ids: confirmed,
+    runId: run.runId,
+    now: clock.now(),
+    ...(stream.scope === "company" ? { company: scope } : {}),
+  });
+  return { differences: named(new Set(confirmed)), note: null };
+};
+
+/** A page of a list, compared with what the mirror holds of it. */
+export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "page" }>): Promise<Finding> => {
+  const { scope, page } = check;
+  const stream = streamSpec(check.stream);
+  const where = { stream: check.stream, scope };
+  const company = stream.scope === "company" ? scope : undefined;
+  const { database } = run.deps.warehouse;
+  const { reply, shape } = await askPage(run, (form) => ({
+    ...where,
+    call: listCall(stream, scope, { page, perPage: form.perPage, role: "cover" }, { kind: "walk" }, form, run.options),
+  }));
+  const held = () => run.deps.warehouse.countRows(stream.table, company);
+  if (reply.kind === "absent" && company !== undefined) {
+    await run.commit(reply.requests, []);
+    const rows = await held();
+    return finding(0, rows === 0 ? [] : [differs("count", where, { mirror: String(rows), api: "404" })]);
+  }
+  if (reply.kind !== "answer") return failing(reply);
+  const [load] = reply.loads;
+  const total = reply.outcome.page.totalCount;
+  if (load === undefined) return { ...NOTHING, note: "the answer holds no rows" };
+  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
+  const wrong = compared.fields.length + compared.absent.length > 0;
+  await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
+  const records = comparedRecords(where, compared, run.repair);
+  if (total === null) return finding(compared.ids.length, records, "the service says no totalCount");
+  if (company === undefined) run.totals.set(check.stream, total);
+  const state = run.states.get(stateKey(check.stream, scope));
+  // Records the service counts although they are no rows: so it was when the last complete walk ended.
+  const gap = state?.totalCount == null || state.rowsAtWalk == null ? 0 : state.totalCount - state.rowsAtWalk;
+  const before = (await held()) - (run.repair ? compared.absent.length : 0);
+  const beside = await unseen(run, stream, scope, { number: page, perPage: shape.perPage, ids: compared.ids, total });
+  const gone = await vanished(run, stream, scope, beside ?? []);
+  const count =
+    total - gap === before
+      ? []
+      : [
+          differs("count", where, {
+            mirror: String(before),
+            api: String(total),
+            repaired: (await held()) === total - gap,
+          }),
+        ];
+  return finding(compared.ids.length, [...records, ...gone.differences, ...count], gone.note);
+};
+
+/** Contacts by type or kind of change: the count of the filtered list, and its first records. */
+export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: "filter" }>): Promise<Finding> => {
+  const stream = streamSpec(check.stream);
+  const where = { stream: check.stream, scope: "" };
+  const { reply } = await askPage(run, (shape) => {
+    const read = { page: 1, perPage: shape.perPage, role: "cover" } as const;
+    const call = listCall(stream, "", read, { kind: "walk" }, shape, run.options);
+    return { ...where, call: { ...call, query: { ...call.query, [check.param]: check.value } } };
+  });
+  if (reply.kind !== "answer") return failing(reply);
+  const [load] = reply.loads;
+  const total = reply.outcome.page.totalCount;
+  if (load === undefined || total === null) {
+    await run.commit(reply.requests, []);
+    return { ...NOTHING, note: "the service says no totalCount" };
+  }
+  const compared = await compareLoad(run.deps.warehouse.database, load, run.deps.warehouse.strictness);
+  const wrong = compared.fields.length + compared.absent.length > 0;
+  const column = check.param === "type" ? "type" : "change_type";
+  const rows = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
+  await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
+  const records = comparedRecords(where, compared, run.repair);
+  // A service that ignores the parameter answers with the whole list.
+  if (total !== rows && total === run.totals.get(check.stream)) {
+    return { ...finding(compared.ids.length, records), note: `the service seems to ignore ${check.param}` };
+  }
+  const now = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
+  const field = `${check.param}=${check.value}`;
+  const count =
+    total === rows
+      ? []
+      : [differs("count", where, { field, mirror: String(rows), api: String(total), repaired: now === total })];
+  return finding(compared.ids.length, [...records, ...count]);
+};

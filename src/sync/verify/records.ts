@@ -1,0 +1,129 @@
+// Checks of single records and of counts per type.
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { tableSpec } from "../../catalog/tables.ts";
+import { isJsonObject } from "../../core/json.ts";
+import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
+import { companyCall, countsCall, detailCall, insightCall, listCall } from "../request/calls.ts";
+import { initialShape } from "../request/list-shape.ts";
+import type { Check } from "./checks.ts";
+import { comparedRecords, type Finding, failing, finding, vanished } from "./lists.ts";
+import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
+
+/** Compares the main rows of an answer and, where that is wanted, loads what differs. */
+const compareAnswer = async (
+  run: VerifyRun,
+  where: { readonly stream: StreamName; readonly scope: string },
+  reply: Extract<Reply, { kind: "answer" }>,
+  repair: boolean,
+) => {
+  const [load] = reply.loads;
+  if (load === undefined) {
+    await run.commit(reply.requests, []);
+    return { ids: [], differences: [] };
+  }
+  const { database } = run.deps.warehouse;
+  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
+  const detailOnly = new Set(
+    tableSpec(load.table)
+      .fields.filter((field) => field.detailOnly)
+      .map((field) => field.name),
+  );
+  // What only a detail holds is mirrored only where it is wanted.
+  const fields = compared.fields.filter(({ field, mirror }) => mirror !== null || !detailOnly.has(field));
+  const wrong = fields.length + compared.absent.length > 0;
+  await run.commit(reply.requests, repair && wrong ? reply.loads : []);
+  return { ids: compared.ids, differences: comparedRecords(where, { ...compared, fields }, repair) };
+};
+
+/** Accounts from all over the mirror, with one request. */
+export const checkIds = async (run: VerifyRun, check: Extract<Check, { kind: "ids" }>): Promise<Finding> => {
+  const stream = streamSpec(check.stream);
+  const where = { stream: check.stream, scope: "" };
+  const known = run.shapes.get(check.stream) ?? initialShape(run.options.largestPage);
+  const shape = { ...known, include: false, perPage: Math.min(known.perPage, check.ids.length) };
+  const ids = check.ids.slice(0, shape.perPage);
+  const read = { page: 1, perPage: shape.perPage, role: "cover" } as const;
+  const call = listCall(stream, "", read, { kind: "walk" }, shape, run.options);
+  const reply = await ask(run, { ...where, call: { ...call, query: { ...call.query, ids: ids.join(",") } } });
+  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
+  if (reply.kind !== "answer") return failing(reply);
+  const { ids: found, differences } = await compareAnswer(run, where, reply, run.repair);
+  const others = found.filter((id) => !ids.includes(id));
+  if (others.length > 0) return finding(found.length, differences, "the service seems to ignore ids");
+  const gone = await vanished(
+    run,
+    stream,
+    "",
+    ids.filter((id) => !found.includes(id)),
+  );
+  return finding(found.length, [...differences, ...gone.differences], gone.note);
+};
+
+const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {
+  switch (check.kind) {
+    case "detail":
+      return { stream: check.stream, scope: "", call: detailCall(check.stream, check.id, run.options) };
+    case "insight":
+      return { stream: check.stream, scope: check.id, call: insightCall(check.id, run.options) };
+    case "company": {
+      const stream = streamSpec("companies");
+      const shape = { include: false, content: run.shapes.get("companies")?.content !== false };
+      const call = companyCall({ kind: "id", value: check.id }, shape, stream, run.options);
+      return { stream: "companies", scope: check.id, call };
+    }
+    default:
+      return check satisfies never;
+  }
+};
+
+/** One record by its id. */
+export const checkRecord = async (
+  run: VerifyRun,
+  check: Extract<Check, { kind: "detail" | "company" | "insight" }>,
+): Promise<Finding> => {
+  const where = { stream: check.stream, scope: "" };
+  const reply = await ask(run, questionOf(run, check));
+  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
+  if (reply.kind === "absent") {
+    const { warehouse, clock } = run.deps;
+    const table = streamSpec(check.stream).table;
+    // A company that is unknown to the service may still be named by an account: it stays.
+    const repaired = run.repair && check.kind === "detail";
+    if (repaired) await warehouse.deleteKeys({ table, ids: [check.id], runId: run.runId, now: clock.now() });
+    return finding(1, [differs("vanished", where, { key: check.id, repaired })]);
+  }
+  if (reply.kind !== "answer") return failing(reply);
+  const { status } = reply.outcome.envelope;
+  // An organization whose tier was lowered finds no insight at all.
+  const trusted = status !== "not_found" || (run.totals.get("accounts") ?? 0) > 0;
+  const { ids, differences } = await compareAnswer(run, where, reply, run.repair && trusted);
+  return finding(ids.length, differences);
+};
+
+/** Members of the counts that are no signal type (API.md, "Signal"). */
+const NO_TYPE: ReadonlySet<string> = new Set(["all", "accounts"]);
+
+/** Signals per type, all types with one request. */
+export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
+  const where = { stream: "signals", scope: "" } as const;
+  const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });
+  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
+  if (reply.kind !== "answer") return failing(reply);
+  await run.commit(reply.requests, []);
+  const counts = reply.outcome.data;
+  if (!isJsonObject(counts)) return { ...finding(0, []), status: "failed", note: "the counts are no object" };
+  const mirrored = await countByValue(run.deps.warehouse.database, "signals", "type");
+  const documented = tableSpec("signals").fields.find(({ name }) => name === "type")?.allowed ?? [];
+  const types = new Set([...Object.keys(counts).filter((type) => !NO_TYPE.has(type)), ...documented.map(String)]);
+  const all = [...mirrored.values()].reduce((sum, rows) => sum + rows, 0);
+  const pairs = [
+    ...[...types].map((type) => [`type=${type}`, mirrored.get(type) ?? 0, counts[type] ?? 0] as const),
+    ...(counts.all === undefined ? [] : [["all", all, counts.all] as const]),
+  ];
+  return finding(
+    0,
+    pairs
+      .filter(([, mirror, api]) => String(mirror) !== String(api))
+      .map(([field, mirror, api]) => differs("count", where, { field, mirror: String(mirror), api: String(api) })),
+  );
+};

@@ -1,0 +1,115 @@
+// Repair of what verification could not repair on the spot: counts that differ. The lists in question are walked
+// completely within the credits that are left, by an ordinary sync, with all its guards.
+import { isStreamName, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { tableSpec } from "../../catalog/tables.ts";
+import { countByValue } from "../../warehouse/load/compare.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { runSync } from "../run/run-sync.ts";
+import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
+import type { Difference } from "./report.ts";
+
+const isOpen = ({ repaired, kind }: Difference): boolean => !repaired && (kind === "count" || kind === "vanished");
+
+/** One list that is to be walked. */
+interface Suspect {
+  readonly stream: StreamName;
+  readonly scope: string;
+}
+
+const suspectsOf = (differences: readonly Difference[]): readonly Suspect[] =>
+  differences.filter(isOpen).flatMap(({ stream, scope }) => {
+    const walkable = isStreamName(stream) && ["organization", "company"].includes(streamSpec(stream).scope);
+    return walkable && stream !== "companies" ? [{ stream, scope }] : [];
+  });
+
+const streamsOf = (suspects: readonly Suspect[], kind: "organization" | "company"): readonly StreamName[] => [
+  ...new Set(suspects.map(({ stream }) => stream).filter((stream) => streamSpec(stream).scope === kind)),
+];
+
+/** Company lists that differ count as never walked, so that a sync walks them and no other company's. */
+const markCompanies = async (deps: SyncDeps, suspects: readonly Suspect[], runId: string): Promise<void> => {
+  const wanted = new Set(suspects.map(({ stream, scope }) => stateKey(stream, scope)));
+  const states = (await deps.warehouse.scopeStates()).filter(
+    ({ stream, scope, status }) => status !== "walking" && wanted.has(stateKey(stream, scope)),
+  );
+  const scopes = states.map((state) => ({ ...state, walkedAt: null }));
+  await deps.warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
+};
+
+/** What the mirror now holds of something that was counted. */
+const countNow = async (deps: SyncDeps, { stream, scope, field }: Difference): Promise<number | null> => {
+  if (!isStreamName(stream)) return null;
+  const { table, scope: kind } = streamSpec(stream);
+  if (field === null || field === "all") return deps.warehouse.countRows(table, kind === "company" ? scope : undefined);
+  const [name = "", value = ""] = field.split("=");
+  const column = tableSpec(table).fields.find((known) => known.name === name)?.column;
+  if (column === undefined) return null;
+  return (await countByValue(deps.warehouse.database, table, column)).get(value) ?? 0;
+};
+
+/** Counts that agree meanwhile, since rows were loaded or deleted, are repaired. */
+export const recount = async (deps: SyncDeps, differences: readonly Difference[]): Promise<readonly Difference[]> => {
+  const counted: Difference[] = [];
+  for (const difference of differences) {
+    const open = difference.kind === "count" && !difference.repaired;
+    const agrees = open && String(await countNow(deps, difference)) === difference.api;
+    counted.push(agrees ? { ...difference, repaired: true } : difference);
+  }
+  return counted;
+};
+
+/** Credits that walking the lists in question will take; `pages` of a list as the mirror holds it. */
+export const walkCredits = (
+  differences: readonly Difference[],
+  pages: (stream: StreamName, scope: string) => number,
+): number => {
+  const lists = new Map(suspectsOf(differences).map((suspect) => [stateKey(suspect.stream, suspect.scope), suspect]));
+  // Pages of such a walk share rows, and a list that moves takes another look.
+  return [...lists.values()].reduce((sum, { stream, scope }) => sum + Math.ceil(pages(stream, scope) * 1.4) + 2, 0);
+};
+
+export interface CountRepair {
+  readonly differences: readonly Difference[];
+  /** Credits the walks spent. */
+  readonly credits: number;
+}
+
+/** Walks the lists whose counts differ. `runId`: the verification that found it. Rejects only on faults. */
+export const repairCounts = async (
+  options: SyncOptions,
+  deps: SyncDeps,
+  runId: string,
+  found: readonly Difference[],
+): Promise<CountRepair> => {
+  const differences = await recount(deps, found);
+  const suspects = suspectsOf(differences);
+  const own = streamsOf(suspects, "organization");
+  const company = streamsOf(suspects, "company");
+  const startedAt = deps.clock.now();
+  let credits = 0;
+  const sync = async (streams: readonly StreamName[], more: Partial<SyncOptions>) => {
+    if (streams.length === 0) return;
+    const { report, error } = await runSync({ ...options, ...more, streams, named: true }, deps);
+    credits += report.credits.spent;
+    if (error !== null) deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  };
+  await sync(own, { full: true });
+  if (company.length > 0) await markCompanies(deps, suspects, runId);
+  // Whatever else is due by its age is not what this run was asked for.
+  const ageless = Object.fromEntries(company.map((stream) => [stream, Number.MAX_SAFE_INTEGER]));
+  await sync(company, { full: false, maxAgeMs: { ...options.maxAgeMs, ...ageless } });
+
+  const walked = new Set(
+    (await deps.warehouse.scopeStates())
+      .filter(({ walkedAt, status }) => status === "idle" && walkedAt !== null && walkedAt >= startedAt)
+      .map(({ stream, scope }) => stateKey(stream, scope)),
+  );
+  return {
+    credits,
+    differences: differences.map((difference) =>
+      isOpen(difference) && walked.has(stateKey(difference.stream, difference.scope))
+        ? { ...difference, repaired: true }
+        : difference,
+    ),
+  };
+};

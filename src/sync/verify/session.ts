@@ -1,0 +1,111 @@
+// What a verification holds while it runs, and how it asks: the same reservation, rate, retries, ledger and archive as a
+// sync, one request at a time.
+import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import type { Fetcher } from "../request/fetcher.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { refusedTurn } from "../request/sender.ts";
+import { loadsOf } from "../rows/loads.ts";
+import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
+import type { Difference } from "./report.ts";
+
+export interface VerifyRun {
+  readonly runId: string;
+  readonly options: SyncOptions;
+  readonly deps: SyncDeps;
+  readonly fetcher: Fetcher;
+  readonly shapes: ReadonlyMap<StreamName, ListShape>;
+  readonly states: ReadonlyMap<string, ScopeState>;
+  /** Load and delete what is found. */
+  readonly repair: boolean;
+  /** `totalCount` of whole lists, as seen in this run, by stream. */
+  readonly totals: Map<StreamName, number>;
+  /** Makes what was archived durable, then commits. */
+  readonly commit: (requests: readonly RequestRecord[], loads: readonly TableLoad[]) => Promise<void>;
+  credits: number;
+  /** Why nothing more can be asked. */
+  stop: DuckmirrorError | null;
+}
+
+export interface Question {
+  readonly stream: StreamName;
+  /** What stands as scope in the ledger: a company, an account, or empty. */
+  readonly scope: string;
+  readonly call: ApiCall;
+}
+
+export type Reply =
+  | {
+      readonly kind: "answer";
+      readonly outcome: OkOutcome;
+      /** What loading it would write. */
+      readonly loads: readonly TableLoad[];
+      readonly requests: readonly RequestRecord[];
+    }
+  | { readonly kind: "absent" | "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
+  | { readonly kind: "failed"; readonly error: DuckmirrorError }
+  /** The run is at its end: `run.stop` says why, or the user interrupted it. */
+  | { readonly kind: "stopped" };
+
+/** It belongs to no walk, and recovery loads it without taking it for a part of one. */
+const NO_WALK = { read: null, overlap: null };
+
+/** Asks once. An answer is not committed yet: the caller does that, with or without its rows. */
+export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
+  const { ledger, sender, signal } = run.deps;
+  const reservation = ledger.tryReserve();
+  if (!reservation.ok) {
+    run.stop = ledger.denial(reservation.code);
+    return { kind: "stopped" };
+  }
+  try {
+    await sender.turn(signal);
+  } catch (error) {
+    ledger.settle(reservation.id, "free");
+    run.stop ??= refusedTurn(error, signal);
+    return { kind: "stopped" };
+  }
+  const order = { runId: run.runId, stream, scope, walkId: null, call, detail: NO_WALK };
+  const { result, requests } = await run.fetcher.fetch(order, reservation.id);
+  run.credits += requests.filter(({ charge }) => charge === "spent").length;
+  switch (result.kind) {
+    case "answer": {
+      const { outcome, requestId, receivedAt } = result;
+      const { data, included, envelope } = outcome;
+      const { endpoint, query } = call;
+      const answer = { stream, scope, endpoint, query, requestId, walkId: null, receivedAt, data, included, envelope };
+      const loads = loadsOf(answer);
+      // What may not be loaded into a frozen table is no repair either.
+      const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
+      if (frozen === null) return { kind: "answer", outcome, loads, requests };
+      await run.commit(requests, []);
+      return { kind: "failed", error: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }) };
+    }
+    case "absent":
+      return { kind: "absent", excerpt: "HTTP 404", requests };
+    case "adjust":
+      return { kind: "refused", excerpt: result.outcome.excerpt, requests };
+    case "failed":
+      await run.commit(requests, []);
+      return { kind: "failed", error: result.error };
+    case "stop":
+      await run.commit(requests, []);
+      run.stop = result.error;
+      return { kind: "stopped" };
+    case "interrupted":
+      await run.commit(requests, []);
+      return { kind: "stopped" };
+    default:
+      return result satisfies never;
+  }
+};
+
+/** A difference that nothing has repaired yet. */
+export const differs = (
+  kind: Difference["kind"],
+  where: Pick<Difference, "stream" | "scope">,
+  what: Partial<Pick<Difference, "key" | "field" | "mirror" | "api" | "repaired">>,
+): Difference => ({ ...where, kind, key: null, field: null, mirror: null, api: null, repaired: false, ...what });

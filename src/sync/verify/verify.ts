@@ -1,0 +1,267 @@
+// Verify: compares the mirror with the service at the fewest credits, and repairs what differs where that is wanted.
+// A run like any other: its requests stand in the ledger, its answers in the archive, its changes in history.
+import type { Quota } from "../../api/outcome.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import { tableSpec } from "../../catalog/tables.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { JsonValue } from "../../core/json.ts";
+import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
+import type { QuotaReading, ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { readScopeRows, readShapes } from "../plan/mirror-view.ts";
+import { recover } from "../recovery/recover.ts";
+import { createFetcher } from "../request/fetcher.ts";
+import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
+import { newRunId } from "../run/run-sync.ts";
+import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
+import { type Check, type ListStream, planChecks, type VerifyFacts } from "./checks.ts";
+import { checkFilter, checkPage, type Finding } from "./lists.ts";
+import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
+import { recount, repairCounts, walkCredits } from "./repair.ts";
+import type { CheckReport, Difference, VerifyReport } from "./report.ts";
+import type { VerifyRun } from "./session.ts";
+
+export interface VerifyOptions {
+  readonly sync: SyncOptions;
+  /** Records wanted per stream. */
+  readonly sample: number;
+  readonly repair: boolean;
+  /** Id of its run; unset: made up. */
+  readonly runId?: string;
+}
+
+export interface VerifyResult {
+  readonly report: VerifyReport;
+  /** null: everything that was looked at is equal. */
+  readonly error: DuckmirrorError | null;
+}
+
+const LISTS: ReadonlySet<StreamName> = new Set<ListStream>([
+  "accounts",
+  "contacts",
+  "signals",
+  "news_articles",
+  "job_openings",
+  "earnings_calls",
+  "filings",
+]);
+const isList = (name: StreamName): name is ListStream => LISTS.has(name);
+/** Checks that fail in a row before the service counts as down. */
+const MOST_FAILURES = 3;
+
+const valuesOf = async (deps: SyncDeps, field: "type" | "changeType"): Promise<readonly string[]> => {
+  const spec = tableSpec("contacts").fields.find(({ name }) => name === field);
+  const mirrored = await countByValue(deps.warehouse.database, "contacts", spec?.column ?? "");
+  return [...new Set([...(spec?.allowed ?? []).map(String), ...mirrored.keys()])];
+};
+
+const readFacts = async (
+  deps: SyncDeps,
+  options: VerifyOptions,
+  states: readonly ScopeState[],
+  pageSize: VerifyFacts["pageSize"],
+): Promise<VerifyFacts> => {
+  const { database } = deps.warehouse;
+  const seed = Math.floor(deps.random() * 2 ** 32);
+  const rows = await readScopeRows(database);
+  const draw = (table: Parameters<typeof sampleIds>[1]) => sampleIds(database, table, seed, options.sample);
+  return {
+    lists: states.flatMap(({ stream, scope, walkedAt }) => {
+      const whole = scope === "" || walkedAt !== null;
+      const own = isList(stream) && !scope.startsWith(DETAIL_SCOPE) && !scope.startsWith(INPUT_SCOPE);
+      return own && whole ? [{ stream, scope, rows: rows.get(stateKey(stream, scope)) ?? 0 }] : [];
+    }),
+    pageSize,
+    accounts: await draw("accounts"),
+    contacts: await draw("contacts"),
+    signals: await draw("signals"),
+    companies: await draw("companies"),
+    insights: await draw("account_insights"),
+    contactTypes: await valuesOf(deps, "type"),
+    contactChangeTypes: await valuesOf(deps, "changeType"),
+  };
+};
+
+const make = (run: VerifyRun, check: Check): Promise<Finding> => {
+  switch (check.kind) {
+    case "page":
+      return checkPage(run, check);
+    case "filter":
+      return checkFilter(run, check);
+    case "ids":
+      return checkIds(run, check);
+    case "signal-counts":
+      return checkSignalCounts(run);
+    case "detail":
+    case "company":
+    case "insight":
+      return checkRecord(run, check);
+    default:
+      return check satisfies never;
+  }
+};
+
+const scopeOf = (check: Check): string => {
+  if (check.kind === "page") return check.scope;
+  if (check.kind === "filter") return `${check.param}=${check.value}`;
+  return "id" in check ? check.id : "";
+};
+
+/** The same thing is named once, however many checks came upon it; repaired once, it is repaired. */
+const distinct = (differences: readonly Difference[]): readonly Difference[] => {
+  const known = new Map<string, Difference>();
+  for (const difference of differences) {
+    const { stream, scope, kind, key, field } = difference;
+    const id = JSON.stringify([stream, scope, kind, key, field]);
+    const before = known.get(id);
+    known.set(id, { ...difference, repaired: difference.repaired || before?.repaired === true });
+  }
+  return [...known.values()];
+};
+
+/** Credits this verification may still spend. */
+const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
+  const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
+  return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
+};
+
+const readingOf = (quota: Quota | null, capturedAt: number): QuotaReading | null =>
+  quota === null ? null : { capturedAt, ...quota };
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+const summaryOf = (report: VerifyReport): JsonValue => ({
+  run_id: report.run_id,
+  credits: { ...report.credits },
+  checks: report.checks.length,
+  checks_left: report.checks_left,
+  differences: report.differences.length,
+  repaired: report.differences.filter(({ repaired }) => repaired).length,
+});
+
+const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => {
+  if (differences.length === 0) return null;
+  const repaired = differences.filter((difference) => difference.repaired).length;
+  return new DuckmirrorError("VERIFY_DIFFERS", {
+    count: differences.length,
+    repaired: repaired === 0 ? "" : `, ${repaired} of them repaired`,
+  });
+};
+
+/**
+ * Runs one verification. The ledger's allowance is never exceeded, repairs included. Throws SNAPSHOT_MISSING when
+ * nothing is mirrored; otherwise rejects only on faults.
+ */
+export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
+  const { warehouse, clock, emit, ledger } = deps;
+  const startedAt = clock.now();
+  await recover(warehouse, deps.archive, await readScopeRows(warehouse.database), startedAt, deps.unsent);
+  const states = await warehouse.scopeStates();
+  if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
+  const shapes = await readShapes(warehouse);
+  const pageSize = (stream: ListStream) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
+  const facts = await readFacts(deps, options, states, pageSize);
+  const { streams } = options.sync;
+  const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
+
+  const runId = options.runId ?? newRunId(startedAt, deps.random);
+  await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
+  let quota: Quota | null = null;
+  const onQuota = (seen: Quota) => {
+    quota = seen;
+  };
+  const archive = deps.archive.open({ runId, now: startedAt });
+  let sequence = 0;
+  const run: VerifyRun = {
+    runId,
+    options: options.sync,
+    deps,
+    fetcher: createFetcher({ ...deps, archive, onQuota }, () => `${runId}-${(++sequence).toString(36)}`),
+    shapes,
+    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+    repair: options.repair,
+    totals: new Map(),
+    commit: async (requests, loads) => {
+      await archive.flush();
+      await warehouse.commit({ runId, loads, requests, scopes: [], quota: null });
+    },
+    credits: 0,
+    stop: null,
+  };
+
+  const pagesOf = (stream: StreamName, scope: string) => {
+    const rows = facts.lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
+    return isList(stream) ? Math.ceil(rows / pageSize(stream)) : 1;
+  };
+  const reports: CheckReport[] = [];
+  let differences: Difference[] = [];
+  let failures = 0;
+  let failed: string | null = null;
+  let made = 0;
+  const tell = (stream: string, records: number) => {
+    const mine = reports.filter((report) => report.stream === stream);
+    const credits = mine.reduce((sum, report) => sum + report.credits, 0);
+    const count = { requests: mine.length, credits, rows: records, pagesDone: mine.length };
+    emit({ kind: "page", stream, ...count, pagesTotal: null, rowsTotal: null });
+  };
+  try {
+    for (const check of checks) {
+      if (deps.signal.aborted || failures >= MOST_FAILURES) break;
+      const before = run.credits;
+      const found = await make(run, check);
+      if (found.status === "stopped") break;
+      made += 1;
+      failures = found.status === "failed" ? failures + 1 : 0;
+      if (found.status === "failed") failed ??= found.note;
+      differences = [...differences, ...found.differences];
+      if (options.repair && found.differences.length > 0) differences = [...(await recount(deps, differences))];
+      reports.push({
+        check: check.kind,
+        stream: check.stream,
+        scope: scopeOf(check),
+        status: found.status,
+        records: found.records,
+        credits: run.credits - before,
+        note: found.note,
+      });
+      tell(check.stream, found.records);
+      if (run.stop !== null || (options.repair && creditsLeft(ledger) <= walkCredits(differences, pagesOf))) break;
+    }
+  } finally {
+    await archive.close();
+  }
+  differences = [...distinct(differences)];
+
+  const reportOf = (): VerifyReport => {
+    const { limit, remaining, resetsAt } = ledger.snapshot();
+    return {
+      run_id: runId,
+      credits: { spent: run.credits, remaining, limit, resets_at: iso(resetsAt) },
+      checks: reports,
+      checks_left: checks.length - made,
+      differences,
+    };
+  };
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: readingOf(quota, clock.now()) });
+  const showed = reports.some(({ status }) => status === "equal" || status === "differs");
+  const interrupted = deps.signal.aborted ? new DuckmirrorError("INTERRUPTED") : null;
+  const broken =
+    failed === null || showed ? null : new DuckmirrorError("REQUEST_FAILED", { endpoint: "verify", detail: failed });
+  const credentials = run.stop?.exitCode === 4 && showed ? null : run.stop;
+  const early = credentials ?? interrupted ?? broken;
+  const first = reportOf();
+  await warehouse.finishRun(runId, {
+    status: early === null ? "done" : early.exitCode === 4 ? "stopped" : "failed",
+    finishedAt: clock.now(),
+    summary: summaryOf(first),
+    error: early?.code ?? errorOf(differences)?.code ?? null,
+  });
+  if (options.repair && early === null && differences.some(({ repaired }) => !repaired)) {
+    const repairs = await repairCounts(options.sync, deps, runId, differences);
+    differences = [...repairs.differences];
+    run.credits += repairs.credits;
+  }
+  const published = await warehouse.publish();
+  emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
+  return { report: reportOf(), error: early ?? errorOf(differences) };
+};

@@ -1,0 +1,160 @@
+// Every body that cost a credit, as it was received, with its request: appended before it is loaded.
+// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`, that `zcat` prints: header line, body, line end of each response. A body
+// that came gzipped is a gzip member of its own between two small ones, any other shares one with both. Beside it
+// `<runId>.intents.ndjson`: one line before each request is sent.
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
+import type { JsonValue } from "../../core/json.ts";
+import { jsonText } from "../record/json-text.ts";
+import { appendingFile } from "./appending-file.ts";
+
+const gzipAsync = promisify(gzip);
+const gunzipAsync = promisify(gunzip);
+const brotliAsync = promisify(brotliDecompress);
+
+/** A request about to be sent. Holds no token: `url` is path and query. */
+export interface IntentRecord {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly stream: string;
+  readonly scope: string;
+  readonly url: string;
+  /** ms since the epoch. */
+  readonly sentAt: number;
+}
+
+/** What stands before a body in the archive. */
+export interface ArchiveHeader extends IntentRecord {
+  readonly walkId: string | null;
+  /** Name or template of the endpoint. */
+  readonly endpoint: string;
+  /** What sync needs to take the response up again. */
+  readonly detail: JsonValue;
+  /** ms since the epoch. */
+  readonly receivedAt: number;
+  readonly status: number;
+  /** Bytes of the decoded body: how far the reader reads. */
+  readonly bytes: number;
+}
+
+/** A body as it came over the wire. */
+export interface Wire {
+  readonly bytes: Buffer;
+  readonly encoding: "identity" | "gzip" | "br";
+}
+
+export interface Archive {
+  /** Written before the request leaves, so that a crash shows which answers may have been charged. */
+  intent(record: IntentRecord): Promise<void>;
+  /** Appends a response. It is durable after `flush`. */
+  response(header: ArchiveHeader, wire: Wire): Promise<void>;
+  /** Makes every response appended so far durable. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Ends of the two kinds of files. */
+export const RESPONSES = ".ndjson.gz";
+export const INTENTS = ".intents.ndjson";
+
+/** Half the time of zlib's default, for a file at most a sixth larger (docs/PERFORMANCE.md). */
+const LEVEL = 3;
+/** Up to this many bytes compressing takes less time than handing the work to another thread. */
+const MOST_AT_ONCE = 16 * 1024;
+/** zlib hands out its result in pieces of this size: each is a way to another thread and back. */
+const PIECE = 256 * 1024;
+
+const LINE_END = Buffer.from("\n");
+const MOST_STORED = 0xffff;
+
+const compressed = async (parts: readonly Buffer[]): Promise<Buffer> => {
+  const whole = Buffer.concat(parts);
+  if (whole.length <= MOST_AT_ONCE) return gzipSync(whole, { level: LEVEL });
+  return gzipAsync(whole, { level: LEVEL, chunkSize: PIECE });
+};
+
+/** A gzip member that holds the bytes as they are: for what is too short to be worth compressing. */
+const stored = async (bytes: Buffer): Promise<Buffer> => {
+  if (bytes.length > MOST_STORED) return compressed([bytes]);
+  const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0, 0, 0]);
+  head.writeUInt16LE(bytes.length, 11);
+  head.writeUInt16LE(bytes.length ^ 0xffff, 13);
+  const end = Buffer.alloc(8);
+  end.writeUInt32LE(crc32(bytes), 0);
+  end.writeUInt32LE(bytes.length, 4);
+  return Buffer.concat([head, bytes, end]);
+};
+
+/** Folder of a moment, ms since the epoch: `2026-03`. */
+export const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+const SAFE_RUN_ID = /^[\w.-]{1,120}$/;
+
+/** True when the bytes end as one gzip member of `bytes` decoded bytes does: its length stands last. */
+const isOneMember = (body: Buffer, bytes: number): boolean =>
+  body.length >= 18 && body[0] === 0x1f && body[1] === 0x8b && body.readUInt32LE(body.length - 4) === bytes % 2 ** 32;
+
+/** The body as received where it is one gzip member, else decoded. */
+const bodyOf = async (
+  { bytes, encoding }: Wire,
+  decodedBytes: number,
+): Promise<{ body: Buffer; isMember: boolean }> => {
+  if (encoding === "identity") return { body: bytes, isMember: false };
+  if (encoding === "gzip" && isOneMember(bytes, decodedBytes)) return { body: bytes, isMember: true };
+  // Several members, or bytes that are not what they claim to be: kept as far as they can be decoded, else as they are.
+  const body = await (encoding === "gzip" ? gunzipAsync(bytes) : brotliAsync(bytes)).catch(() => bytes);
+  return { body, isMember: false };
+};
+
+/** A response as it stands in the archive: header line, body, line end. */
+export const responseRecord = async (header: ArchiveHeader, wire: Wire): Promise<Buffer> => {
+  const { body, isMember } = await bodyOf(wire, header.bytes);
+  const bytes = isMember ? header.bytes : body.length;
+  const line = Buffer.from(`${jsonText({ ...header, bytes }).text}\n`);
+  if (!isMember) return compressed([line, body, LINE_END]);
+  return Buffer.concat([await stored(line), body, await stored(LINE_END)]);
+};
+
+/** Opens a file that is not there yet: what an earlier process left under the name may end in the middle of a record. */
+export const openNew = async (folder: string, stem: string, suffix: string): Promise<FileHandle> => {
+  for (let part = 1; ; part++) {
+    const name = part === 1 ? `${stem}${suffix}` : `${stem}.${part}${suffix}`;
+    try {
+      return await open(join(folder, name), "ax", 0o600);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  }
+};
+
+/**
+ * Opens the archive of a run for appending; files appear with the first record. `now`: ms since the epoch, names the
+ * month. A run that goes on in another process writes on in `<runId>.2.ndjson.gz`. Throws DISK_FULL.
+ */
+export const openArchive = (options: {
+  readonly dir: string;
+  readonly runId: string;
+  readonly now: number;
+}): Archive => {
+  const { dir, runId, now } = options;
+  if (!SAFE_RUN_ID.test(runId)) throw new TypeError(`not a file name: ${runId}`);
+  const fileOf = (suffix: string) =>
+    appendingFile(async () => {
+      const folder = join(dir, month(now));
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return openNew(folder, runId, suffix);
+    });
+  const intents = fileOf(INTENTS);
+  const responses = fileOf(RESPONSES);
+
+  return {
+    intent: (record) => intents.append(Buffer.from(`${jsonText({ ...record }).text}\n`)),
+    response: async (header, wire) => responses.append(await responseRecord(header, wire)),
+    flush: () => responses.flush(),
+    close: async () => {
+      await intents.close();
+      await responses.close();
+    },
+  };
+};

@@ -1,0 +1,127 @@
+// Who was forgotten: keyed hashes of contacts' ids, beside the archive, so that no later sync brings anyone back. The
+// key lies apart from them (`state/forget.key`), so that a copy of the archive gives nobody away.
+import { createHmac, randomBytes } from "node:crypto";
+import { open, readFile, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+
+const KEY_BYTES = 32;
+const LIST_NAME = "forgotten.json";
+
+const entrySchema = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  forgotten_at: z.string(),
+  /** False from the moment a contact is to be forgotten until every trace of it is gone. */
+  done: z.boolean(),
+});
+const listSchema = z.object({ version: z.literal(1), contacts: z.array(entrySchema) });
+
+export type ForgottenEntry = z.output<typeof entrySchema>;
+
+export interface ForgottenList {
+  readonly entries: readonly ForgottenEntry[];
+  /** Keyed hash of a contact's id. */
+  readonly hashOf: (id: string) => string;
+  /** The hash when this contact was forgotten, done or not; else null. */
+  readonly find: (id: string) => string | null;
+}
+
+const listFile = (archiveDir: string) => join(archiveDir, LIST_NAME);
+const keyFile = (archiveDir: string) => join(dirname(archiveDir), "forget.key");
+
+const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
+
+const readIfThere = async (file: string): Promise<Buffer | null> => {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+};
+
+const syncDir = async (dir: string) => {
+  const handle = await open(dir, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Replaces a file as a whole, durable, readable by its owner only. */
+export const replaceFile = async (file: string, content: Buffer | string): Promise<void> => {
+  const fresh = `${file}.new`;
+  try {
+    const handle = await open(fresh, "w", 0o600);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(fresh, file);
+    await syncDir(dirname(file));
+  } catch (error) {
+    throw statementError(error);
+  }
+};
+
+const listOf = (key: Buffer, entries: readonly ForgottenEntry[]): ForgottenList => {
+  const hashes = new Set(entries.map(({ hash }) => hash));
+  const hashOf = (id: string) => createHmac("sha256", key).update(`contact\0${id}`).digest("hex");
+  return {
+    entries,
+    hashOf,
+    find: (id) => {
+      if (hashes.size === 0) return null;
+      const hash = hashOf(id);
+      return hashes.has(hash) ? hash : null;
+    },
+  };
+};
+
+const parseList = (text: string, file: string): readonly ForgottenEntry[] => {
+  try {
+    return listSchema.parse(JSON.parse(text)).contacts;
+  } catch (error) {
+    throw new DuckmirrorError("FORGOTTEN_UNREADABLE", { detail: `${file}: ${detailOf(error).slice(0, 200)}` });
+  }
+};
+
+/**
+ * The list of a data directory; empty where nobody was forgotten. Throws FORGOTTEN_UNREADABLE when the list cannot be
+ * read or its key is gone: going on would bring people back.
+ */
+export const readForgotten = async (archiveDir: string): Promise<ForgottenList> => {
+  const [text, key] = await Promise.all([readIfThere(listFile(archiveDir)), readIfThere(keyFile(archiveDir))]);
+  const entries = text === null ? [] : parseList(text.toString("utf8"), listFile(archiveDir));
+  if (entries.length > 0 && key?.length !== KEY_BYTES) {
+    throw new DuckmirrorError("FORGOTTEN_UNREADABLE", {
+      detail: `its key ${keyFile(archiveDir)} is missing or damaged`,
+    });
+  }
+  return listOf(key?.length === KEY_BYTES ? key : randomBytes(KEY_BYTES), entries);
+};
+
+/** The same list with a key of its own, made if need be: to be called before anybody is added. */
+export const keyedForgotten = async (archiveDir: string): Promise<ForgottenList> => {
+  const known = await readForgotten(archiveDir);
+  const key = await readIfThere(keyFile(archiveDir));
+  if (key?.length === KEY_BYTES) return known;
+  const fresh = randomBytes(KEY_BYTES);
+  await replaceFile(keyFile(archiveDir), fresh);
+  return listOf(fresh, known.entries);
+};
+
+/** Stores who was forgotten. */
+export const writeForgotten = (archiveDir: string, contacts: readonly ForgottenEntry[]): Promise<void> =>
+  replaceFile(listFile(archiveDir), `${JSON.stringify({ version: 1, contacts }, null, 1)}\n`);
+
+/** Throws FORGET_UNFINISHED while somebody is only partly forgotten. */
+export const refuseUnfinished = (list: ForgottenList): void => {
+  const pending = list.entries.filter(({ done }) => !done).length;
+  if (pending > 0) throw new DuckmirrorError("FORGET_UNFINISHED", { contacts: pending });
+};

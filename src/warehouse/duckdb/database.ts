@@ -1,0 +1,265 @@
+// One DuckDB file, opened once: queries beside each other, writers one after the other, each on its own connection.
+// Nothing outside src/warehouse imports DuckDB's client; the sandbox and the replica open their files with this too.
+import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { appendChunks, type ColumnChunk } from "./append.ts";
+import { fileError, isFatal, isOutOfMemory } from "./duck-errors.ts";
+import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
+import { createGate, createQueue } from "./gate.ts";
+import { sqlText } from "./sql-files.ts";
+
+export interface DatabaseOptions {
+  readonly readOnly?: boolean;
+  /** No other file, no extension, no change of settings: for SQL that a user wrote. */
+  readonly lockedDown?: boolean;
+  /** DuckDB size text, e.g. `2GB`; default: DuckDB's (80% of what the machine or container has). */
+  readonly memoryLimit?: string;
+  /**
+   * DuckDB size text: what is used as long as it suffices. A statement or transaction that needs more is done again with
+   * `memoryLimit`, which holds from then on.
+   */
+  readonly frugalLimit?: string;
+  /** Where DuckDB spills to; default: `<file>.tmp`. */
+  readonly tempDir?: string;
+  /** DuckDB size text; default `50GB`. */
+  readonly maxTempSize?: string;
+  readonly threads?: number;
+}
+
+/** Statements inside one transaction, or each on its own. */
+export interface Sql {
+  /**
+   * Rows of a statement, each parsed by `row` (column name → value). BIGINT comes as number while exact, else bigint;
+   * TIMESTAMPTZ as ms since the epoch whose fraction holds the microseconds; VARCHAR[] as array; JSON as text.
+   */
+  query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
+  /** Runs a statement (or several, without parameters). Answers with the number of rows it changed. */
+  run(sql: string, params?: readonly SqlValue[]): Promise<number>;
+  /** Appends column-wise to a table; the chunks' columns are the table's, in order. */
+  append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
+}
+
+export interface Database extends Sql {
+  readonly file: string;
+  /**
+   * Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. With
+   * `frugalLimit` it may run twice, the first time rolled back.
+   */
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /**
+   * Closes the file cleanly (no WAL is left) and runs `work`; other calls wait meanwhile, and the next one opens the file
+   * again. Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
+   * lies at the path by now: what is open here is not what would be copied or opened again.
+   */
+  offline<T>(work: () => Promise<T>): Promise<T>;
+  /** Moves everything from the WAL into the file. */
+  flushWal(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Snapshots open in every DuckDB from this version on. */
+export const STORAGE_VERSION = "v1.2.0";
+
+/** From here on the instance reads no other file, loads no extension, and its settings stay; zone UTC. */
+export const lockDown = async (connection: DuckDBConnection): Promise<void> => {
+  await connection.run(sqlText("warehouse/lock-down.sql"));
+};
+
+const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
+  const instance = await DuckDBInstance.create(file, {
+    access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
+    storage_compatibility_version: STORAGE_VERSION,
+    threads: String(options.threads ?? availableParallelism()),
+    autoinstall_known_extensions: "false",
+    max_temp_directory_size: options.maxTempSize ?? "50GB",
+    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+    ...(options.tempDir === undefined ? {} : { temp_directory: options.tempDir }),
+  });
+  try {
+    const connection = await instance.connect();
+    await connection.run(sqlText("warehouse/settings.sql"));
+    if (options.lockedDown) await lockDown(connection);
+    connection.closeSync();
+  } catch (error) {
+    instance.closeSync();
+    throw error;
+  }
+  return instance;
+};
+
+/** Which file lies at a path: by its own number, not by its name. It is not opened: that would drop DuckDB's lock. */
+const identityOf = (file: string): string => {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? "none" : `${found.dev}/${found.ino}`;
+};
+
+const bind = (params: readonly SqlValue[]) => {
+  const bound = params.map(toDuck);
+  return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
+};
+
+/** Statements on one connection; the caller owns the connection. */
+const statementsOn = (connection: DuckDBConnection): Sql => ({
+  async query(sql, params, row) {
+    const { values, types } = bind(params);
+    const result = await connection.run(sql, values, types);
+    const names = result.deduplicatedColumnNames();
+    const rows = await result.getRows();
+    const objects = rows.map((cells): Record<string, OutValue> => {
+      const pairs = cells.map((cell, index) => [names[index] ?? "", fromDuck(cell, "ms")] as const);
+      return Object.fromEntries(pairs);
+    });
+    return z.array(row).parse(objects);
+  },
+  async run(sql, params = []) {
+    if (params.length === 0) return (await connection.run(sql)).rowsChanged;
+    const { values, types } = bind(params);
+    return (await connection.run(sql, values, types)).rowsChanged;
+  },
+  append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
+});
+
+const limitRow = z.object({ limit: z.string() });
+
+const limitMemory = (connection: DuckDBConnection, limit: string) =>
+  connection.run(`SET GLOBAL memory_limit = '${limit}'`);
+
+/**
+ * Opens a DuckDB file, creating it if need be. One process must open a file for writing only once at a time.
+ * Throws DuckDB's own error when it cannot (see duck-errors.ts, `openError`).
+ */
+export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
+  let frugal = options.frugalLimit !== undefined;
+  let fullLimit = "";
+  const openFile = async (): Promise<DuckDBInstance> => {
+    const opened = await openInstance(file, options);
+    if (!frugal || options.frugalLimit === undefined) return opened;
+    // Not earlier: a long WAL is carried out while the file is opened. RESET would not find the way back.
+    const connection = await opened.connect();
+    const [row] = await statementsOn(connection).query(sqlText("warehouse/memory-limit.sql"), [], limitRow);
+    fullLimit = row?.limit ?? "";
+    await limitMemory(connection, options.frugalLimit);
+    connection.closeSync();
+    return opened;
+  };
+  let instance: DuckDBInstance | null = await openFile();
+  let identity = identityOf(file);
+  const gate = createGate();
+  const writers = createQueue();
+  /** Set after `offline`, and after a fatal error, which makes the instance refuse everything: the file is intact. */
+  let reopen = false;
+
+  const closeInstance = () => {
+    instance?.closeSync();
+    instance = null;
+  };
+  /** What lies at the path must be what was open here: DuckDB would make a new file where there is none. */
+  const checkIdentity = () => {
+    if (identityOf(file) === identity) return;
+    const detail = "it was removed or replaced while it was in use";
+    throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
+  };
+  const openAgain = () =>
+    gate.exclusive(async () => {
+      if (!reopen) return;
+      closeInstance();
+      checkIdentity();
+      instance = await openFile();
+      reopen = false;
+    });
+  const withConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+    if (reopen) await openAgain();
+    return gate.shared(async () => {
+      if (instance === null) throw new TypeError(`${file} is closed`);
+      const connection = await instance.connect();
+      try {
+        return await work(connection);
+      } catch (error) {
+        if (isFatal(error)) {
+          reopen = true;
+          frugal = false;
+        }
+        throw fileError(error, file, options.readOnly === true);
+      } finally {
+        connection.closeSync();
+      }
+    });
+  };
+
+  /** Runs `work`, and once more with all the memory there may be when it could not do with less. */
+  const withMemory = async <T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> => {
+    const restrained = frugal;
+    try {
+      return await work();
+    } catch (error) {
+      if (!restrained || !isOutOfMemory(error)) throw error;
+      frugal = false;
+      await limitMemory(connection, fullLimit);
+      return work();
+    }
+  };
+
+  /** Only what comes before COMMIT may be done again: a COMMIT that failed may be durable all the same. */
+  const inTransaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
+    withConnection(async (connection) => {
+      const result = await withMemory(connection, async () => {
+        // Setting a limit anew makes the allocators give what was freed back to the system; they would keep it for long.
+        if (frugal && options.frugalLimit !== undefined) await limitMemory(connection, options.frugalLimit);
+        await connection.run("BEGIN TRANSACTION");
+        try {
+          return await work(statementsOn(connection));
+        } catch (error) {
+          // A fatal error leaves nothing to roll back.
+          await connection.run("ROLLBACK").catch(() => undefined);
+          throw error;
+        }
+      });
+      try {
+        await connection.run("COMMIT");
+        return result;
+      } catch (error) {
+        // A failed COMMIT has rolled back already.
+        await connection.run("ROLLBACK").catch(() => undefined);
+        throw error;
+      }
+    });
+  const transaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> => writers(() => inTransaction(work));
+  const statement = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
+    withConnection((connection) => withMemory(connection, () => work(statementsOn(connection))));
+
+  return {
+    file,
+    query: (sql, params, row) => statement((on) => on.query(sql, params, row)),
+    run: (sql, params) => writers(() => statement((on) => on.run(sql, params))),
+    // Held in one piece: what is done again must find the chunks again.
+    append: (table, types, chunks) => {
+      const whole = [...chunks];
+      return transaction((tx) => tx.append(table, types, whole));
+    },
+    transaction,
+    flushWal: () => writers(() => statement(async (on) => void (await on.run("CHECKPOINT")))),
+    offline: (work) =>
+      writers(() =>
+        gate.exclusive(async () => {
+          checkIdentity();
+          closeInstance();
+          reopen = true;
+          try {
+            return await work();
+          } finally {
+            identity = identityOf(file);
+          }
+        }),
+      ),
+    close: () =>
+      writers(() =>
+        gate.exclusive(async () => {
+          reopen = false;
+          closeInstance();
+        }),
+      ),
+  };
+};

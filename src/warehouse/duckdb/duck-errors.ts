@@ -1,0 +1,43 @@
+// DuckDB's errors carry no code: their text is read here, once, and nowhere else.
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+
+const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
+const LOCKED = /could not set lock on file|conflicting lock is held/i;
+const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
+const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
+const CORRUPT = /corrupt database file|not a valid duckdb database file|failed to deserialize|serialization error/i;
+const NO_MEMORY = /^out of memory error/i;
+const INVALIDATED = /^fatal error|database has been invalidated/i;
+
+/** True when the instance is unusable from now on and the file must be opened again. */
+export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(error));
+
+/** True when a statement needed more than `memory_limit`. */
+export const isOutOfMemory = (error: unknown): boolean => NO_MEMORY.test(detailOf(error));
+
+/** A failure of a statement or of writing: DISK_FULL where that is the cause, else the error itself. */
+export const statementError = (error: unknown): unknown =>
+  error instanceof DuckmirrorError || !FULL.test(detailOf(error))
+    ? error
+    : new DuckmirrorError("DISK_FULL", { detail: detailOf(error) }, { cause: error });
+
+/** The same for a statement on `file`, whose blocks may turn out to be damaged only when they are read. */
+export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
+  const detail = detailOf(error);
+  if (error instanceof DuckmirrorError || !CORRUPT.test(detail)) return statementError(error);
+  return new DuckmirrorError(readOnly ? "SNAPSHOT_DAMAGED" : "WAREHOUSE_CORRUPT", { file, detail }, { cause: error });
+};
+
+/** A failure to open `file` in the data directory `dir`, as the user should read it. */
+export const openError = (error: unknown, file: string, dir: string): DuckmirrorError => {
+  if (error instanceof DuckmirrorError) return error;
+  const detail = detailOf(error);
+  const cause = { cause: error };
+  if (LOCKED.test(detail)) return new DuckmirrorError("WRITER_BUSY", { dir }, cause);
+  if (FULL.test(detail)) return new DuckmirrorError("DISK_FULL", { detail }, cause);
+  if (REFUSED.test(detail)) return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, cause);
+  if (NEWER.test(detail)) {
+    return new DuckmirrorError("WAREHOUSE_NEWER", { file, found: "of a newer DuckDB", known: "1.5" }, cause);
+  }
+  return new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail }, cause);
+};

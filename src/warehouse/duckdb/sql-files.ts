@@ -1,0 +1,45 @@
+// The .sql files of the package: migrations in order, and the statements the code runs by name.
+// sql/ stands at the package root in the sources and beside src/ in the build, so one relative path serves both.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+
+const root = new URL("../../../sql/", import.meta.url);
+const texts = new Map<string, string>();
+
+/** Text of `sql/<name>`, read once. `name` is a path such as `warehouse/start-run.sql`. Throws if it is missing. */
+export const sqlText = (name: string): string => {
+  const known = texts.get(name);
+  if (known !== undefined) return known;
+  const text = readFileSync(new URL(name, root), "utf8").replaceAll("\r\n", "\n");
+  texts.set(name, text);
+  return text;
+};
+
+export interface Migration {
+  /** 1, 2, 3, ... without gaps. */
+  readonly number: number;
+  /** File name, e.g. `0001_tables.sql`. */
+  readonly name: string;
+  readonly sql: string;
+  /** sha256 of the text with \n line ends, hex. */
+  readonly checksum: string;
+}
+
+/** One migration of the given name and text. Throws TypeError on a name that is not `NNNN_words.sql`. */
+export const migration = (name: string, sql: string): Migration => {
+  const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+  if (!Number.isInteger(number)) throw new TypeError(`not a migration's file name: ${name}`);
+  return { number, name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+};
+
+/** Every migration this program knows, in order. Throws TypeError when the numbers have a gap. */
+export const readMigrations = (): readonly Migration[] => {
+  const names = readdirSync(new URL("migrations/", root))
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+  const migrations = names.map((name) => migration(name, sqlText(`migrations/${name}`)));
+  migrations.forEach(({ number, name }, index) => {
+    if (number !== index + 1) throw new TypeError(`migration ${name} should have number ${index + 1}`);
+  });
+  return migrations;
+};

@@ -1,0 +1,293 @@
+// Exports the published snapshot as Parquet, CSV or NDJSON. Only parts whose rows changed are written; the set is
+// replaced as one (export-swap.ts). Reads the snapshot alone: a sync may run beside it.
+import { createHash } from "node:crypto";
+import { chmodSync, createReadStream, mkdirSync, statSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { openError, statementError } from "../duckdb/duck-errors.ts";
+import { type Instant, instant } from "../duckdb/duck-values.ts";
+import { createLanes } from "../duckdb/gate.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { takeWriterLock } from "../file/writer-lock.ts";
+import { type Manifest, type ManifestEntry, readManifest } from "./manifest.ts";
+import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
+import {
+  copySql,
+  type ExportColumn,
+  type ExportFormat,
+  type ExportTable,
+  exportTables,
+  fingerprintSql,
+} from "./tables.ts";
+
+export interface ExportRequest {
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  /** Folder of the set; made if need be. */
+  readonly dir: string;
+  readonly format: ExportFormat;
+  /** Names or schemas; empty: the tables of main and what the folder holds already. */
+  readonly tables: readonly string[];
+  /** Only rows that changed since then, ms since the epoch; null: all. */
+  readonly since: number | null;
+  /** CSV: a quote before cells a spreadsheet would run. */
+  readonly guardFormulas: boolean;
+  /** DuckDB size text, e.g. `2GB`. */
+  readonly memoryLimit?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface TableReport {
+  readonly table: string;
+  readonly files: number;
+  readonly written: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly bytesWritten: number;
+}
+
+export interface ExportReport {
+  readonly dir: string;
+  readonly format: ExportFormat;
+  /** Last run of the mirror that the set shows. */
+  readonly run: string | null;
+  readonly tables: readonly TableReport[];
+  readonly written: number;
+  readonly kept: number;
+  readonly removed: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly bytesWritten: number;
+}
+
+/**
+ * Parts of more rows are written one after the other, each by all of DuckDB's threads; smaller ones side by side, each by
+ * one: the second thread of a statement that has nothing to do asks again and again whether the first is done.
+ */
+const LARGE_PART_ROWS = 500_000;
+/** One more than there are cores, for while checksums are taken. */
+const SMALL_AT_ONCE = availableParallelism() + 1;
+
+/** One file of the set, as the snapshot wants it. */
+interface Part {
+  readonly table: ExportTable;
+  readonly columns: readonly ExportColumn[];
+  readonly file: string;
+  /** `2025-01`, `none`, or null when the table is not cut. */
+  readonly partition: string | null;
+  readonly rows: number;
+  readonly fingerprint: string;
+}
+
+const runRow = z.object({ run_id: z.string() });
+const columnRow = z.object({ name: z.string(), type: z.string() });
+const copiedRow = z.object({ Count: z.number() });
+const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
+
+/** Folder of a month, as Hive-partitioned readers expect it. */
+const monthFolder = (month: string | null): string => `year_month=${month ?? "__HIVE_DEFAULT_PARTITION__"}`;
+
+const partsOf = async (
+  database: Database,
+  table: ExportTable,
+  request: ExportRequest,
+  since: Instant | null,
+): Promise<readonly Part[]> => {
+  const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
+  // A snapshot from before this view or table existed has nothing to export of it.
+  if (columns.length === 0) return [];
+  const found = await database.query(fingerprintSql(table, columns), [since], partRow);
+  // An empty table is a file too: its columns are there, and a reader's pattern finds something.
+  const parts = found.length === 0 ? [{ month: null, row_count: 0, content: "0" }] : found;
+  const { format, guardFormulas } = request;
+  const shape = createHash("sha256").update(JSON.stringify({ columns, guardFormulas, orderBy: table.orderBy }));
+  const shapeText = shape.digest("hex").slice(0, 16);
+  return parts.map(({ month, row_count, content }) => {
+    const folder = table.monthOf === null ? table.label : `${table.label}/${monthFolder(month)}`;
+    return {
+      table,
+      columns,
+      file: `${folder}/${table.label}.${format}`,
+      partition: table.monthOf === null ? null : (month ?? "none"),
+      rows: row_count,
+      fingerprint: `${row_count}-${content}-${shapeText}`,
+    };
+  });
+};
+
+const sha256Of = async (file: string): Promise<string> => {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+};
+
+/** Writes one part to `target`, durable. Answers with its size and checksum. */
+const writePart = async (database: Database, part: Part, target: string, request: ExportRequest, mode: number) => {
+  const { table, columns, partition, rows } = part;
+  // As a query: parts are written side by side.
+  const [copied] = await database.query(
+    copySql(table, columns, { month: partition }, request),
+    [instant(request.since), target],
+    copiedRow,
+  );
+  if (copied?.Count !== rows) {
+    const detail = `${part.file}: ${copied?.Count} rows written, ${rows} counted`;
+    throw new DuckmirrorError("UNEXPECTED", { detail });
+  }
+  chmodSync(target, mode);
+  await syncPath(target);
+  return { bytes: statSync(target).size, sha256: await sha256Of(target) };
+};
+
+const sameSet = (before: Manifest | null, request: ExportRequest, since: string | null): Manifest | null => {
+  if (before === null) return null;
+  const refuse = (detail: string) => new DuckmirrorError("EXPORT_FOLDER", { dir: request.dir, detail });
+  if (before.format !== request.format) throw refuse(`it holds ${before.format}`);
+  if ((before.since === null) !== (since === null)) {
+    throw refuse(before.since === null ? "it holds all rows" : "it holds only rows that changed since some moment");
+  }
+  return before;
+};
+
+const reportOf = (request: ExportRequest, manifest: Manifest, written: ReadonlySet<string>, removed: number) => {
+  const labels = [...new Set(manifest.files.map(({ table }) => table))];
+  const tables = labels.map((table): TableReport => {
+    const files = manifest.files.filter((entry) => entry.table === table);
+    const fresh = files.filter(({ file }) => written.has(file));
+    const sum = (entries: readonly ManifestEntry[], of: "rows" | "bytes") => entries.reduce((all, e) => all + e[of], 0);
+    return {
+      table,
+      files: files.length,
+      written: fresh.length,
+      rows: sum(files, "rows"),
+      bytes: sum(files, "bytes"),
+      bytesWritten: sum(fresh, "bytes"),
+    };
+  });
+  const total = (of: "rows" | "bytes" | "bytesWritten") => tables.reduce((all, table) => all + table[of], 0);
+  return {
+    dir: request.dir,
+    format: request.format,
+    run: manifest.run,
+    tables,
+    written: written.size,
+    kept: manifest.files.length - written.size,
+    removed,
+    rows: total("rows"),
+    bytes: total("bytes"),
+    bytesWritten: total("bytesWritten"),
+  };
+};
+
+const exportFrom = async (database: Database, request: ExportRequest): Promise<ExportReport> => {
+  const { dir, format, signal } = request;
+  await recoverSwap(dir);
+  const since = request.since === null ? null : new Date(request.since).toISOString();
+  const before = sameSet(await readManifest(dir), request, since);
+  const known = [...new Set((before?.files ?? []).map(({ table }) => table))];
+  const tables = exportTables(request.tables, known);
+  const timeless = tables.find(({ changedAt }) => changedAt === null);
+  if (since !== null && timeless !== undefined) {
+    throw new DuckmirrorError("USAGE", { detail: `--since: ${timeless.label} does not say when a row changed` });
+  }
+  const [last] = await database.query(sqlText("warehouse/last-run.sql"), [], runRow);
+  const run = last?.run_id ?? null;
+
+  const mode = modesOf(dir).file;
+  const staging = stagingDir(dir);
+  await mkdir(staging, { recursive: true, mode: 0o700 });
+  const others = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
+  const parts: Part[] = [];
+  for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
+  const moves: { from: string; to: string }[] = [];
+  const entries = new Map<Part, ManifestEntry>();
+  const failures: unknown[] = [];
+  const take = async (part: Part): Promise<void> => {
+    if (failures.length > 0) return;
+    const { table, file, partition, rows, fingerprint } = part;
+    const from = `${moves.length}.part`;
+    moves.push({ from, to: file });
+    try {
+      signal?.throwIfAborted();
+      const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
+      entries.set(part, { file, table: table.label, partition, rows, bytes, sha256, run, fingerprint });
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  const changed: Part[] = [];
+  for (const part of parts) {
+    const old = before?.files.find(({ file }) => file === part.file);
+    const size = statSync(join(dir, part.file), { throwIfNoEntry: false })?.size;
+    if (old !== undefined && old.fingerprint === part.fingerprint && old.bytes === size) entries.set(part, old);
+    else changed.push(part);
+  }
+  for (const part of changed.filter(({ rows }) => rows > LARGE_PART_ROWS)) await take(part);
+  await database.run("SET GLOBAL threads TO 1");
+  const sideBySide = createLanes(SMALL_AT_ONCE);
+  const small = changed.filter(({ rows }) => rows <= LARGE_PART_ROWS);
+  // What was begun has ended before a failure is told: nothing writes into the folder then.
+  await Promise.all(small.map((part) => sideBySide(() => take(part))));
+  if (failures.length > 0) throw failures[0];
+  const files = [...others, ...parts.flatMap((part) => entries.get(part) ?? [])];
+  const manifest: Manifest = { version: 1, format, since, guardFormulas: request.guardFormulas, run, files };
+  const removals = (before?.files ?? [])
+    .map(({ file }) => file)
+    .filter((old) => !files.some(({ file }) => file === old));
+  signal?.throwIfAborted();
+  // An export that changes nothing touches nothing.
+  if (JSON.stringify(manifest) === JSON.stringify(before)) await recoverSwap(dir);
+  else await swapIn(dir, { manifest, moves, removals });
+  return reportOf(request, manifest, new Set(moves.map(({ to }) => to)), removals.length);
+};
+
+const openSnapshot = async (request: ExportRequest): Promise<Database> => {
+  const { snapshot, dir, memoryLimit } = request;
+  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
+    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  }
+  const tempDir = join(stagingDir(dir), "spill");
+  return openDatabase(snapshot, {
+    readOnly: true,
+    tempDir,
+    ...(memoryLimit === undefined ? {} : { memoryLimit }),
+  }).catch((error: unknown) => {
+    throw openError(error, snapshot, dir);
+  });
+};
+
+/**
+ * Brings the folder up to the snapshot. Another export into the same folder is refused (WRITER_BUSY).
+ * Throws SNAPSHOT_MISSING, USAGE, EXPORT_FOLDER, DATA_DIR_UNWRITABLE, DISK_FULL; the set before stands then.
+ */
+export const exportSnapshot = async (request: ExportRequest): Promise<ExportReport> => {
+  const { dir } = request;
+  const database = await openSnapshot(request);
+  try {
+    const lockFile = join(dir, ".lock");
+    try {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+    }
+    const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
+      throw openError(error, lockFile, dir);
+    });
+    try {
+      return await exportFrom(database, request);
+    } catch (error) {
+      // A set that was ready goes into place all the same; what fails here is tried again by the next export.
+      await recoverSwap(dir).catch(() => undefined);
+      throw statementError(error);
+    } finally {
+      await lock.release();
+    }
+  } finally {
+    await database.close();
+  }
+};

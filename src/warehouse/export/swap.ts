@@ -1,0 +1,101 @@
+// How a finished export goes into place. All files are written and synced in `.staging` first; then a plan says what
+// goes where. From that moment the new set is certain: whoever finds a plan carries it out, this process or, after a
+// kill, the next one. Each file is replaced by renaming over it, so a reader sees the old or the new one, whole, and a
+// glob never both; the manifest goes last. Without a plan, what is staged is thrown away.
+import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
+
+const PLAN_NAME = "plan.json";
+
+/** Where files of a set under way are written. */
+export const stagingDir = (dir: string): string => join(dir, ".staging");
+
+/** Makes a file, or the entries of a directory, durable. */
+export const syncPath = async (path: string): Promise<void> => {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Files and folders of an export are as open as the folder they stand in. */
+export const modesOf = (dir: string): { readonly file: number; readonly folder: number } => {
+  const mode = statSync(dir).mode & 0o777;
+  return { file: mode & 0o666, folder: mode };
+};
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+const ifThere = (act: () => void, ...codes: readonly string[]): void => {
+  try {
+    act();
+  } catch (error) {
+    if (!["ENOENT", ...codes].some((code) => hasCode(error, code))) throw error;
+  }
+};
+
+/** A path from a file on disk must not lead out of the folder. */
+const inside = (dir: string, path: string): string => {
+  const full = join(dir, path);
+  if (relative(dir, full).split(sep)[0] === "..") {
+    throw new DuckmirrorError("EXPORT_FOLDER", { dir, detail: `${path} leads out of the folder` });
+  }
+  return full;
+};
+
+const writeInPlace = (file: string, text: string, mode: number): void => {
+  writeFileSync(`${file}.new`, text, { mode });
+  chmodSync(`${file}.new`, mode);
+  renameSync(`${file}.new`, file);
+};
+
+/** Carries the plan out. Synchronous between the first rename and the manifest: nothing else gets in between. */
+const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
+  const staging = stagingDir(dir);
+  const modes = modesOf(dir);
+  const folders = new Set([dir]);
+  for (const { to } of plan.moves) {
+    const folder = dirname(inside(dir, to));
+    folders.add(folder).add(dirname(folder));
+    if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, modes.folder);
+  }
+  // What was moved before a crash is no longer staged.
+  for (const { from, to } of plan.moves) ifThere(() => renameSync(inside(staging, from), inside(dir, to)));
+  writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
+  for (const file of plan.removals) {
+    ifThere(() => rmSync(inside(dir, file)));
+    ifThere(() => rmdirSync(dirname(inside(dir, file))), "ENOTEMPTY", "EEXIST", "EBUSY");
+  }
+  for (const folder of folders) await syncPath(folder);
+  await rm(staging, { recursive: true, force: true });
+};
+
+/** Puts a staged set into place. The staged files must be synced. */
+export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
+  const staging = stagingDir(dir);
+  const file = join(staging, PLAN_NAME);
+  writeFileSync(`${file}.new`, JSON.stringify(plan), { mode: 0o600 });
+  await syncPath(`${file}.new`);
+  renameSync(`${file}.new`, file);
+  await syncPath(staging);
+  await carryOut(dir, plan);
+};
+
+/** Finishes, or throws away, what a killed export left behind. Answers with what it did. */
+export const recoverSwap = async (dir: string): Promise<"finished" | "discarded" | "nothing"> => {
+  const staging = stagingDir(dir);
+  const found = await readJson(join(staging, PLAN_NAME));
+  if (found !== null) {
+    await carryOut(dir, planSchema.parse(found));
+    return "finished";
+  }
+  if (statSync(staging, { throwIfNoEntry: false }) === undefined) return "nothing";
+  await rm(staging, { recursive: true, force: true });
+  return "discarded";
+};

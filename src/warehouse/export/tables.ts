@@ -1,0 +1,184 @@
+// What an export consists of: which tables, cut how, in which order, and the SELECT of each format. Pure.
+
+import { sqlName } from "../../catalog/dictionary.ts";
+import { TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { quoted } from "../../core/sql-text.ts";
+import { VIEW_NAMES } from "../file/views.ts";
+
+export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export interface ExportTable {
+  /** As `--tables` and the folder name it: `signals`, `history.signals`, `marts.account_360`. */
+  readonly label: string;
+  /** Schema and name, quoted. */
+  readonly path: string;
+  /** TIMESTAMPTZ column whose month (UTC) a file is for; null: one file. */
+  readonly monthOf: string | null;
+  /** Columns the rows of a file are sorted by, so that readers can skip row groups; empty: by all columns. */
+  readonly orderBy: readonly string[];
+  /** Columns that tell one version of a row from another; empty: all columns. */
+  readonly version: readonly string[];
+  /** Column that says since when a row is as it is; null: it cannot be told. */
+  readonly changedAt: string | null;
+}
+
+/** Columns readers filter by, before the key. */
+const FILTERED_BY: Readonly<Record<string, readonly string[]>> = {
+  signals: ["account_id", "date"],
+  contacts: ["account_id"],
+  news_articles: ["company_id", "date_published"],
+  job_openings: ["company_id", "posted_on"],
+  earnings_calls: ["company_id", "happened_at"],
+  filings: ["company_id", "filing_date"],
+};
+
+const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
+  const { key } = tableSpec(name);
+  const first = FILTERED_BY[name] ?? [];
+  return {
+    label: sqlName({ schema: "main", name }),
+    path: `main.${quoted(name)}`,
+    monthOf: name === "signals" ? "date" : null,
+    orderBy: [...first, ...key.filter((column) => !first.includes(column))],
+    version: [...key, "_synced_at", "_run_id"],
+    changedAt: "_synced_at",
+  };
+};
+
+/** Versions are only ever added, so cut by month of their end all files but the last one stay as they are. */
+const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
+  const { key } = tableSpec(name);
+  return {
+    label: sqlName({ schema: "history", name }),
+    path: `history.${quoted(name)}`,
+    monthOf: "valid_to",
+    orderBy: [...key, "valid_from", "valid_to"],
+    version: [...key, "_synced_at", "_run_id", "valid_from", "valid_to", "change"],
+    changedAt: "valid_to",
+  };
+};
+
+const ofMarts = (name: string): ExportTable => ({
+  label: sqlName({ schema: "marts", name }),
+  path: `marts.${quoted(name)}`,
+  monthOf: null,
+  orderBy: [],
+  version: [],
+  changedAt: null,
+});
+
+const GROUPS: Readonly<Record<string, readonly ExportTable[]>> = {
+  main: TABLE_NAMES.map(ofMain),
+  history: TABLE_NAMES.map(ofHistory),
+  marts: VIEW_NAMES.map(ofMarts),
+};
+
+const ALL = Object.values(GROUPS).flat();
+
+/**
+ * Tables by what was typed: names, or `main`, `history`, `marts` for all of a schema. Empty: those of main, and
+ * `before`: what the folder holds already, so that a set stays of one moment. Throws USAGE on a name that is none.
+ */
+export const exportTables = (names: readonly string[], before: readonly string[]): readonly ExportTable[] => {
+  const wanted = names.length === 0 ? ["main", ...before] : names;
+  const labels = new Set<string>();
+  for (const typed of wanted) {
+    const name = typed.replace(/^main\./, "");
+    const group = GROUPS[name] ?? ALL.filter(({ label }) => label === name);
+    if (group.length === 0 && names.length > 0) {
+      const known = [...Object.keys(GROUPS), ...ALL.map(({ label }) => label)];
+      throw new DuckmirrorError("USAGE", { detail: `--tables: there is no table ${typed}.${didYouMean(name, known)}` });
+    }
+    for (const { label } of group) labels.add(label);
+  }
+  return ALL.filter(({ label }) => labels.has(label));
+};
+
+export interface ExportColumn {
+  readonly name: string;
+  /** DuckDB's name of the type. */
+  readonly type: string;
+}
+
+/** Cells a spreadsheet would take for a formula get a quote in front (OWASP, CSV injection). */
+const guarded = (text: string): string =>
+  `CASE WHEN regexp_matches(${text}, '^[=+\\-@＝＋－＠\\t\\r\\n]') THEN '''' || ${text} ELSE ${text} END`;
+
+const cell = ({ name, type }: ExportColumn, format: ExportFormat, guardFormulas: boolean): string => {
+  const column = quoted(name);
+  if (format === "parquet") return column;
+  if (type === "TIMESTAMP WITH TIME ZONE") {
+    return `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') AS ${column}`;
+  }
+  if (format === "ndjson") return column;
+  const isText = type === "VARCHAR" || type === "JSON" || type.endsWith("[]");
+  if (!isText) return column;
+  // A list as JSON: DuckDB's own text of a list cannot be told from one with commas in its items.
+  const text = type.endsWith("[]") ? `CAST(to_json(${column}) AS VARCHAR)` : `CAST(${column} AS VARCHAR)`;
+  return `${guardFormulas ? guarded(text) : text} AS ${column}`;
+};
+
+const FORMAT_OPTIONS: Readonly<Record<ExportFormat, string>> = {
+  // Row groups of 24 vectors: small enough to be skipped, large enough to compress and to read in parallel.
+  parquet: "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 49152",
+  csv: "FORMAT csv, HEADER true",
+  ndjson: "FORMAT json",
+};
+
+/** UTC day of the partition column; NULL where there is none (also for infinite times). */
+const daySql = (column: string): string =>
+  `CASE WHEN isfinite(${quoted(column)}) THEN CAST(make_timestamp(epoch_us(${quoted(column)})) AS DATE) END`;
+
+const sinceSql = (table: ExportTable): string =>
+  table.changedAt === null ? "($1 IS NULL OR true)" : `($1 IS NULL OR ${quoted(table.changedAt)} >= $1)`;
+
+/** Fingerprint of each part: `$1` since (or NULL). Rows: month, row_count, content. */
+export const fingerprintSql = (table: ExportTable, columns: readonly ExportColumn[]): string => {
+  const version = table.version.length === 0 ? columns.map(({ name }) => name) : table.version;
+  const day = table.monthOf === null ? "CAST(NULL AS DATE)" : daySql(table.monthOf);
+  // By day first: the months of a million rows cost seven times as much as their days.
+  return `SELECT strftime(day, '%Y-%m') AS month, CAST(sum(row_count) AS BIGINT) AS row_count, CAST(sum(content) AS VARCHAR) AS content
+FROM (
+  SELECT ${day} AS day, count(*) AS row_count, sum(CAST(hash(${version.map(quoted).join(", ")}) AS HUGEINT)) AS content
+  FROM ${table.path} WHERE ${sinceSql(table)} GROUP BY 1
+) GROUP BY 1 ORDER BY 1`;
+};
+
+/**
+ * A month's bounds as literals: with parameters every month would read the whole table, since what a parameter holds is
+ * not known when DuckDB decides which row groups to skip.
+ */
+const withinMonth = (column: string, month: string): string => {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  // setUTCFullYear: Date.UTC takes years below 100 for 19xx.
+  const micros = (to: number) => new Date(0).setUTCFullYear(year, number - 1 + to, 1) * 1000;
+  return `${column} >= make_timestamptz(${micros(0)}) AND ${column} < make_timestamptz(${micros(1)})`;
+};
+
+export interface PartFilter {
+  /** `2025-01`, `none` for rows without a month; null: the table is not cut. */
+  readonly month: string | null;
+}
+
+/** COPY of one part: `$1` since (or NULL), `$2` path. */
+export const copySql = (
+  table: ExportTable,
+  columns: readonly ExportColumn[],
+  filter: PartFilter,
+  options: { readonly format: ExportFormat; readonly guardFormulas: boolean },
+): string => {
+  const cells = columns.map((column) => cell(column, options.format, options.guardFormulas));
+  const order = table.orderBy.length === 0 ? "ALL" : table.orderBy.map(quoted).join(", ");
+  const column = table.monthOf === null ? "" : quoted(table.monthOf);
+  const month =
+    filter.month === null
+      ? "true"
+      : filter.month === "none"
+        ? `(${column} IS NULL OR NOT isfinite(${column}))`
+        : withinMonth(column, filter.month);
+  return `COPY (SELECT ${cells.join(", ")} FROM ${table.path} WHERE ${sinceSql(table)} AND ${month} ORDER BY ${order})
+TO $2 (${FORMAT_OPTIONS[options.format]})`;
+};

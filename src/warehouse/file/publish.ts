@@ -1,0 +1,88 @@
+// Replaces the snapshot that readers open: a copy of the closed working file, renamed into place (decision 0002).
+// A reader sees the old snapshot or the new one, whole; one that has the old one open keeps it.
+import { constants } from "node:fs";
+import { chmod, copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { readApplied } from "../journal/journal.ts";
+
+export interface Published {
+  readonly path: string;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+
+const temporaryName = (snapshot: string) => `.${basename(snapshot)}.new`;
+
+/** Makes a file, or a directory's entries, durable. */
+const sync = async (path: string): Promise<void> => {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Opens the copy as a reader would: a file that does not open, or is not of this moment, takes no reader's place. */
+const proveCopy = async (copy: string, applied: number): Promise<void> => {
+  const database = await openDatabase(copy, { readOnly: true, threads: 1 });
+  try {
+    const found = await readApplied(database);
+    if (found !== applied) {
+      throw new DuckmirrorError("UNEXPECTED", { detail: `${copy} holds ${found} changes instead of ${applied}` });
+    }
+  } finally {
+    await database.close();
+  }
+};
+
+/** Copies the closed working file to `temporary`. */
+const copyAside = async (working: string, temporary: string): Promise<void> => {
+  // Closing the file cleanly leaves no WAL; a copy without its WAL would miss commits.
+  const wal = await stat(`${working}.wal`).catch(() => null);
+  if (wal !== null && wal.size > 0) {
+    throw new DuckmirrorError("UNEXPECTED", { detail: `${working}.wal was left after a clean close` });
+  }
+  await copyFile(working, temporary, constants.COPYFILE_FICLONE);
+  await chmod(temporary, 0o600);
+};
+
+/** Publishes the database's file as `snapshot`. Writers wait while it is copied. `monotonicMs` measures the duration. */
+export const publishSnapshot = async (
+  database: Database,
+  snapshot: string,
+  monotonicMs: () => number,
+): Promise<Published> => {
+  const start = monotonicMs();
+  await database.flushWal();
+  const applied = await readApplied(database);
+  const temporary = join(dirname(snapshot), temporaryName(snapshot));
+  try {
+    await database.offline(() => copyAside(database.file, temporary));
+    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), sync(temporary)]);
+    if (proof.status === "rejected") throw proof.reason;
+    if (durable.status === "rejected") throw durable.reason;
+    await rename(temporary, snapshot);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw statementError(error);
+  }
+  await sync(dirname(snapshot));
+  const { size } = await stat(snapshot);
+  return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
+};
+
+/** Removes what a killed publish left behind. */
+export const removeLeftovers = async (snapshot: string): Promise<void> => {
+  const dir = dirname(snapshot);
+  for (const name of await readdir(dir)) {
+    if (name === temporaryName(snapshot)) {
+      await rm(join(dir, name), { force: true }).catch((error: unknown) => {
+        throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+      });
+    }
+  }
+};

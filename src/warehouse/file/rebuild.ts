@@ -1,0 +1,148 @@
+// Rebuilds the working file: changes out of the journal go into a new file beside it, which is checked and then takes
+// its place. The old file is never opened, so it may be damaged or gone; it is kept under another name.
+import { open, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { TABLE_NAMES } from "../../catalog/tables.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
+import type { Database } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { markApplied } from "../journal/journal.ts";
+import type { JournalEvent } from "../journal/journal-event.ts";
+import { replayChange } from "../load/changes.ts";
+import { countRows } from "../load/walks.ts";
+import type { TableLoad } from "../record/checkpoint.ts";
+import { EVOLVING } from "../record/strict-rows.ts";
+import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
+import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
+
+/** The new file while it is being filled. */
+export interface Rebuilding {
+  /** Directory of the archive. */
+  readonly archiveDir: string;
+  /** Makes a change out of the journal, in one transaction. `loads`: the rows of a commit, in the order of its entry. */
+  apply(event: JournalEvent, loads: readonly TableLoad[]): Promise<void>;
+  /** Runs a statement of sql/ on the new file. */
+  run(statement: string): Promise<void>;
+}
+
+export interface Rebuilt<T> {
+  readonly result: T;
+  /** Rows per table of schema main. */
+  readonly tables: Readonly<Record<string, number>>;
+  /** Path under which the old file was kept; null when there was none. */
+  readonly kept: string | null;
+  readonly published: Published;
+}
+
+const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => null)) !== null;
+
+const syncPath = async (path: string): Promise<void> => {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+const removeFile = async (file: string): Promise<void> => {
+  await rm(file, { force: true });
+  await rm(`${file}.wal`, { force: true });
+};
+
+const rowCounts = async (database: Database): Promise<Readonly<Record<string, number>>> => {
+  const counts: Record<string, number> = {};
+  for (const table of TABLE_NAMES) counts[table] = await countRows(database, table);
+  return counts;
+};
+
+/** Reads the closed file as a fresh process would. Throws UNEXPECTED when it does not hold what was written. */
+const check = async (file: string, options: WarehouseOptions, written: Readonly<Record<string, number>>) => {
+  const database = await openWorking(file, options);
+  try {
+    const found = await rowCounts(database);
+    const wrong = TABLE_NAMES.find((table) => found[table] !== written[table]);
+    if (wrong === undefined) return;
+    const detail = `${wrong} holds ${found[wrong]} of ${written[wrong]} rows written`;
+    throw new DuckmirrorError("UNEXPECTED", { detail: `the rebuilt file is damaged: ${detail}` });
+  } finally {
+    await database.close();
+  }
+};
+
+/**
+ * Puts the new file in the place of the old one. A crash between two of the steps leaves a working file that is older
+ * than the journal or none at all, and both are noticed when the warehouse is opened (WAREHOUSE_BEHIND).
+ */
+const takePlace = async (fresh: string, working: string, now: number): Promise<string | null> => {
+  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
+  const kept = (await exists(working)) ? `${working}.${stamp}.old` : null;
+  // A WAL that stayed would be applied to the new file.
+  if (await exists(`${working}.wal`)) await rename(`${working}.wal`, `${working}.${stamp}.old.wal`);
+  if (kept !== null) await rename(working, kept);
+  await rename(fresh, working);
+  await syncPath(dirname(working));
+  return kept;
+};
+
+const fill = async <T>(
+  file: string,
+  options: WarehouseOptions,
+  build: (target: Rebuilding) => Promise<T>,
+): Promise<{ readonly result: T; readonly counts: Readonly<Record<string, number>> }> => {
+  const database = await openWorking(file, options);
+  try {
+    const result = await build({
+      archiveDir: warehousePaths(options.dataDir).archiveDir,
+      apply: ({ seq, entry }, loads) =>
+        database.transaction(async (tx) => {
+          await replayChange(tx, entry, loads, options.strictness ?? EVOLVING);
+          await markApplied(tx, seq);
+        }),
+      run: async (statement) => {
+        await database.run(sqlText(statement));
+      },
+    });
+    const counts = await rowCounts(database);
+    await database.flushWal();
+    return { result, counts };
+  } finally {
+    await database.close();
+  }
+};
+
+/**
+ * Rebuilds the working file of a data directory and publishes it. `build` fills the new file; when it throws, nothing
+ * has changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and what `build` throws.
+ */
+export const rebuildWarehouse = async <T>(
+  options: WarehouseOptions,
+  build: (target: Rebuilding) => Promise<T>,
+): Promise<Rebuilt<T>> => {
+  const { working, snapshot } = warehousePaths(options.dataDir);
+  const fresh = `${working}.new`;
+  const lock = await enterDataDir(options.dataDir);
+  try {
+    refuseUnfinished(await readForgotten(warehousePaths(options.dataDir).archiveDir));
+    await removeLeftovers(snapshot);
+    await removeFile(fresh);
+    const { result, counts } = await fill(fresh, options, build);
+    await check(fresh, options, counts);
+    await syncPath(fresh);
+    const kept = await takePlace(fresh, working, options.clock.now());
+    const database = await openWorking(working, options);
+    try {
+      const published = await publishSnapshot(database, snapshot, () => performance.now());
+      return { result, tables: counts, kept, published };
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    await removeFile(fresh);
+    throw error instanceof DuckmirrorError ? error : statementError(error);
+  } finally {
+    await lock.release();
+  }
+};

@@ -1,0 +1,43 @@
+// Retention: archive files and history versions older than the configuration keeps them.
+import { readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { TABLE_NAMES } from "../../catalog/tables.ts";
+import { quoted } from "../../core/sql-text.ts";
+import type { Database } from "../duckdb/database.ts";
+import { instant } from "../duckdb/duck-values.ts";
+
+const DAY_MS = 86_400_000;
+
+/** When the run of an archive file started, from its name (`20261121T103000Z-…`), ms since the epoch. */
+const startOfRun = (file: string): number | null => {
+  const [, day, time] = /^(\d{8})T(\d{6})Z-/.exec(file) ?? [];
+  if (day === undefined || time === undefined) return null;
+  const iso = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`;
+  const ms = Date.parse(iso);
+  return Number.isNaN(ms) ? null : ms;
+};
+
+/** Removes archive files of runs that started more than `days` before `now`. Answers with their number. */
+export const pruneArchive = async (dir: string, days: number, now: number): Promise<number> => {
+  let removed = 0;
+  for (const month of await readdir(dir).catch(() => [])) {
+    const files = await readdir(join(dir, month)).catch(() => []);
+    const old = files.filter((file) => (startOfRun(file) ?? now) < now - days * DAY_MS);
+    for (const file of old) await rm(join(dir, month, file));
+    removed += old.length;
+    if (old.length > 0 && old.length === files.length) await rmdir(join(dir, month));
+  }
+  return removed;
+};
+
+/** Removes versions that were superseded or deleted more than `days` before `now`. Answers with their number. */
+export const pruneHistory = (database: Database, days: number, now: number): Promise<number> =>
+  database.transaction(async (tx) => {
+    let removed = 0;
+    for (const table of TABLE_NAMES) {
+      removed += await tx.run(`DELETE FROM history.${quoted(table)} WHERE valid_to < ?`, [
+        instant(now - days * DAY_MS),
+      ]);
+    }
+    return removed;
+  });

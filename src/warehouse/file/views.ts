@@ -1,0 +1,120 @@
+// The analysts' views (schema marts) and the comments on every table and column. They are no migrations: whenever
+// their texts change, an opened warehouse gets them anew, and so does every snapshot published from it.
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
+import { literal, quoted } from "../../core/sql-text.ts";
+import { type Database, openDatabase, type Sql } from "../duckdb/database.ts";
+import { instant } from "../duckdb/duck-values.ts";
+import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import { migrate } from "./migrate.ts";
+
+/** Files of sql/views, each after those it reads from. */
+export const VIEW_NAMES = [
+  "score_history",
+  "signal_timeline",
+  "signals_daily",
+  "contact_moves",
+  "champion_alerts",
+  "hiring_trend",
+  "funding_events",
+  "earnings_calendar",
+  "filing_timeline",
+  "insight_items",
+  "swot_items",
+  "credit_burn",
+  "usage_by_endpoint",
+  "freshness",
+  "data_quality",
+  "account_360",
+] as const;
+
+export type ViewName = (typeof VIEW_NAMES)[number];
+
+const viewText = (name: ViewName): string => sqlText(`views/${name}.sql`);
+
+const commentStatements = (table: DictionaryTable): string => {
+  const path = `${quoted(table.schema)}.${quoted(table.name)}`;
+  const onColumns = table.columns.map(
+    (column) => `COMMENT ON COLUMN ${path}.${quoted(column.name)} IS ${literal(commentOf(column))};`,
+  );
+  // Columns of history mean what those of main mean; a quarter of a thousand comments less to write on a first open.
+  const columns = table.schema === "history" ? [] : onColumns;
+  return [`COMMENT ON TABLE ${path} IS ${literal(table.grain)};`, ...columns].join("\n");
+};
+
+/** Migrations count as well: a view that was made over a table's old columns would no longer open. */
+const checksumOf = (texts: readonly string[]): string => {
+  const hash = createHash("sha256");
+  for (const text of [...readMigrations().map(({ checksum }) => checksum), ...texts]) hash.update(text).update("\0");
+  return hash.digest("hex");
+};
+
+const nameRow = z.object({ view_name: z.string() });
+const checksumRow = z.object({ checksum: z.string() });
+
+const createAll = async (tx: Sql, texts: readonly string[], checksum: string, now: number): Promise<void> => {
+  const existing = await tx.query(sqlText("warehouse/existing-views.sql"), [], nameRow);
+  for (const { view_name } of existing) await tx.run(`DROP VIEW IF EXISTS marts.${quoted(view_name)}`);
+  for (const text of texts) await tx.run(text);
+  await tx.run("DELETE FROM sync.views");
+  await tx.run("INSERT INTO sync.views VALUES ($1, $2)", [checksum, instant(now)]);
+};
+
+/**
+ * Makes views and comments where their texts are not those of this program. `now`: ms since the epoch.
+ * Answers with whether anything was made. The database must be migrated.
+ */
+export const applyViews = async (database: Database, now: number): Promise<boolean> => {
+  const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];
+  const checksum = checksumOf(texts);
+  await database.run(sqlText("warehouse/views-record.sql"));
+  const [applied] = await database.query("SELECT checksum FROM sync.views", [], checksumRow);
+  if (applied?.checksum === checksum) return false;
+  await database.transaction((tx) => createAll(tx, texts, checksum, now));
+  await database.flushWal();
+  return true;
+};
+
+const describedRow = z.object({
+  view_name: z.string(),
+  view_comment: z.string().nullable(),
+  column_name: z.string(),
+  data_type: z.string(),
+  comment: z.string().nullable(),
+});
+
+/** The views of schema marts for the data dictionary, in alphabetical order. Needs no warehouse. */
+export const describeViews = async (): Promise<readonly DictionaryTable[]> => {
+  const database = await openDatabase(":memory:", { threads: 1 });
+  try {
+    await migrate(database, 0);
+    for (const name of VIEW_NAMES) await database.run(viewText(name));
+    const rows = await database.query(sqlText("warehouse/described-views.sql"), [], describedRow);
+    const views = new Map<string, DictionaryTable>();
+    for (const { view_name: name, view_comment, column_name, data_type, comment } of rows) {
+      const column = {
+        name: column_name,
+        type: data_type.replaceAll("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"),
+        meaning: comment ?? "",
+        sourceField: null,
+        nullWhen: null,
+        allowed: null,
+        references: null,
+      };
+      const known = views.get(name)?.columns ?? [];
+      const grain = view_comment ?? "";
+      views.set(name, {
+        schema: "marts",
+        name,
+        grain,
+        key: [],
+        source: `sql/views/${name}.sql`,
+        columns: [...known, column],
+      });
+    }
+    return [...views.values()];
+  } finally {
+    await database.close();
+  }
+};

@@ -1,0 +1,82 @@
+// The warehouse as the rest of the program sees it: one writer, checkpoints, walks, runs, the published snapshot.
+import { z } from "zod";
+import type { TableName } from "../../catalog/tables.ts";
+import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
+import type { Database } from "../duckdb/database.ts";
+import { openError } from "../duckdb/duck-errors.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { type Journal, openJournal } from "../journal/journal.ts";
+import { type Changes, journalledChanges } from "../load/changes.ts";
+import * as walks from "../load/walks.ts";
+import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
+import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
+import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
+
+export interface Warehouse extends Changes, MirrorReader {
+  /** Path of the snapshot that readers open. */
+  readonly snapshot: string;
+  /** Directory of the archive. */
+  readonly archiveDir: string;
+  /** How strict each table is. */
+  readonly strictness: TableStrictness;
+  /** Committed requests of a run. */
+  requestsOf(runId: string): Promise<ReadonlySet<string>>;
+  /** Mirrored rows in scope that the walk did not meet; `sampleSize` ids of them (default 20). */
+  missing(scope: walks.WalkScope & { readonly sampleSize?: number }): Promise<walks.Missing>;
+  /** Distinct records that the walk has met. */
+  seenCount(walkId: string): Promise<number>;
+  countRows(table: TableName, company?: string): Promise<number>;
+  /** Replaces the snapshot with the present state, atomically. */
+  publish(): Promise<Published>;
+  /** Closes the file and lets another writer in. */
+  close(): Promise<void>;
+}
+
+const requestRow = z.object({ request_id: z.string() });
+
+/**
+ * Opens the data directory for writing, creating and migrating what is missing.
+ * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, FORGET_UNFINISHED,
+ * FORGOTTEN_UNREADABLE, DATA_DIR_UNWRITABLE or DISK_FULL.
+ */
+export const openWarehouse = async (options: WarehouseOptions): Promise<Warehouse> => {
+  const { dataDir, clock, strictness = EVOLVING } = options;
+  const { archiveDir, snapshot, working } = warehousePaths(dataDir);
+  const lock = await enterDataDir(dataDir);
+  let database: Database;
+  let journal: Journal;
+  try {
+    refuseUnfinished(await readForgotten(archiveDir));
+    await removeLeftovers(snapshot);
+    database = await openWorking(working, options);
+    journal = await openJournal({ dir: archiveDir, database, clock }).catch(async (error: unknown) => {
+      await database.close();
+      throw error;
+    });
+  } catch (error) {
+    await lock.release();
+    throw openError(error, working, dataDir);
+  }
+
+  return {
+    ...mirrorReader(database),
+    snapshot,
+    archiveDir,
+    strictness,
+    ...journalledChanges(database, journal, strictness),
+    requestsOf: async (runId) => {
+      const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
+      return new Set(rows.map((row) => row.request_id));
+    },
+    missing: ({ sampleSize = 20, ...scope }) => walks.findMissing(database, scope, sampleSize),
+    seenCount: (walkId) => walks.countSeen(database, walkId),
+    countRows: (table, company) => walks.countRows(database, table, company),
+    publish: () => journal.inTurn(() => publishSnapshot(database, snapshot, () => performance.now())),
+    close: async () => {
+      await journal.close();
+      await database.close();
+      await lock.release();
+    },
+  };
+};

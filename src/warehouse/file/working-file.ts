@@ -1,0 +1,96 @@
+// The worker's own database file: where it and its neighbours lie, who may enter, and how it is opened.
+import { chmod, mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { openError } from "../duckdb/duck-errors.ts";
+import type { TableStrictness } from "../record/strict-rows.ts";
+import { migrate } from "./migrate.ts";
+import { applyViews } from "./views.ts";
+import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
+
+export interface WarehouseOptions {
+  readonly dataDir: string;
+  readonly clock: Clock;
+  /** DuckDB size text, e.g. `2GB`. */
+  readonly memoryLimit?: string;
+  /** How strict each table is; default: every table takes what comes. */
+  readonly strictness?: TableStrictness;
+}
+
+/**
+ * What a sync makes do with until a statement needs more: else DuckDB keeps most of a large mirror in memory. Old versions
+ * of far apart rows of a table with millions of them are the usual case that needs more (docs/PERFORMANCE.md).
+ */
+const FRUGAL_LIMIT = "64MB";
+
+/**
+ * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the
+ * first by asking again and again, a sixth of all processor time of a first mirror (docs/PERFORMANCE.md).
+ */
+const ONE_THREAD_BELOW_BYTES = 256 * 1024 * 1024;
+
+const isSmall = async (file: string): Promise<boolean> => {
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  return size < ONE_THREAD_BELOW_BYTES;
+};
+
+/** Where everything of a data directory lies. */
+export const warehousePaths = (dataDir: string) => {
+  const state = join(dataDir, "state");
+  return {
+    state,
+    archiveDir: join(state, "archive"),
+    snapshot: join(dataDir, "warehouse.duckdb"),
+    working: join(state, "working.duckdb"),
+    lockFile: join(state, "writer.lock"),
+  };
+};
+
+/** Directories that only their owner may enter: the mirror holds people's addresses. */
+const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void> => {
+  try {
+    for (const dir of dirs) {
+      const made = await mkdir(dir, { recursive: true, mode: 0o700 });
+      if (made !== undefined || dir !== dataDir) await chmod(dir, 0o700);
+    }
+  } catch (error) {
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(error) }, { cause: error });
+  }
+};
+
+/** Makes the directories and takes the writer's lock. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
+export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
+  const { state, archiveDir, lockFile } = warehousePaths(dataDir);
+  await makeDirs(dataDir, [dataDir, state, archiveDir]);
+  const lock = await takeWriterLock(lockFile, dataDir).catch((error: unknown) => {
+    throw openError(error, lockFile, dataDir);
+  });
+  try {
+    await chmod(lockFile, 0o600);
+    return lock;
+  } catch (error) {
+    await lock.release();
+    throw openError(error, lockFile, dataDir);
+  }
+};
+
+/** Opens a working file, creating and migrating it. The lock must be held. Throws DuckDB's error or a migration's. */
+export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
+  const database = await openDatabase(file, {
+    tempDir: join(options.dataDir, "state", "tmp"),
+    ...((await isSmall(file)) ? { threads: 1 } : {}),
+    frugalLimit: FRUGAL_LIMIT,
+    ...(options.memoryLimit === undefined ? {} : { memoryLimit: options.memoryLimit }),
+  });
+  try {
+    await migrate(database, options.clock.now());
+    await applyViews(database, options.clock.now());
+    await chmod(file, 0o600);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+};

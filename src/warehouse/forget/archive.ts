@@ -1,0 +1,125 @@
+// Takes people out of the archive: bodies, the requests beside them, the journal. Each file is written anew beside the
+// old one and renamed over it, so that a crash leaves the one or the other, whole. What a crash had torn off is dropped.
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { IdEraser } from "../../core/forgotten.ts";
+import { mapTexts } from "../../core/forgotten.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { type ArchiveHeader, INTENTS, RESPONSES, responseRecord } from "../archive/archive.ts";
+import { replaceFile } from "../archive/forgotten-list.ts";
+import { archiveFiles, records } from "../archive/read-archive.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { journalFiles } from "../journal/read-journal.ts";
+
+/** What the layers above know about bodies. */
+export interface ArchiveBodies {
+  /** Records of contacts in a body. */
+  readonly contacts: (header: ArchiveHeader, body: Buffer) => readonly JsonObject[];
+  /** The body without what has to go; null where nothing has to. */
+  readonly clean: (header: ArchiveHeader, body: Buffer) => Buffer | null;
+}
+
+/** Every record of a contact in the archive. */
+export async function* archivedContacts(dir: string, bodies: ArchiveBodies): AsyncIterable<JsonObject> {
+  for (const file of await archiveFiles(dir, RESPONSES)) {
+    for await (const { header, body } of records(file)) yield* bodies.contacts(header, body);
+  }
+}
+
+const cleanHeader = (header: ArchiveHeader, eraser: IdEraser): ArchiveHeader => {
+  const url = eraser.anywhere(header.url);
+  const scope = eraser.anywhere(header.scope);
+  return url === header.url && scope === header.scope ? header : { ...header, url, scope };
+};
+
+/** True when a file holds something that has to go, or ends in the middle of a record that may. */
+const needsCleaning = async (file: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<boolean> => {
+  let torn = false;
+  const onTorn = () => {
+    torn = true;
+  };
+  for await (const { header, body } of records(file, onTorn)) {
+    if (cleanHeader(header, eraser) !== header || bodies.clean(header, body) !== null) return true;
+  }
+  return torn;
+};
+
+const cleanResponses = async (file: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<void> => {
+  const fresh = `${file}.new`;
+  await rm(fresh, { force: true });
+  try {
+    const handle = await open(fresh, "wx", 0o600);
+    try {
+      for await (const { header, body } of records(file)) {
+        const bytes = bodies.clean(header, body) ?? body;
+        const cleaned = { ...cleanHeader(header, eraser), bytes: bytes.length };
+        await handle.appendFile(await responseRecord(cleaned, { bytes, encoding: "identity" }));
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(fresh, file);
+    const folder = await open(dirname(file), "r");
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw statementError(error);
+  }
+};
+
+const parsed = (line: string): JsonValue | undefined => {
+  try {
+    const value: JsonValue = JSON.parse(line);
+    return value;
+  } catch {
+    return undefined;
+  }
+};
+
+const ofContacts = (value: JsonObject): boolean => value.stream === "contacts" || value.table === "contacts";
+
+/** Ids of contacts stand by themselves only in what belongs to contacts: elsewhere the same text is another id. */
+const cleanJson = (value: JsonValue, eraser: IdEraser): JsonValue => {
+  if (typeof value === "string") return eraser.anywhere(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => cleanJson(item, eraser));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isJsonObject(value)) return value;
+  if (ofContacts(value)) return mapTexts(value, eraser.among);
+  const entries = Object.entries(value).map(([name, item]) => [name, cleanJson(item, eraser)] as const);
+  return entries.some(([name, item]) => item !== value[name]) ? Object.fromEntries(entries) : value;
+};
+
+const cleanLine = (line: string, eraser: IdEraser): string => {
+  const value = parsed(line);
+  if (value === undefined) return eraser.anywhere(line);
+  const clean = cleanJson(value, eraser);
+  return clean === value ? line : JSON.stringify(clean);
+};
+
+const cleanLines = async (file: string, eraser: IdEraser): Promise<boolean> => {
+  const text = await readFile(file, "utf8");
+  const clean = text
+    .split("\n")
+    .map((line) => (line === "" ? line : cleanLine(line, eraser)))
+    .join("\n");
+  if (clean === text) return false;
+  await replaceFile(file, clean);
+  return true;
+};
+
+/** Cleans every file of the archive that needs it. Answers with their number. Throws DISK_FULL. */
+export const cleanArchive = async (dir: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<number> => {
+  let cleaned = 0;
+  for (const file of await archiveFiles(dir, RESPONSES)) {
+    if (!(await needsCleaning(file, bodies, eraser))) continue;
+    await cleanResponses(file, bodies, eraser);
+    cleaned += 1;
+  }
+  for (const file of [...(await archiveFiles(dir, INTENTS)), ...(await journalFiles(dir))]) {
+    if (await cleanLines(file, eraser)) cleaned += 1;
+  }
+  return cleaned;
+};

@@ -1,0 +1,230 @@
+// Forgets contacts: erases them from archive, tables, snapshot and exports, keeps a keyed hash of each id, and proves it
+// by looking through every file. Each step can be done again: after a crash `forget --resume` goes through all of them.
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
+import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
+import type { Database } from "../duckdb/database.ts";
+import { openError, statementError } from "../duckdb/duck-errors.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { exportSnapshot } from "../export/export.ts";
+import { readManifest } from "../export/manifest.ts";
+import { exportFolders } from "../export/registry.ts";
+import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
+import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
+import { openJournal } from "../journal/journal.ts";
+import { type ArchiveBodies, cleanArchive } from "./archive.ts";
+import { gatherPeople, idsByEmail } from "./people.ts";
+import { rewriteFile } from "./rewrite-file.ts";
+import { countCurrent, type ForgottenRows, forgetRows, type Person } from "./rows.ts";
+import { type Hit, type Scan, scanFor } from "./scan.ts";
+
+/** Who is to go, as the layers above need it to clean bodies. */
+export interface Forgetting {
+  /** Hash of a contact's id when the contact is forgotten. */
+  readonly find: (id: string) => string | null;
+  readonly eraser: IdEraser;
+  readonly ids: readonly string[];
+  /** True when a text holds an id, address or number of theirs. */
+  readonly tells: (text: string) => boolean;
+}
+
+export type ForgetStep = "listed" | "archive" | "tables" | "rewritten" | "published" | "exports" | "scanned";
+
+export interface ForgetRequest {
+  readonly ids: readonly string[];
+  /** Addresses as they may be stored; capitals make no difference. */
+  readonly emails: readonly string[];
+  /** Forget everybody whom an address fits. */
+  readonly all: boolean;
+  /** Folders of exports that the data directory does not know. */
+  readonly exportDirs: readonly string[];
+  readonly bodies: (forgetting: Forgetting) => ArchiveBodies;
+  /** Told after each step. */
+  readonly onStep: (step: ForgetStep) => void;
+}
+
+export interface ForgetReport {
+  /** Keyed hashes of the ids that are kept out from now on. */
+  readonly hashes: readonly string[];
+  readonly rows: ForgottenRows;
+  readonly archiveFiles: number;
+  /** Folders of exports that were brought up to date. */
+  readonly exports: readonly string[];
+  /** Old copies of the working file, and what DuckDB had spilled, that were removed. */
+  readonly removed: readonly string[];
+  readonly scan: Scan;
+}
+
+const wantedIds = async (
+  database: Database,
+  request: ForgetRequest,
+  list: ForgottenList,
+): Promise<readonly string[]> => {
+  const { ids, emails, all } = request;
+  if (emails.length === 0) return ids;
+  const found = await idsByEmail(database, emails);
+  const resumes = list.entries.some(({ done }) => !done);
+  if (found.length === 0 && ids.length === 0 && !resumes) throw new DuckmirrorError("CONTACT_UNKNOWN");
+  if (found.length > 1 && !all) {
+    throw new DuckmirrorError("CONTACT_AMBIGUOUS", { count: found.length, ids: found.slice(0, 20).join(", ") });
+  }
+  return [...new Set([...ids, ...found])];
+};
+
+const nobody: Forgetting = {
+  find: () => null,
+  eraser: createIdEraser(new Map()),
+  ids: [],
+  tells: () => false,
+};
+
+const forgettingOf = (people: readonly Person[], list: ForgottenList): Forgetting => {
+  const telling = people.flatMap(({ traces }) => traces.filter(({ kind }) => kind !== "name").map(({ text }) => text));
+  return {
+    find: list.find,
+    eraser: createIdEraser(new Map(people.map(({ id, hash }) => [id, forgottenId(hash)]))),
+    ids: people.map(({ id }) => id),
+    // As a whole value: a short id is a part of many texts.
+    tells: (text) => telling.some((trace) => text.includes(JSON.stringify(trace))),
+  };
+};
+
+/** Stores the people as begun, beside those who are forgotten already. */
+const putOnList = async (archiveDir: string, list: ForgottenList, people: readonly Person[], now: number) => {
+  const fresh = new Set(people.map(({ hash }) => hash));
+  const others = list.entries.filter(({ hash }) => !fresh.has(hash));
+  const at = new Date(now).toISOString();
+  await writeForgotten(archiveDir, [
+    ...others,
+    ...[...fresh].map((hash) => ({
+      hash,
+      forgotten_at: list.entries.find((entry) => entry.hash === hash)?.forgotten_at ?? at,
+      done: false,
+    })),
+  ]);
+  return readForgotten(archiveDir);
+};
+
+/** Copies of the working file that a replay kept, what it left unfinished, and what DuckDB spilled. */
+const removeCopies = async (working: string): Promise<readonly string[]> => {
+  const state = dirname(working);
+  const name = basename(working);
+  const copies = (await readdir(state)).filter(
+    (file) => file === "tmp" || file === `${name}.new` || file === `${name}.new.wal` || /\.old(\.wal)?$/.test(file),
+  );
+  for (const copy of copies) await rm(join(state, copy), { recursive: true, force: true });
+  return copies.map((copy) => join(state, copy));
+};
+
+const refreshExports = async (dirs: readonly string[], snapshot: string): Promise<readonly string[]> => {
+  const refreshed: string[] = [];
+  for (const dir of new Set(dirs)) {
+    if (!(await stat(dir).catch(() => null))?.isDirectory()) continue;
+    const manifest = await readManifest(dir);
+    if (manifest === null) continue;
+    await exportSnapshot({
+      snapshot,
+      dir,
+      format: manifest.format,
+      tables: [...new Set(manifest.files.map(({ table }) => table))],
+      since: manifest.since === null ? null : Date.parse(manifest.since),
+      guardFormulas: manifest.guardFormulas,
+    });
+    refreshed.push(dir);
+  }
+  return refreshed;
+};
+
+const described = ({ file, table, kind, times }: Hit): string =>
+  `${kind === "id" ? "an id" : `${kind} data`} ${times} times in ${table === null ? file : `${file} (${table})`}`;
+
+interface Place {
+  readonly database: Database;
+  readonly archiveDir: string;
+  readonly options: WarehouseOptions;
+}
+
+/** Archive, then tables, in one order: a crash between the two leaves the journal ahead of nothing. */
+const erase = async ({ database, archiveDir, options }: Place, request: ForgetRequest, known: ForgottenList) => {
+  const now = options.clock.now();
+  const ids = await wantedIds(database, request, known);
+  const archive = { dir: archiveDir, bodies: request.bodies(nobody) };
+  const people = await gatherPeople(database, archive, ids, known);
+  const list = await putOnList(archiveDir, known, people, now);
+  request.onStep("listed");
+  const forgetting = forgettingOf(people, list);
+  const archiveFiles = await cleanArchive(archiveDir, request.bodies(forgetting), forgetting.eraser);
+  request.onStep("archive");
+  const journal = await openJournal({ dir: archiveDir, database, clock: options.clock });
+  const hashes = people.map(({ hash }) => hash);
+  let current = 0;
+  try {
+    const rows = await journal.record(
+      async () => {
+        current = await countCurrent(database, forgetting.ids);
+        return { kind: "forgotten", hashes, rows: current, now };
+      },
+      async (tx) => {
+        await tx.run(sqlText("warehouse/forgotten-rows.sql"), [current]);
+        return forgetRows(tx, people, forgetting.eraser);
+      },
+    );
+    request.onStep("tables");
+    return { people, list, archiveFiles, rows };
+  } finally {
+    await journal.close();
+  }
+};
+
+const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {
+  const { archiveDir, snapshot, working, state } = warehousePaths(options.dataDir);
+  await removeLeftovers(snapshot);
+  const known = await keyedForgotten(archiveDir);
+  const database = await openWorking(working, options).catch((error: unknown) => {
+    throw openError(error, working, options.dataDir);
+  });
+  let erased: Awaited<ReturnType<typeof erase>>;
+  try {
+    erased = await erase({ database, archiveDir, options }, request, known);
+    await rewriteFile(database, join(state, "tmp"));
+    request.onStep("rewritten");
+    await publishSnapshot(database, snapshot, () => performance.now());
+    request.onStep("published");
+  } finally {
+    await database.close();
+  }
+  const removed = await removeCopies(working);
+  const folders = [...(await exportFolders(options.dataDir)), ...request.exportDirs];
+  const exports = await refreshExports(folders, snapshot);
+  request.onStep("exports");
+  const scan = await scanFor(erased.people, [options.dataDir, ...exports]);
+  request.onStep("scanned");
+  if (scan.left.length > 0) {
+    const detail = scan.left.slice(0, 10).map(described).join("; ");
+    throw new DuckmirrorError("FORGET_INCOMPLETE", { detail });
+  }
+  await writeForgotten(
+    archiveDir,
+    erased.list.entries.map((entry) => ({ ...entry, done: true })),
+  );
+  const { archiveFiles, rows, people } = erased;
+  return { hashes: people.map(({ hash }) => hash), rows, archiveFiles, exports, removed, scan };
+};
+
+/**
+ * Forgets contacts, and finishes what was begun earlier. Throws CONTACT_UNKNOWN, CONTACT_AMBIGUOUS, FORGET_INCOMPLETE,
+ * FORGOTTEN_UNREADABLE, WRITER_BUSY, what opening the warehouse throws, and faults; from the moment somebody is on the
+ * list nothing is written before the forgetting is finished.
+ */
+export const forgetContacts = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {
+  const lock = await enterDataDir(options.dataDir);
+  try {
+    return await run(options, request);
+  } catch (error) {
+    throw error instanceof DuckmirrorError ? error : statementError(error);
+  } finally {
+    await lock.release();
+  }
+};

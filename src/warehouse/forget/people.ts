@@ -1,0 +1,106 @@
+// Who is to be forgotten: ids from what was typed, and everything that could give these people away, from the tables and
+// from the archive, also what their records said long ago.
+import { z } from "zod";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import type { ForgottenList } from "../archive/forgotten-list.ts";
+import type { Sql } from "../duckdb/database.ts";
+import { type ArchiveBodies, archivedContacts } from "./archive.ts";
+import type { Person, Trace } from "./rows.ts";
+
+const text = z.string().nullable();
+const contactRow = z.object({
+  id: z.string(),
+  email: text,
+  phone: text,
+  network: text,
+  picture: text,
+  first: text,
+  last: text,
+});
+const idRow = z.object({ id: z.string() });
+
+/** Names shorter than this stand in other texts by chance. */
+const SHORTEST_NAME = 8;
+const SHORTEST_TRACE = 6;
+
+const VERSIONS = `SELECT id, email, phone, professional_network_url AS network, profile_picture_url AS picture,
+  first_name AS first, last_name AS last FROM main.contacts
+UNION SELECT id, email, phone, professional_network_url, profile_picture_url, first_name, last_name FROM history.contacts`;
+
+const tracesOf = (row: z.output<typeof contactRow>): readonly Trace[] => {
+  const name = row.first !== null && row.last !== null ? `${row.first} ${row.last}` : "";
+  const traces: readonly { readonly kind: Trace["kind"]; readonly text: string | null }[] = [
+    { kind: "id", text: row.id },
+    { kind: "email", text: row.email },
+    { kind: "phone", text: row.phone },
+    { kind: "address", text: row.network },
+    { kind: "address", text: row.picture },
+    { kind: "name", text: name.length >= SHORTEST_NAME ? name : null },
+  ];
+  return traces.flatMap(({ kind, text: found }) =>
+    found !== null && (kind === "id" || found.trim().length >= SHORTEST_TRACE) ? [{ kind, text: found }] : [],
+  );
+};
+
+const textOf = (value: JsonValue | undefined): string | null =>
+  typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : null;
+
+const rowOfRecord = (record: JsonObject): z.output<typeof contactRow> | null => {
+  const id = textOf(record.id);
+  if (id === null) return null;
+  return {
+    id,
+    email: textOf(record.email),
+    phone: textOf(record.phone),
+    network: textOf(record.professionalNetworkUrl),
+    picture: textOf(record.profilePictureUrl),
+    first: textOf(record.firstName),
+    last: textOf(record.lastName),
+  };
+};
+
+/** Ids of mirrored contacts, now or earlier, with one of these e-mail addresses; capitals make no difference. */
+export const idsByEmail = async (sql: Sql, emails: readonly string[]): Promise<readonly string[]> => {
+  const query = `SELECT DISTINCT id FROM (SELECT id, email FROM main.contacts UNION ALL SELECT id, email FROM history.contacts)
+    WHERE lower(email) IN (SELECT lower(unnest($1))) ORDER BY id`;
+  return (await sql.query(query, [[...emails]], idRow)).map(({ id }) => id);
+};
+
+/** Everything known of the contacts that `wanted` picks by id. */
+const gather = async (
+  sql: Sql,
+  archive: { readonly dir: string; readonly bodies: ArchiveBodies },
+  wanted: (id: string) => boolean,
+): Promise<ReadonlyMap<string, readonly Trace[]>> => {
+  const found = new Map<string, Map<string, Trace>>();
+  const add = (row: z.output<typeof contactRow>) => {
+    if (!wanted(row.id)) return;
+    const traces = found.get(row.id) ?? new Map<string, Trace>();
+    for (const trace of tracesOf(row)) traces.set(`${trace.kind}\n${trace.text}`, trace);
+    found.set(row.id, traces);
+  };
+  for (const row of await sql.query(VERSIONS, [], contactRow)) add(row);
+  for await (const record of archivedContacts(archive.dir, archive.bodies)) {
+    const row = isJsonObject(record) ? rowOfRecord(record) : null;
+    if (row !== null) add(row);
+  }
+  return new Map([...found].map(([id, traces]) => [id, [...traces.values()]]));
+};
+
+/** The people with these ids, and those who were begun to be forgotten as far as anything of them is left. */
+export const gatherPeople = async (
+  sql: Sql,
+  archive: { readonly dir: string; readonly bodies: ArchiveBodies },
+  ids: readonly string[],
+  list: ForgottenList,
+): Promise<readonly Person[]> => {
+  const pending = new Set(list.entries.filter(({ done }) => !done).map(({ hash }) => hash));
+  const isPending = (id: string) => pending.size > 0 && pending.has(list.hashOf(id));
+  const found = await gather(sql, archive, (id) => ids.includes(id) || isPending(id));
+  const all = new Set([...ids, ...found.keys()]);
+  return [...all].map((id) => ({
+    id,
+    hash: list.hashOf(id),
+    traces: found.get(id) ?? [{ kind: "id", text: id }],
+  }));
+};

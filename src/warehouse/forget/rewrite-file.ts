@@ -1,0 +1,65 @@
+// Writes the working file anew. DuckDB leaves deleted values in its blocks until they are used again; a new file has
+// never held them. The copy is counted against the old file before it takes its place.
+import { chmod, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { literal } from "../../core/sql-text.ts";
+import { type Database, openDatabase, STORAGE_VERSION } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+const tableRow = z.object({ path: z.string() });
+const countRow = z.object({ fresh: z.number(), old: z.number() });
+
+const checkCounts = async (copier: Database): Promise<void> => {
+  for (const { path } of await copier.query(sqlText("warehouse/tables-of-old.sql"), [], tableRow)) {
+    const counts = `SELECT (SELECT count(*) FROM fresh.${path}) AS fresh, (SELECT count(*) FROM old.${path}) AS old`;
+    const [row] = await copier.query(counts, [], countRow);
+    if (row === undefined || row.fresh !== row.old) {
+      const detail = `the copy of ${path} holds ${row?.fresh} of ${row?.old} rows`;
+      throw new DuckmirrorError("UNEXPECTED", { detail });
+    }
+  }
+};
+
+const copyInto = async (old: string, fresh: string, tempDir: string): Promise<void> => {
+  const copier = await openDatabase(":memory:", { tempDir });
+  try {
+    await copier.run(`ATTACH ${literal(old)} AS old (READ_ONLY)`);
+    await copier.run(`ATTACH ${literal(fresh)} AS fresh (STORAGE_VERSION ${literal(STORAGE_VERSION)})`);
+    await copier.run("COPY FROM DATABASE old TO fresh");
+    await checkCounts(copier);
+    await copier.run("CHECKPOINT fresh");
+    await copier.run("DETACH fresh");
+    await copier.run("DETACH old");
+  } finally {
+    await copier.close();
+  }
+};
+
+const makeDurable = async (path: string): Promise<void> => {
+  const handle = await open(path, "r");
+  await handle.sync().finally(() => handle.close());
+};
+
+/** Replaces the database's file by a copy of what it holds; other calls wait meanwhile. Throws DISK_FULL. */
+export const rewriteFile = async (database: Database, tempDir: string): Promise<void> => {
+  const { file } = database;
+  const fresh = `${file}.new`;
+  await database.flushWal();
+  await database.offline(async () => {
+    try {
+      await rm(fresh, { force: true });
+      await copyInto(file, fresh, tempDir);
+      await chmod(fresh, 0o600);
+      await makeDurable(fresh);
+      await rename(fresh, file);
+    } catch (error) {
+      await rm(fresh, { force: true });
+      await rm(`${fresh}.wal`, { force: true });
+      throw statementError(error);
+    }
+    await makeDurable(dirname(file));
+  });
+};

@@ -1,0 +1,98 @@
+// Takes people out of the working database: their rows and versions, rejected records, ids in the ledger, in cursors and
+// in the service's own request history. Statements are generated where the table is a parameter; every value is bound.
+import { z } from "zod";
+import type { IdEraser } from "../../core/forgotten.ts";
+import { quoted } from "../../core/sql-text.ts";
+import type { Sql } from "../duckdb/database.ts";
+import type { SqlValue } from "../duckdb/duck-values.ts";
+
+/** What is known of a contact that is to be forgotten. */
+export interface Person {
+  readonly id: string;
+  readonly hash: string;
+  /** What could give the contact away: id, addresses, numbers, name. */
+  readonly traces: readonly Trace[];
+}
+
+export interface Trace {
+  readonly kind: "id" | "email" | "phone" | "address" | "name";
+  readonly text: string;
+}
+
+/** Columns of texts that may name a contact although they belong to no contact. */
+const NAMING: readonly { readonly path: string; readonly columns: readonly string[]; readonly own: string }[] = [
+  { path: "sync.requests", columns: ["url", "scope", "error"], own: "stream = 'contacts'" },
+  { path: "sync.stream_state", columns: ["cursor", "walk_id", "error"], own: "stream = 'contacts'" },
+  { path: "sync.runs", columns: ["summary", "error"], own: "false" },
+  { path: "main.usage_requests", columns: ["endpoint", "input", "error", "_extra"], own: "true" },
+  { path: "history.usage_requests", columns: ["endpoint", "input", "error", "_extra"], own: "true" },
+];
+
+const cells = z.array(z.string().nullable());
+const namingRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), own: z.boolean(), cells });
+
+const cleanTexts = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Promise<void> => {
+  for (const { path, columns, own } of NAMING) {
+    const text = columns.map((column) => `CAST(${quoted(column)} AS VARCHAR)`);
+    const rows = await tx.query(
+      `SELECT rowid AS row, ${own} AS own, [${text.join(", ")}] AS cells FROM ${path}
+       WHERE list_bool_or([contains(concat_ws(' ', ${text.join(", ")}), id) FOR id IN ?])`,
+      [[...ids]],
+      namingRow,
+    );
+    for (const { row, own: mine, cells: before } of rows) {
+      const clean = (cell: string | null) => (cell === null ? null : mine ? eraser.among(cell) : eraser.anywhere(cell));
+      const after = before.map(clean);
+      const changed = columns.flatMap((column, at) => (after[at] === before[at] ? [] : [{ column, at }]));
+      if (changed.length === 0) continue;
+      const sets = changed.map(({ column }, position) => `${quoted(column)} = $${position + 1}`);
+      const values: SqlValue[] = changed.map(({ at }) => after[at] ?? null);
+      await tx.run(`UPDATE ${path} SET ${sets.join(", ")} WHERE rowid = $${values.length + 1}`, [...values, row]);
+    }
+  }
+};
+
+const recordRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), record: z.string() });
+
+/** A rejected record has no usable key: it is theirs when it holds an address or number of theirs. */
+const dropRejects = async (tx: Sql, people: readonly Person[]): Promise<number> => {
+  const telling = people.flatMap(({ traces }) => traces.filter(({ kind }) => kind !== "name").map(({ text }) => text));
+  const rejects = await tx.query(
+    "SELECT rowid AS row, record FROM sync.rejects WHERE table_name = 'contacts'",
+    [],
+    recordRow,
+  );
+  const theirs = rejects.filter(({ record }) => telling.some((text) => record.includes(JSON.stringify(text))));
+  for (const { row } of theirs) await tx.run("DELETE FROM sync.rejects WHERE rowid = $1", [row]);
+  return theirs.length;
+};
+
+export interface ForgottenRows {
+  /** Rows of main.contacts. */
+  readonly current: number;
+  /** Rows of history.contacts. */
+  readonly versions: number;
+  readonly rejects: number;
+}
+
+/** Takes the people out of every table, inside `tx`. */
+export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdEraser): Promise<ForgottenRows> => {
+  const ids = people.map(({ id }) => id);
+  const among = "IN (SELECT unnest($1))";
+  const current = await tx.run(`DELETE FROM main.contacts WHERE id ${among}`, [ids]);
+  const versions = await tx.run(`DELETE FROM history.contacts WHERE id ${among}`, [ids]);
+  await tx.run(`DELETE FROM sync.walk_seen WHERE table_name = 'contacts' AND id ${among}`, [ids]);
+  const values = people.flatMap(({ traces }) => traces.map(({ text }) => text));
+  await tx.run(`DELETE FROM sync.schema_drift WHERE table_name = 'contacts' AND detail ${among}`, [values]);
+  const rejects = await dropRejects(tx, people);
+  await cleanTexts(tx, ids, eraser);
+  return { current, versions, rejects };
+};
+
+const rowsRow = z.object({ rows: z.number() });
+
+/** Rows of the table of contacts that these are. */
+export const countCurrent = async (sql: Sql, ids: readonly string[]): Promise<number> => {
+  const query = 'SELECT count(*) AS "rows" FROM main.contacts WHERE id IN (SELECT unnest($1))';
+  return (await sql.query(query, [[...ids]], rowsRow))[0]?.rows ?? 0;
+};

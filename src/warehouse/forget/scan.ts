@@ -1,0 +1,208 @@
+// The proof after somebody was forgotten: every byte of every file is looked through for what could give the person away;
+// databases and Parquet also cell by cell, since their bytes are compressed. Nothing may be open for writing meanwhile.
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { literal } from "../../core/sql-text.ts";
+import { decodedChunks } from "../archive/read-archive.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Person, Trace } from "./rows.ts";
+
+/** Where something was found, and of which kind; never the text itself. */
+export interface Hit {
+  readonly file: string;
+  /** Table of a database; null: anywhere in the file. */
+  readonly table: string | null;
+  readonly kind: Trace["kind"];
+  readonly times: number;
+}
+
+export interface Scan {
+  readonly files: number;
+  readonly bytes: number;
+  readonly tables: number;
+  readonly rows: number;
+  /** Texts that were looked for. */
+  readonly texts: number;
+  /** What must not be there. */
+  readonly left: readonly Hit[];
+  /** The same address, number or name in records of others, which were not to be forgotten. */
+  readonly mentions: readonly Hit[];
+}
+
+/** Opening and closing these would let a second writer in: they are empty databases, held as locks. */
+const LOCKS: ReadonlySet<string> = new Set(["writer.lock", ".lock"]);
+/** Shorter texts stand in any file by chance: they are looked for in cells, as whole words. */
+const SHORTEST_BYTES = 6;
+
+const filesIn = async (dir: string): Promise<readonly string[]> => {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile() && !LOCKS.has(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+};
+
+/** A text as it may stand in a file: plain, in JSON, in an address. */
+const formsOf = (text: string): readonly Buffer[] => {
+  const forms = new Set([text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
+  return [...forms].map((form) => Buffer.from(form)).filter((form) => form.length >= SHORTEST_BYTES);
+};
+
+const isWordByte = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte >= 0x80 || /[0-9A-Za-z]/.test(String.fromCharCode(byte)));
+
+/** Counts the forms in a stream of bytes. `words`: only where no letter or digit stands beside them. */
+const countIn = async (chunks: AsyncIterable<Buffer>, forms: readonly Buffer[], words: boolean): Promise<number> => {
+  const longest = Math.max(0, ...forms.map((form) => form.length));
+  let kept = Buffer.alloc(0);
+  let times = 0;
+  const count = (text: Buffer, last: boolean) => {
+    // What begins in the last bytes is counted with the next chunk, which shows how it goes on.
+    const limit = last ? text.length : Math.max(0, text.length - longest - 1);
+    for (const form of forms) {
+      for (let at = text.indexOf(form, 1); at >= 0 && at <= limit; at = text.indexOf(form, at + 1)) {
+        if (!words || !(isWordByte(text[at - 1]) || isWordByte(text[at + form.length]))) times += 1;
+      }
+    }
+    return limit;
+  };
+  // A byte in front, so that every place has a byte before it.
+  kept = Buffer.from("\n");
+  for await (const chunk of chunks) {
+    const text = Buffer.concat([kept, chunk]);
+    const limit = count(text, false);
+    kept = text.subarray(Math.max(0, limit));
+  }
+  count(kept, true);
+  return times;
+};
+
+const columnsRow = z.object({ path: z.string(), columns: z.array(z.string()) });
+const foundRow = z.object({
+  kind: z.enum(["id", "email", "phone", "address", "name"]),
+  whole: z.number(),
+  part: z.number(),
+});
+const countRow = z.object({ rows: z.number() });
+
+const quotedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+/** Rows of a table whose texts hold a trace: as a whole word, and as any part of a text. */
+const foundInTable = async (database: Database, path: string, columns: readonly string[], traces: readonly Trace[]) => {
+  const text = `concat_ws(chr(1), ${columns.map((column) => `CAST(${column} AS VARCHAR)`).join(", ")})`;
+  const query = `WITH traces AS (SELECT unnest($1) AS kind, unnest($2) AS text, unnest($3) AS word),
+    cells AS (SELECT ${text} AS cell FROM ${path})
+    SELECT kind, count(*) FILTER (regexp_matches(cell, word)) AS whole, count(*) AS part
+    FROM cells JOIN traces ON contains(cell, text) GROUP BY ALL`;
+  const words = traces.map(({ text: found }) => `(^|[^\\p{L}\\p{N}])${quotedForRegex(found)}($|[^\\p{L}\\p{N}])`);
+  return database.query(
+    query,
+    [traces.map(({ kind }) => kind), traces.map(({ text: found }) => found), words],
+    foundRow,
+  );
+};
+
+interface Cells {
+  readonly tables: number;
+  readonly rows: number;
+  readonly hits: readonly Hit[];
+  /** Kinds that some cell holds, also inside a longer word: the file's bytes hold them rightly. */
+  readonly held: ReadonlySet<Trace["kind"]>;
+}
+
+const scanTables = async (
+  database: Database,
+  file: string,
+  tables: readonly z.output<typeof columnsRow>[],
+  traces: readonly Trace[],
+): Promise<Cells> => {
+  const hits: Hit[] = [];
+  const held = new Set<Trace["kind"]>();
+  let rows = 0;
+  for (const { path, columns } of tables) {
+    rows += (await database.query(`SELECT count(*) AS "rows" FROM ${path}`, [], countRow))[0]?.rows ?? 0;
+    for (const { kind, whole } of await foundInTable(database, path, columns, traces)) {
+      held.add(kind);
+      if (whole > 0) hits.push({ file, table: path.replaceAll('"', ""), kind, times: whole });
+    }
+  }
+  return { tables: tables.length, rows, hits, held };
+};
+
+const scanCells = async (file: string, traces: readonly Trace[]): Promise<Cells> => {
+  const parquet = file.endsWith(".parquet");
+  const database = await openDatabase(parquet ? ":memory:" : file, parquet ? {} : { readOnly: true });
+  try {
+    if (!parquet) {
+      const tables = await database.query(sqlText("warehouse/text-columns.sql"), [], columnsRow);
+      return await scanTables(database, file, tables, traces);
+    }
+    await database.run(`CREATE VIEW "part" AS SELECT * FROM read_parquet(${literal(file)})`);
+    const [columns] = await database.query(sqlText("warehouse/text-columns-of-view.sql"), [], columnsRow);
+    const { hits, ...cells } = await scanTables(database, file, columns === undefined ? [] : [columns], traces);
+    return { ...cells, hits: hits.map((hit) => ({ ...hit, table: null })) };
+  } finally {
+    await database.close();
+  }
+};
+
+const isChunk = (chunk: unknown): chunk is Buffer => Buffer.isBuffer(chunk);
+async function* bytesOf(file: string): AsyncIterable<Buffer> {
+  for await (const chunk of createReadStream(file)) if (isChunk(chunk)) yield chunk;
+}
+
+const KINDS = ["id", "email", "phone", "address", "name"] as const;
+
+/** Looks through one file. */
+const scanFile = async (
+  file: string,
+  traces: readonly Trace[],
+): Promise<{ cells: Cells | null; left: Hit[]; mentions: Hit[] }> => {
+  const packed = /\.(duckdb|parquet)$/.test(file);
+  const cells = packed ? await scanCells(file, traces) : null;
+  const hits: Hit[] = [...(cells?.hits ?? [])];
+  const left = hits.filter(({ kind }) => kind === "id");
+  const mentions = hits.filter(({ kind }) => kind !== "id");
+  for (const kind of KINDS) {
+    const forms = traces.filter((trace) => trace.kind === kind).flatMap(({ text }) => formsOf(text));
+    if (forms.length === 0) continue;
+    const chunks = file.endsWith(".gz") ? decodedChunks(file) : bytesOf(file);
+    const times = await countIn(chunks, forms, !packed);
+    if (times === 0 || cells?.held.has(kind)) continue;
+    // In packed files nothing explains it: deleted values that were left in place.
+    if (packed || kind === "id") left.push({ file, table: null, kind, times });
+    else mentions.push({ file, table: null, kind, times });
+  }
+  return { cells, left, mentions };
+};
+
+/** Looks through every file below `dirs`. Files that vanish meanwhile are passed over. */
+export const scanFor = async (people: readonly Person[], dirs: readonly string[]): Promise<Scan> => {
+  const traces = people.flatMap((person) => person.traces);
+  const scans: Awaited<ReturnType<typeof scanFile>>[] = [];
+  const seen = new Set<string>();
+  let bytes = 0;
+  for (const dir of dirs) {
+    for (const file of await filesIn(dir)) {
+      if (seen.has(file) || basename(file) === "forget.key") continue;
+      seen.add(file);
+      const size = (await stat(file).catch(() => null))?.size;
+      if (size === undefined) continue;
+      bytes += size;
+      scans.push(await scanFile(file, traces));
+    }
+  }
+  const sum = (of: "tables" | "rows") => scans.reduce((all, { cells }) => all + (cells?.[of] ?? 0), 0);
+  return {
+    files: scans.length,
+    bytes,
+    tables: sum("tables"),
+    rows: sum("rows"),
+    texts: traces.length,
+    left: scans.flatMap(({ left }) => left),
+    mentions: scans.flatMap(({ mentions }) => mentions),
+  };
+};

@@ -1,0 +1,118 @@
+// What the journal of the archive says: every change of the working database, in order, before it is made.
+// Rows are not repeated here: a commit names the archived responses that it loaded.
+import { z } from "zod";
+import { isStreamName } from "../../catalog/streams.ts";
+import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
+import type { JsonValue } from "../../core/json.ts";
+
+const stream = z.string().refine(isStreamName);
+const isTable = (name: string): name is TableName => TABLE_NAMES.some((table) => table === name);
+const table = z.string().refine(isTable);
+const ms = z.number();
+const json = z.json().transform((value): JsonValue => value);
+
+const requestSchema = z.object({
+  requestId: z.string(),
+  runId: z.string(),
+  stream,
+  scope: z.string(),
+  endpoint: z.string(),
+  url: z.string(),
+  status: z.number().nullable(),
+  charge: z.enum(["spent", "free", "ambiguous"]),
+  startedAt: ms,
+  durationMs: z.number(),
+  bytes: z.number(),
+  rows: z.number(),
+  attempt: z.number(),
+  error: z.string().nullable(),
+});
+
+const scopeSchema = z.object({
+  stream,
+  scope: z.string(),
+  status: z.enum(["idle", "walking", "failed"]),
+  walkId: z.string().nullable(),
+  cursor: z.string().nullable(),
+  watermark: ms.nullable(),
+  totalCount: z.number().nullable(),
+  rowsAtWalk: z.number().nullable(),
+  checkedAt: ms.nullable(),
+  walkedAt: ms.nullable(),
+  error: z.string().nullable(),
+  runId: z.string(),
+});
+
+const quotaSchema = z.object({
+  capturedAt: ms,
+  limit: z.number().nullable(),
+  used: z.number().nullable(),
+  remaining: z.number().nullable(),
+  resetsAt: ms.nullable(),
+});
+
+const rowsSchema = z.discriminatedUnion("from", [
+  /** What the archived response holds; its keys count as met by the walk. */
+  z.object({ from: z.literal("response"), requestId: z.string(), walkId: z.string().nullable() }),
+  /** Rows that stand in no response: what follows from a 404. */
+  z.object({
+    from: z.literal("journal"),
+    requestId: z.string(),
+    stream,
+    table,
+    records: z.array(json).readonly(),
+    asked: z.array(z.string()).readonly(),
+    fromPath: z.record(z.string(), json),
+    walkId: z.string().nullable(),
+    receivedAt: ms,
+  }),
+]);
+
+const entrySchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("run-started"),
+    runId: z.string(),
+    mode: z.string(),
+    startedAt: ms,
+    forecast: json,
+  }),
+  z.object({
+    kind: z.literal("run-finished"),
+    runId: z.string(),
+    status: z.string(),
+    finishedAt: ms,
+    summary: json,
+    error: z.string().nullable(),
+  }),
+  z.object({
+    kind: z.literal("commit"),
+    runId: z.string(),
+    rows: z.array(rowsSchema).readonly(),
+    requests: z.array(requestSchema).readonly(),
+    scopes: z.array(scopeSchema).readonly(),
+    quota: quotaSchema.nullable(),
+  }),
+  /** Rows that are gone, by company where the table is kept per company. */
+  z.object({
+    kind: z.literal("deleted"),
+    runId: z.string(),
+    table,
+    gone: z.array(z.object({ company: z.string().nullable(), ids: z.array(z.string()).readonly() })).readonly(),
+    now: ms,
+    /** Walk that found it out, and is forgotten. */
+    walkId: z.string().nullable(),
+    scope: scopeSchema.nullable(),
+  }),
+  /** Contacts that were forgotten: keyed hashes of their ids, and how many rows the table of contacts lost. */
+  z.object({ kind: z.literal("forgotten"), hashes: z.array(z.string()).readonly(), rows: z.number(), now: ms }),
+  z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
+  z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
+]);
+
+/** One change of the working database. */
+export type JournalEntry = z.output<typeof entrySchema>;
+export type JournalRows = z.output<typeof rowsSchema>;
+
+/** A change with its number: 1, 2, 3, ... over the whole life of the archive. */
+export const journalEventSchema = z.object({ seq: z.int().positive(), entry: entrySchema });
+export type JournalEvent = z.output<typeof journalEventSchema>;

@@ -1,0 +1,126 @@
+// The journal: before the working database changes, what is about to change is made durable in the archive.
+// So the working file can be lost: the journal says in which order the archived responses were loaded, what was
+// deleted and where every scope stood. One change at a time: at most the last entry can be missing from the file.
+import { type FileHandle, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { month, openNew } from "../archive/archive.ts";
+import type { Database, Sql } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { createQueue } from "../duckdb/gate.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Checkpoint } from "../record/checkpoint.ts";
+import { jsonText } from "../record/json-text.ts";
+import type { JournalEntry, JournalEvent, JournalRows } from "./journal-event.ts";
+import { JOURNAL, lastJournalled } from "./read-journal.ts";
+
+const appliedRow = z.object({ applied: z.number() });
+
+/** Number of the last change that the file holds. */
+export const readApplied = async (sql: Sql): Promise<number> =>
+  (await sql.query(sqlText("warehouse/journal-applied.sql"), [], appliedRow))[0]?.applied ?? 0;
+
+/** The change is part of the file: to be said in its transaction. */
+export const markApplied = async (tx: Sql, seq: number): Promise<void> => {
+  await tx.run(sqlText("warehouse/journal-apply.sql"), [seq]);
+};
+
+/** A checkpoint as the journal tells it: answered requests stand in the archive, other rows are written out. */
+export const commitEntry = ({ runId, loads, requests, scopes, quota }: Checkpoint): JournalEntry => {
+  const unanswered = new Set(requests.filter(({ status }) => status !== 200).map(({ requestId }) => requestId));
+  const walks = new Map<string, string | null>();
+  for (const { requestId, walkId } of loads) walks.set(requestId, walks.get(requestId) ?? walkId);
+  const archived = [...walks].filter(([requestId]) => !unanswered.has(requestId));
+  const rows = [
+    ...archived.map(([requestId, walkId]): JournalRows => ({ from: "response", requestId, walkId })),
+    ...loads
+      .filter(({ requestId }) => unanswered.has(requestId))
+      .map(({ asked, ...load }): JournalRows => ({ from: "journal", ...load, asked: [...asked] })),
+  ];
+  return { kind: "commit", runId, rows, requests, scopes, quota };
+};
+
+const entryJson = ({ seq, entry }: JournalEvent): string => {
+  const { kind, ...rest } = entry;
+  return `{"seq":${seq},"entry":${jsonText({ kind, ...rest }).text}}\n`;
+};
+
+export interface Journal {
+  /**
+   * Writes the entry, then runs `apply` in a transaction. Changes run one after the other; `entry` is asked for when it
+   * is this one's turn. When `apply` throws, nothing changed, and the next entry takes the place of this one.
+   */
+  record<T>(entry: () => Promise<JournalEntry>, apply: (tx: Sql) => Promise<T>): Promise<T>;
+  /** Runs `work` after every change that was asked for before, and before those that come later. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the journal for appending. A change that was announced and not made (a crash between the two) is forgotten: the
+ * next one takes its number. Throws WAREHOUSE_BEHIND when the file lacks more than that: it is an old copy, or new.
+ */
+export const openJournal = async (options: {
+  readonly dir: string;
+  readonly database: Database;
+  readonly clock: Clock;
+}): Promise<Journal> => {
+  const { dir, database, clock } = options;
+  const inOrder = createQueue();
+  let file: FileHandle | null = null;
+  let applied: number | null = await readApplied(database);
+  const announced = await lastJournalled(dir);
+  if (announced > applied + 1) {
+    throw new DuckmirrorError("WAREHOUSE_BEHIND", { file: database.file, applied, announced });
+  }
+
+  const closeFile = async () => {
+    const open = file;
+    file = null;
+    await open?.close();
+  };
+  const append = async (event: JournalEvent) => {
+    try {
+      if (file === null) {
+        const folder = join(dir, month(clock.now()));
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        file = await openNew(folder, String(event.seq).padStart(12, "0"), JOURNAL);
+      }
+      await file.appendFile(entryJson(event));
+      await file.datasync();
+    } catch (error) {
+      // Half a line may stand at the end now: what follows goes to a file of its own.
+      await closeFile().catch(() => undefined);
+      throw statementError(error);
+    }
+  };
+
+  return {
+    record: (entry, apply) =>
+      inOrder(async () => {
+        applied ??= await readApplied(database);
+        const seq: number = applied + 1;
+        await append({ seq, entry: await entry() });
+        // Until the transaction has ended well, where the file stands is looked up.
+        applied = null;
+        const made: Awaited<ReturnType<typeof apply>>[] = [];
+        try {
+          await database.transaction(async (tx) => {
+            made[0] = await apply(tx);
+            await markApplied(tx, seq);
+          });
+          applied = seq;
+        } catch (error) {
+          // A COMMIT that failed may be durable all the same.
+          applied = await readApplied(database).catch(() => null);
+          if (applied !== seq) throw error;
+        }
+        for (const result of made) return result;
+        throw new TypeError("a transaction ended without a result");
+      }),
+    inTurn: inOrder,
+    close: () => inOrder(closeFile),
+  };
+};

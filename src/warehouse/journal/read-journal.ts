@@ -1,0 +1,89 @@
+// Reads the journal of the archive: every change that was made, in order. An entry whose number comes again was never
+// made (its transaction failed, or the process ended before it): the later one took its place.
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
+
+/** End of a journal's file name; before it stands the number of its first entry. */
+export const JOURNAL = ".journal.ndjson";
+
+/** Journal files in the order they were written. */
+export const journalFiles = async (dir: string): Promise<readonly string[]> => {
+  const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name));
+  const found = await Promise.all(
+    months.map(async (name) =>
+      (await readdir(join(dir, name))).flatMap((file) => {
+        const [, seq, part = "1"] = /^(\d{12})(?:\.(\d+))?\.journal\.ndjson$/.exec(file) ?? [];
+        return seq === undefined
+          ? []
+          : [{ path: join(dir, name, file), seq: Number(seq), month: name, part: Number(part) }];
+      }),
+    ),
+  );
+  const files = found.flat();
+  files.sort((a, b) => a.seq - b.seq || (a.month < b.month ? -1 : a.month > b.month ? 1 : a.part - b.part));
+  return files.map(({ path }) => path);
+};
+
+const parsed = (line: string): unknown => {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // What a crash tore off at the end of a file.
+    return null;
+  }
+};
+
+async function* lines(file: string): AsyncIterable<unknown> {
+  const input = createReadStream(file);
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    const value = parsed(line);
+    if (value !== null) yield value;
+  }
+}
+
+const numbered = z.object({ seq: z.int().positive() });
+
+/** Number of the last entry; 0 without any. Reads the newest file only. */
+export const lastJournalled = async (dir: string): Promise<number> => {
+  for (const file of [...(await journalFiles(dir))].reverse()) {
+    let last = 0;
+    for await (const line of lines(file)) {
+      const found = numbered.safeParse(line);
+      if (found.success) last = found.data.seq;
+    }
+    if (last > 0) return last;
+  }
+  return 0;
+};
+
+/**
+ * Every entry that was carried out, oldest first; of the very last one that cannot be told, it counts as carried out.
+ * Numbers that are missing are told to `gap`. Throws ARCHIVE_INCOMPLETE on an entry this program cannot read.
+ */
+export async function* readJournal(dir: string, gap: (from: number, to: number) => void): AsyncIterable<JournalEvent> {
+  let held: JournalEvent | null = null;
+  let next = 1;
+  for (const file of await journalFiles(dir)) {
+    for await (const line of lines(file)) {
+      const event = journalEventSchema.safeParse(line);
+      if (!event.success) {
+        const what = event.error.issues[0];
+        const detail = `${file} holds an entry that cannot be read (${what?.path.join(".")}: ${what?.message})`;
+        throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail });
+      }
+      const { seq } = event.data;
+      if (held !== null && seq > held.seq) {
+        yield held;
+        next = held.seq + 1;
+      }
+      if (seq > next) gap(next, seq - 1);
+      held = event.data;
+    }
+  }
+  if (held !== null) yield held;
+}

@@ -1,0 +1,163 @@
+// Every change of the working database: how it is journalled, and how it is made, live or out of the journal.
+// Invariant: nothing changes the mirror, its history or its states that does not stand in the journal.
+import type { TableName } from "../../catalog/tables.ts";
+import type { JsonValue } from "../../core/json.ts";
+import type { Database, Sql } from "../duckdb/database.ts";
+import { instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { commitEntry, type Journal } from "../journal/journal.ts";
+import type { JournalEntry } from "../journal/journal-event.ts";
+import type { Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
+import { jsonText } from "../record/json-text.ts";
+import type { TableStrictness } from "../record/strict-rows.ts";
+import { writeCheckpoint, writeScopeStates } from "./commit.ts";
+import * as walks from "./walks.ts";
+
+export interface RunStart {
+  readonly runId: string;
+  readonly mode: string;
+  /** ms since the epoch. */
+  readonly startedAt: number;
+  /** What planning announced. */
+  readonly forecast?: JsonValue;
+}
+
+export interface RunEnd {
+  readonly status: string;
+  /** ms since the epoch. */
+  readonly finishedAt: number;
+  readonly summary: JsonValue;
+  readonly error?: string | null;
+}
+
+export interface DeleteMissing extends walks.WalkScope {
+  /** Rows that `missing` counted. If it is another number now, nothing is deleted. */
+  readonly expected: number;
+  readonly runId: string;
+  /** ms since the epoch: `valid_to` of the deleted versions. */
+  readonly now: number;
+  /** Stored in the same transaction. */
+  readonly scope?: Checkpoint["scopes"][number];
+}
+
+export interface DeleteKeys {
+  readonly table: TableName;
+  /** Ids as text: the last column of the table's key. */
+  readonly ids: readonly string[];
+  readonly company?: string;
+  readonly runId: string;
+  readonly now: number;
+}
+
+/** The changes a warehouse can make. Each is journalled, then made in one transaction. */
+export interface Changes {
+  /** Records a run as `running`. */
+  startRun(run: RunStart): Promise<void>;
+  finishRun(runId: string, end: RunEnd): Promise<void>;
+  /** One transaction; see commit.ts. Answers with the counts of each load, in order. */
+  commit(checkpoint: Checkpoint): Promise<readonly LoadCounts[]>;
+  /** `value` is JSON text; `now` in ms since the epoch. */
+  setCapability(name: string, value: string, now: number): Promise<void>;
+  /** Moves what the walk did not meet to history, forgets the walk, stores the state. Answers with the rows deleted. */
+  deleteMissing(request: DeleteMissing): Promise<number>;
+  /** Moves rows that the service answers 404 for to history. Answers with the rows deleted. */
+  deleteKeys(request: DeleteKeys): Promise<number>;
+  forgetWalk(walkId: string): Promise<void>;
+}
+
+/** Makes a change that is no commit; answers with the rows it deleted. */
+const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }>): Promise<number> => {
+  switch (entry.kind) {
+    case "run-started": {
+      const forecast = entry.forecast === null ? null : jsonText(entry.forecast).text;
+      const run = [entry.runId, entry.mode, instant(entry.startedAt), forecast];
+      await tx.run(sqlText("warehouse/start-run.sql"), run);
+      return 0;
+    }
+    case "run-finished": {
+      const summary = jsonText(entry.summary).text;
+      const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
+      await tx.run(sqlText("warehouse/finish-run.sql"), end);
+      return 0;
+    }
+    case "learned":
+      await tx.run(sqlText("warehouse/set-capability.sql"), [entry.name, entry.value, instant(entry.now)]);
+      return 0;
+    case "forgotten":
+      await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
+      return 0;
+    case "walk-forgotten":
+      await walks.forgetWalk(tx, entry.walkId);
+      return 0;
+    case "deleted": {
+      const deleted = await walks.deleteGone(tx, entry.table, entry.gone, entry.now);
+      if (entry.walkId !== null) await walks.forgetWalk(tx, entry.walkId);
+      if (entry.scope !== null) await writeScopeStates(tx, [entry.scope]);
+      return deleted;
+    }
+    default:
+      return entry satisfies never;
+  }
+};
+
+/** Makes a change out of the journal. `loads`: what a commit's rows are, in the order of the entry. */
+export const replayChange = async (
+  tx: Sql,
+  entry: JournalEntry,
+  loads: readonly TableLoad[],
+  strictness: TableStrictness,
+): Promise<void> => {
+  if (entry.kind !== "commit") {
+    await carryOut(tx, entry);
+    return;
+  }
+  const { runId, requests, scopes, quota } = entry;
+  await writeCheckpoint(tx, { runId, loads, requests, scopes, quota }, strictness);
+};
+
+const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
+  loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null;
+
+/** The changes of an open warehouse. */
+export const journalledChanges = (database: Database, journal: Journal, strictness: TableStrictness): Changes => {
+  const change = async (entry: Exclude<JournalEntry, { kind: "commit" }>) => {
+    await journal.record(
+      async () => entry,
+      (tx) => carryOut(tx, entry),
+    );
+  };
+  return {
+    startRun: ({ runId, mode, startedAt, forecast = null }) =>
+      change({ kind: "run-started", runId, mode, startedAt, forecast }),
+    finishRun: (runId, { status, finishedAt, summary, error = null }) =>
+      change({ kind: "run-finished", runId, status, finishedAt, summary, error }),
+    setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),
+    forgetWalk: (walkId) => change({ kind: "walk-forgotten", walkId }),
+    commit: async (checkpoint) =>
+      saysNothing(checkpoint)
+        ? []
+        : journal.record(
+            async () => commitEntry(checkpoint),
+            (tx) => writeCheckpoint(tx, checkpoint, strictness),
+          ),
+    deleteMissing: ({ table, walkId, company, expected, runId, now, scope = null }) => {
+      let gone: readonly walks.Gone[] = [];
+      const entry = async (): Promise<JournalEntry> => {
+        gone = await walks.missingIds(database, { table, walkId, ...(company === undefined ? {} : { company }) });
+        const count = walks.countGone(gone);
+        // A walk that was forgotten meanwhile has met nothing, and everything would be missing.
+        if (count !== expected) throw new TypeError(`${table}: ${count} rows would go, ${expected} were counted`);
+        return { kind: "deleted", runId, table, gone, now, walkId, scope };
+      };
+      return journal.record(entry, (tx) => carryOut(tx, { kind: "deleted", runId, table, gone, now, walkId, scope }));
+    },
+    deleteKeys: ({ table, ids, company = null, runId, now }) => {
+      const gone = [{ company, ids }];
+      const entry = { kind: "deleted", runId, table, gone, now, walkId: null, scope: null } as const;
+      return journal.record(
+        async () => entry,
+        (tx) => carryOut(tx, entry),
+      );
+    },
+  };
+};

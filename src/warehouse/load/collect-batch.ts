@@ -1,0 +1,140 @@
+// All loads of one table in one commit -> distinct rows, rejects, drift and seen keys. Pure.
+// The same key twice: the later record wins, field by field where it was not asked for everything. Two different records
+// of one key in one answer are no newer and older version: the one that loses is kept as a reject.
+import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import type { Strictness } from "../../core/config/field-settings.ts";
+import { forgottenHash } from "../../core/forgotten.ts";
+import type { TableLoad } from "../record/checkpoint.ts";
+import { type ExtraEntries, exactJson } from "../record/json-text.ts";
+import { createNormalizer, type Drift, type NormalRow, type Reject } from "../record/normalize-record.ts";
+import { misfitOf } from "../record/strict-rows.ts";
+
+/** Kinds of drift noted per batch: an enumeration that turned into free text must not fill the warehouse. */
+const MOST_DRIFT = 200;
+
+export interface BatchRow {
+  readonly row: NormalRow;
+  /** Which load of the checkpoint the row counts for. */
+  readonly loadIndex: number;
+  readonly receivedAt: number;
+}
+
+export interface BatchReject {
+  readonly reject: Reject;
+  readonly load: TableLoad;
+  /** Place of the record in its load, from 0. */
+  readonly position: number;
+  /** Its key was marked as seen by the walk: the row it would have replaced stays. */
+  readonly seen: boolean;
+}
+
+export interface SeenKey {
+  readonly walkId: string;
+  /** `` where the table's key has no company. */
+  readonly companyId: string;
+  readonly id: string;
+}
+
+export interface CountedDrift extends Drift {
+  occurrences: number;
+}
+
+export interface TableBatch {
+  readonly table: TableName;
+  readonly rows: readonly BatchRow[];
+  readonly rejects: readonly BatchReject[];
+  readonly drift: readonly CountedDrift[];
+  readonly seen: readonly SeenKey[];
+}
+
+/**
+ * What `_extra` holds after `later` was received over `stored`: entries of fields that `later` neither held nor was
+ * asked for stay; so do unknown fields when `later` is a partial record (an embedded one).
+ */
+export const mergeExtra = (spec: TableSpec, stored: ExtraEntries, later: NormalRow): ExtraEntries => {
+  const merged = new Map<string, string>();
+  for (const [name, text] of stored) {
+    const index = spec.fields.findIndex((field) => field.name === name);
+    const stays = index >= 0 ? (later.kept >> BigInt(index)) & 1n : !later.full;
+    if (stays) merged.set(name, text);
+  }
+  for (const [name, text] of later.extra) merged.set(name, text);
+  return merged;
+};
+
+/** Two records of one key, as one: as if `earlier` had been committed before `later`. */
+const fold = (spec: TableSpec, earlier: NormalRow, later: NormalRow): NormalRow => ({
+  ...later,
+  cells: later.cells.map((cell, index) => ((later.kept >> BigInt(index)) & 1n ? (earlier.cells[index] ?? null) : cell)),
+  kept: later.kept & earlier.kept,
+  full: later.full || earlier.full,
+  extra: mergeExtra(spec, earlier.extra, later),
+});
+
+/** Key cells of a row as walks remember them: company and id. */
+const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
+  const cellOf = (column: string | undefined) =>
+    String(row.cells[spec.fields.findIndex((field) => field.column === column)] ?? "");
+  const companyId = spec.key[0] === "company_id" ? cellOf("company_id") : "";
+  return { walkId, companyId, id: cellOf(spec.key.at(-1)) };
+};
+
+/** `loads`: loads of this table with their place in the checkpoint, in the order they were received. */
+export const collectBatch = (
+  table: TableName,
+  loads: readonly { readonly load: TableLoad; readonly index: number }[],
+  strictness: Strictness = "evolve",
+): TableBatch => {
+  const spec = tableSpec(table);
+  const rows = new Map<string, BatchRow>();
+  const rejects: BatchReject[] = [];
+  const drift = new Map<string, CountedDrift>();
+  const seen = new Map<string, SeenKey>();
+  const noteDrift = (row: NormalRow) => {
+    for (const entry of row.drift) {
+      const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
+      const known = drift.get(id);
+      if (known !== undefined) known.occurrences += 1;
+      else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
+    }
+  };
+  const noteSeen = (row: NormalRow, walkId: string | null) => {
+    if (walkId !== null) seen.set(`${walkId}\n${row.keyText}`, seenKey(spec, row, walkId));
+  };
+
+  for (const { load, index } of loads) {
+    const normalize = createNormalizer(spec, load);
+    const places = new Map<string, number>();
+    load.records.forEach((record, position) => {
+      // It stands for somebody who was forgotten: neither a row nor a reject.
+      if (forgottenHash(record) !== null) return;
+      const row = normalize(record);
+      if (row.kind === "reject") {
+        rejects.push({ reject: row, load, position, seen: false });
+        return;
+      }
+      const misfit = strictness === "reject" ? misfitOf(row) : null;
+      if (misfit !== null) {
+        const reject = { kind: "reject", reason: misfit, record: exactJson(record) } as const;
+        rejects.push({ reject, load, position, seen: load.walkId !== null });
+        noteDrift(row);
+        noteSeen(row, load.walkId);
+        return;
+      }
+      const earlier = places.get(row.keyText);
+      places.set(row.keyText, position);
+      if (earlier !== undefined) {
+        const lost = exactJson(load.records[earlier] ?? null);
+        const reason = "another record of the same answer has this key";
+        if (lost !== exactJson(record))
+          rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier, seen: false });
+      }
+      const before = rows.get(row.keyText);
+      const merged = before === undefined ? row : fold(spec, before.row, row);
+      rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
+      noteDrift(row);
+      noteSeen(row, load.walkId);
+    });
+  }
+  return { table, rows: [...rows.values()], rejects, drift: [...drift.values()], seen: [...seen.values()] };
+};

@@ -1,0 +1,201 @@
+// One checkpoint in one transaction: rows, seen keys, history, rejects, drift, scope states, ledger, quota.
+// Invariants I1 (a cursor never passes unwritten rows) and I2 (loading a page twice equals once).
+import {
+  BIGINT,
+  DOUBLE,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
+import { z } from "zod";
+import { TABLE_NAMES } from "../../catalog/tables.ts";
+import { literal } from "../../core/sql-text.ts";
+import { CHUNK_ROWS } from "../duckdb/append.ts";
+import type { Sql } from "../duckdb/database.ts";
+import { instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Checkpoint, LoadCounts, RequestRecord, ScopeState } from "../record/checkpoint.ts";
+import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
+import { loadBatch } from "./load-batch.ts";
+
+const at = (ms: number | null): DuckDBValue =>
+  ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+const whole = (value: number | null): DuckDBValue => (value === null ? null : BigInt(Math.round(value)));
+const CREDITS = { spent: 1, free: 0, ambiguous: null } as const;
+
+type Rows = readonly (readonly DuckDBValue[])[];
+
+const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows): Promise<void> => {
+  const chunks: DuckDBValue[][][] = [];
+  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+    const part = rows.slice(from, from + CHUNK_ROWS);
+    chunks.push(types.map((_, column) => part.map((row) => row[column] ?? null)));
+  }
+  return tx.append(table, types, chunks);
+};
+
+/** Rows for a table of schema sync, written by a statement that reads them from `incoming`. */
+const writeThrough = async (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows, statement: string) => {
+  if (rows.length === 0) return;
+  await tx.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM sync.${table} LIMIT 0`);
+  await append(tx, "incoming", types, rows);
+  await tx.run(sqlText(statement));
+};
+
+const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
+  const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
+  const types = [...text, INTEGER, VARCHAR, INTEGER, TIMESTAMPTZ, DOUBLE, BIGINT, BIGINT, INTEGER, VARCHAR];
+  const rows = requests.map((request): DuckDBValue[] => [
+    request.requestId,
+    request.runId,
+    request.stream,
+    request.scope,
+    request.endpoint,
+    request.url,
+    request.status,
+    request.charge,
+    CREDITS[request.charge],
+    at(request.startedAt),
+    request.durationMs,
+    whole(request.bytes),
+    whole(request.rows),
+    request.attempt,
+    request.error,
+  ]);
+  return writeThrough(tx, "requests", types, rows, "warehouse/insert-requests.sql");
+};
+
+/** Stores where scopes stand; the last one of a stream and scope counts. */
+export const writeScopeStates = (tx: Sql, states: readonly ScopeState[]): Promise<void> => {
+  const last = new Map(states.map((state) => [`${state.stream}\n${state.scope}`, state]));
+  const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
+  const types = [...text, TIMESTAMPTZ, BIGINT, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR, VARCHAR];
+  const rows = [...last.values()].map((state): DuckDBValue[] => [
+    state.stream,
+    state.scope,
+    state.status,
+    state.walkId,
+    state.cursor,
+    at(state.watermark),
+    whole(state.totalCount),
+    whole(state.rowsAtWalk),
+    at(state.checkedAt),
+    at(state.walkedAt),
+    state.error,
+    state.runId,
+  ]);
+  return writeThrough(tx, "stream_state", types, rows, "warehouse/upsert-scope-states.sql");
+};
+
+const writeDrift = (tx: Sql, table: string, drift: readonly CountedDrift[], seenAt: number, runId: string) => {
+  const types = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR];
+  const rows = drift.map((entry): DuckDBValue[] => [
+    table,
+    entry.field,
+    entry.kind,
+    entry.detail,
+    whole(entry.occurrences),
+    at(seenAt),
+    at(seenAt),
+    runId,
+  ]);
+  return writeThrough(tx, "schema_drift", types, rows, "warehouse/upsert-schema-drift.sql");
+};
+
+const writeRejects = async (tx: Sql, rejects: readonly BatchReject[], runId: string) => {
+  if (rejects.length === 0) return;
+  const types = [TIMESTAMPTZ, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR];
+  const rows = rejects.map(({ load, position, reject }): DuckDBValue[] => [
+    at(load.receivedAt),
+    runId,
+    load.requestId,
+    load.stream,
+    load.table,
+    whole(position),
+    reject.reason,
+    reject.record,
+  ]);
+  await append(tx, "sync.rejects", types, rows);
+};
+
+const writeSeen = async (tx: Sql, table: string, seen: readonly SeenKey[]) => {
+  if (seen.length === 0) return;
+  const rows = seen.map(({ walkId, companyId, id }): DuckDBValue[] => [walkId, table, companyId, id]);
+  await append(tx, "sync.walk_seen", [VARCHAR, VARCHAR, VARCHAR, VARCHAR], rows);
+};
+
+const requestRow = z.object({ request_id: z.string() });
+
+/** Which of these requests are committed already. Literals, so that the primary key's index serves. */
+const committedRequests = async (sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set();
+  const list = ids.map(literal).join(", ");
+  const rows = await sql.query(`SELECT request_id FROM sync.requests WHERE request_id IN (${list})`, [], requestRow);
+  return new Set(rows.map((row) => row.request_id));
+};
+
+const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint) => {
+  const { runId, loads } = checkpoint;
+  const seenAt = Math.max(...loads.map(({ receivedAt }) => receivedAt));
+  const counts = await loadBatch(tx, batch, runId);
+  await writeSeen(tx, batch.table, batch.seen);
+  await writeRejects(tx, batch.rejects, runId);
+  await writeDrift(tx, batch.table, batch.drift, seenAt, runId);
+  return counts;
+};
+
+const NOTHING: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0 };
+
+/**
+ * Writes a checkpoint inside a transaction. Loads of requests that are committed already change nothing and count nothing.
+ * Answers with the counts of each load, in order.
+ */
+export const writeCheckpoint = async (
+  tx: Sql,
+  checkpoint: Checkpoint,
+  strictness: TableStrictness = EVOLVING,
+): Promise<readonly LoadCounts[]> => {
+  const { loads, runId } = checkpoint;
+  const ids = [...new Set([...loads, ...checkpoint.requests].map(({ requestId }) => requestId))];
+  const committed = await committedRequests(tx, ids);
+  const counts: LoadCounts[] = loads.map(() => NOTHING);
+
+  for (const table of TABLE_NAMES) {
+    const mine = loads
+      .map((load, index) => ({ load, index }))
+      .filter(({ load }) => load.table === table && !committed.has(load.requestId));
+    if (mine.length === 0) continue;
+    const batch = collectBatch(table, mine, strictness(table));
+    const written = await writeBatch(tx, batch, checkpoint);
+    const total = new Map<number, number>();
+    for (const { loadIndex } of batch.rows) total.set(loadIndex, (total.get(loadIndex) ?? 0) + 1);
+    for (const { index, load } of mine) {
+      const rows = total.get(index) ?? 0;
+      const inserted = written.inserted.get(index) ?? 0;
+      const updated = written.updated.get(index) ?? 0;
+      const mineRejected = batch.rejects.filter((reject) => reject.load === load);
+      const refused = mineRejected.filter(({ seen }) => seen).length;
+      const rejected = mineRejected.length - refused;
+      const unchanged = rows - inserted - updated;
+      counts[index] = { inserted, updated, unchanged, rejected, ...(refused === 0 ? {} : { refused }) };
+    }
+  }
+  await writeScopeStates(tx, checkpoint.scopes);
+  await writeRequests(tx, checkpoint.requests);
+  const { quota } = checkpoint;
+  if (quota !== null) {
+    await tx.run(sqlText("warehouse/insert-quota.sql"), [
+      instant(quota.capturedAt),
+      quota.limit,
+      quota.used,
+      quota.remaining,
+      instant(quota.resetsAt),
+      runId,
+    ]);
+  }
+  return counts;
+};

@@ -1,0 +1,138 @@
+// Compares received records with the mirror, field by field, exactly as loading them would, and changes nothing.
+// Statements are generated, because the table is a parameter; every value is bound.
+import { z } from "zod";
+import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import { quoted } from "../../core/sql-text.ts";
+import type { Database, Sql } from "../duckdb/database.ts";
+import type { SqlValue } from "../duckdb/duck-values.ts";
+import type { TableLoad } from "../record/checkpoint.ts";
+import { saysTheSame } from "../record/json-text.ts";
+import type { TableStrictness } from "../record/strict-rows.ts";
+import { type BatchRow, collectBatch } from "./collect-batch.ts";
+import { stageBatch } from "./load-batch.ts";
+
+/** One value that differs, as text. */
+export interface FieldDifference {
+  /** The record's id; the last column of its key. */
+  readonly id: string;
+  /** Name in the API; `_extra` for fields the API document does not know. */
+  readonly field: string;
+  readonly mirror: string | null;
+  readonly api: string | null;
+}
+
+export interface Comparison {
+  /** Ids of the records that were compared. */
+  readonly ids: readonly string[];
+  readonly fields: readonly FieldDifference[];
+  /** Ids of records that the mirror lacks. */
+  readonly absent: readonly string[];
+}
+
+const differingRow = z.object({
+  row: z.number(),
+  field: z.string(),
+  mirror: z.string().nullable(),
+  api: z.string().nullable(),
+});
+const stagedRow = z.object({ row: z.number() });
+
+const idOfRow = (spec: TableSpec, rows: readonly BatchRow[], row: number): string => {
+  const index = spec.fields.findIndex(({ column }) => column === spec.key.at(-1));
+  return String(rows[row]?.row.cells[index] ?? "");
+};
+
+const isJson = (spec: TableSpec, name: string): boolean =>
+  name === "_extra" || spec.fields.some((field) => field.name === name && field.columnType === "JSON");
+
+/** Fields whose staged value differs from the stored one, one row each. */
+const differingSql = (spec: TableSpec): string => {
+  const keys = spec.key.map((column) => `s.${quoted(column)} = o.${quoted(column)}`).join(" AND ");
+  const one = (column: string, name: string, kept: string) =>
+    `SELECT s._row AS row, ${name} AS field, CAST(o.${column} AS VARCHAR) AS mirror, CAST(s.${column} AS VARCHAR) AS api
+     FROM stage AS s JOIN old AS o ON ${keys} WHERE ${kept}s.${column} IS DISTINCT FROM o.${column}`;
+  const fields = spec.fields.flatMap(({ name, column }, index) =>
+    spec.key.includes(column) ? [] : [one(quoted(column), `'${name}'`, `s._kept & ${1n << BigInt(index)} = 0 AND `)],
+  );
+  return [...fields, one("_extra", "'_extra'", "")].join(" UNION ALL ");
+};
+
+/** Compares the records of one load with the mirror. Records that could never become a row are left out. */
+export const compareLoad = (database: Database, load: TableLoad, strictness: TableStrictness): Promise<Comparison> =>
+  database.transaction(async (tx) => {
+    const spec = tableSpec(load.table);
+    const batch = collectBatch(load.table, [{ load, index: 0 }], strictness(load.table));
+    const { rows } = batch;
+    const ids = rows.map((_, row) => idOfRow(spec, rows, row));
+    if (rows.length === 0) return { ids, fields: [], absent: [] };
+    if ((await stageBatch(tx, batch)) === null) return { ids, fields: [], absent: ids };
+    const differing = await tx.query(`${differingSql(spec)} ORDER BY row, field`, [], differingRow);
+    const keys = spec.key.map((column) => `s.${quoted(column)} = o.${quoted(column)}`).join(" AND ");
+    const absent = await tx.query(
+      `SELECT s._row AS row FROM stage AS s ANTI JOIN old AS o ON ${keys} ORDER BY row`,
+      [],
+      stagedRow,
+    );
+    return {
+      ids,
+      fields: differing
+        // A service that returns the members of an object in another order has changed nothing.
+        .filter(({ field, mirror, api }) => !isJson(spec, field) || !saysTheSame(mirror ?? "null", api ?? "null"))
+        .map(({ row, ...difference }) => ({ id: idOfRow(spec, rows, row), ...difference })),
+      absent: absent.map(({ row }) => idOfRow(spec, rows, row)),
+    };
+  });
+
+const idRow = z.object({ id: z.string() });
+const idOf = (table: TableName) => `CAST(${quoted(tableSpec(table).key.at(-1) ?? "")} AS VARCHAR)`;
+
+/**
+ * Ids of mirrored rows that are not among `ids`: of a table, of one company in it, or of those with a numeric id in
+ * `between` (both ends count; null: no end).
+ */
+export const mirroredBeside = async (
+  sql: Sql,
+  table: TableName,
+  ids: readonly string[],
+  among: { readonly company?: string; readonly between?: readonly [bigint | null, bigint | null] } = {},
+): Promise<readonly string[]> => {
+  const id = idOf(table);
+  const key = quoted(tableSpec(table).key.at(-1) ?? "");
+  const conditions = [`${id} NOT IN (SELECT unnest(?))`];
+  const params: SqlValue[] = [[...ids]];
+  if (among.company !== undefined) {
+    conditions.push("company_id = ?");
+    params.push(among.company);
+  }
+  const [low = null, high = null] = among.between ?? [];
+  if (low !== null) {
+    conditions.push(`${key} >= ?`);
+    params.push(low);
+  }
+  if (high !== null) {
+    conditions.push(`${key} <= ?`);
+    params.push(high);
+  }
+  const query = `SELECT ${id} AS id FROM main.${quoted(table)} WHERE ${conditions.join(" AND ")} ORDER BY 1`;
+  return (await sql.query(query, params, idRow)).map((row) => row.id);
+};
+
+/** At most `most` ids of a table, drawn by `seed`: the same ones for the same seed and rows. */
+export const sampleIds = async (sql: Sql, table: TableName, seed: number, most: number): Promise<readonly string[]> => {
+  const id = idOf(table);
+  const query = `SELECT ${id} AS id FROM main.${quoted(table)} ORDER BY md5(concat(${id}, '/', ?)), id LIMIT ?`;
+  return (await sql.query(query, [seed, most], idRow)).map((row) => row.id);
+};
+
+const groupRow = z.object({ value: z.string().nullable(), rows: z.number() });
+
+/** Rows of a table by the value of one column. */
+export const countByValue = async (
+  sql: Sql,
+  table: TableName,
+  column: string,
+): Promise<ReadonlyMap<string, number>> => {
+  const query = `SELECT CAST(${quoted(column)} AS VARCHAR) AS value, count(*) AS "rows" FROM main.${quoted(table)} GROUP BY ALL`;
+  const groups = await sql.query(query, [], groupRow);
+  return new Map(groups.flatMap(({ value, rows }) => (value === null ? [] : [[value, rows] as const])));
+};

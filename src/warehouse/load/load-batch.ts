@@ -1,0 +1,207 @@
+// Writes one table's batch: stage it, find the rows it meets, keep their old version, replace what changed.
+// Rows that stand far apart in a large table are the dear case: decision 0001 has the figures.
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
+import { z } from "zod";
+import type { ColumnType } from "../../catalog/fields.ts";
+import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
+import type { Sql } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Cell } from "../record/convert-cell.ts";
+import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
+import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
+import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
+
+/** Rows per load of the checkpoint: index of the load → count. */
+export interface BatchCounts {
+  readonly inserted: ReadonlyMap<number, number>;
+  readonly updated: ReadonlyMap<number, number>;
+}
+
+/** Types that cells are appended as. */
+export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
+  VARCHAR,
+  BIGINT,
+  INTEGER,
+  DOUBLE,
+  BOOLEAN,
+  TIMESTAMPTZ,
+  // Appended as text: DuckDB does not parse it again, jsonText has made sure that it could.
+  JSON: VARCHAR,
+  "VARCHAR[]": LIST(VARCHAR),
+};
+
+/** A cell as the appender wants it. */
+export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
+  if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
+  return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
+};
+
+const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+
+/** One array per column: rows are walked once per column, nothing else is allocated. */
+function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
+  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+    const part = rows.slice(from, from + CHUNK_ROWS);
+    const cells = spec.fields.map(({ columnType }, index) =>
+      part.map(({ row }) => duckCell(columnType, row.cells[index] ?? null)),
+    );
+    yield [
+      ...cells,
+      part.map(({ row }) => joinExtra(row.extra)),
+      part.map(({ row }) => row.kept),
+      part.map(({ row }) => row.kept !== 0n || !row.full),
+      part.map(({ loadIndex }) => loadIndex),
+      part.map(({ receivedAt }) => receivedMicros(receivedAt)),
+      part.map((_, index) => from + index),
+    ];
+  }
+}
+
+const stageRows = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
+  await tx.run(sql.createStage);
+  const types = spec.fields.map(({ columnType }) => DUCK_TYPES[columnType]);
+  const more = [VARCHAR, BIGINT, BOOLEAN, INTEGER, TIMESTAMPTZ, INTEGER];
+  await tx.append("stage", [...types, ...more], stageChunks(spec, rows));
+};
+
+/** Rows a scan of the key column passes in the time one lookup in the primary key's index takes; measured. */
+const SCANNED_PER_LOOKUP = { BIGINT: 500, other: 100 } as const;
+/** Rows a scan of whole rows passes in the time one whole row is fetched by its key; measured. */
+const SCANNED_PER_FETCH = 100;
+/** Rows outside its range a scan passes, by their row ids alone, in the time it reads one; measured. */
+const PASSED_PER_SCANNED = 150;
+/** Old rows this far apart are read by two scans. */
+const RANGE_GAP = 50_000n;
+
+/** Keys that DuckDB's own setting lets a join look up; more take longer than a scan where the table is small. */
+const FEW_KEYS = 50;
+/** Joins by key from here on use the primary key's index for up to `keys` keys. Only keys of one column have lookups. */
+const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
+
+const sizeRow = z.object({ estimate: z.number() });
+const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
+
+/** Ranges that hold all of `sorted`, split where nothing is found for a long stretch. */
+const rangesOf = (sorted: readonly bigint[]) => {
+  const ranges: { from: bigint; to: bigint }[] = [];
+  for (const row of sorted) {
+    const last = ranges.at(-1);
+    if (last !== undefined && row - last.to <= RANGE_GAP) last.to = row;
+    else ranges.push({ from: row, to: row });
+  }
+  return ranges;
+};
+
+/** Where the rows that the batch meets stand; null when it meets none. */
+const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
+  const [table] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
+  const size = table?.estimate ?? 0;
+  const keyTypes = spec.key.map((key) => spec.fields.find(({ column }) => column === key)?.columnType);
+  const hasLookups = keyTypes.length === 1;
+  const worth = rows.length * (keyTypes[0] === "BIGINT" ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
+  await lookUp(tx, hasLookups && size > worth ? rows.length : FEW_KEYS);
+  await tx.run(sql.find);
+  const found = (await tx.query(sqlText("warehouse/found-rows.sql"), [], foundRow)).map(({ row }) => row);
+  const [first, last] = [found[0], found.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const ranges = rangesOf(found);
+  const scanned = Number(ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n));
+  const costOfScan = scanned + size / PASSED_PER_SCANNED;
+  const scattered = hasLookups && costOfScan > SCANNED_PER_FETCH * found.length;
+  await lookUp(tx, scattered ? rows.length : FEW_KEYS);
+  return scattered ? { by: "keys" } : { by: "range", ranges };
+};
+
+const storedRow = z.object({ row: z.number(), extra: z.string() });
+
+/** Rows that were only partly asked for keep those entries of the stored `_extra` they say nothing about. */
+const keepStoredExtra = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
+  const stored = await tx.query(sql.storedExtra, [], storedRow);
+  const merged = stored.flatMap(({ row, extra }) => {
+    const later = rows[row]?.row;
+    return later === undefined ? [] : [{ row, extra: joinExtra(mergeExtra(spec, splitExtra(extra), later)) }];
+  });
+  if (merged.length === 0) return;
+  await tx.run(sqlText("warehouse/merged-extra-table.sql"));
+  const chunks: ColumnChunk[] = [];
+  for (let at = 0; at < merged.length; at += CHUNK_ROWS) {
+    const part = merged.slice(at, at + CHUNK_ROWS);
+    chunks.push([part.map(({ row }) => row), part.map(({ extra }) => extra)]);
+  }
+  await tx.append("merged_extra", [INTEGER, VARCHAR], chunks);
+  await tx.run(sqlText("warehouse/use-merged-extra.sql"));
+};
+
+const texts = z.array(z.string().nullable());
+const reorderedRow = foundRow.extend({ fresh: texts, stored: texts });
+
+/** A service that returns the members of an object in another order has changed nothing. */
+const dropReordered = async (tx: Sql, sql: MergeSql) => {
+  const rows = await tx.query(sql.reordered, [], reorderedRow);
+  const same = rows.filter(({ fresh, stored }) =>
+    fresh.every((text, index) => text === stored[index] || saysTheSame(text ?? "", stored[index] ?? "")),
+  );
+  if (same.length === 0) return;
+  await tx.run(`DELETE FROM changed WHERE _old IN (${same.map(({ row }) => row).join(", ")})`);
+};
+
+const countRow = z.object({ load: z.number(), rows: z.number() });
+const countByLoad = async (tx: Sql, statement: string): Promise<ReadonlyMap<number, number>> => {
+  const counts = await tx.query(statement, [], countRow);
+  return new Map(counts.map(({ load, rows }) => [load, rows]));
+};
+
+const rowsByLoad = (rows: readonly BatchRow[]): ReadonlyMap<number, number> => {
+  const counts = new Map<number, number>();
+  for (const { loadIndex } of rows) counts.set(loadIndex, (counts.get(loadIndex) ?? 0) + 1);
+  return counts;
+};
+
+/**
+ * Stages the batch (`stage`) beside the rows it meets (`old`), on the connection of `tx`; changes no table of the file.
+ * Answers with where the old rows stand; null when there are none.
+ */
+export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | null> => {
+  const spec = tableSpec(batch.table);
+  const sql = mergeSql(batch.table);
+  await stageRows(tx, spec, sql, batch.rows);
+  const old = await findOld(tx, spec, sql, batch.rows);
+  await tx.run(old === null ? sql.noOld : sql.createOld(old));
+  if (old !== null) await keepStoredExtra(tx, spec, sql, batch.rows);
+  return old;
+};
+
+/** Merges the batch into its table inside `tx`. The same key stands at most once in the batch. */
+export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Promise<BatchCounts> => {
+  const sql = mergeSql(batch.table);
+  const { rows } = batch;
+  if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
+  const old = await stageBatch(tx, batch);
+  let updated: ReadonlyMap<number, number> = new Map();
+  if (old !== null) {
+    await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
+    await dropReordered(tx, sql);
+    updated = await countByLoad(tx, sql.updatedByLoad);
+    if (updated.size > 0) {
+      await tx.run(sql.copyOldToHistory);
+      await tx.run(sql.deleteChanged(old));
+      await tx.run(sql.insertChanged, [runId]);
+    }
+  }
+  const inserted = old === null ? rowsByLoad(rows) : await countByLoad(tx, sql.insertedByLoad);
+  if (inserted.size > 0) await tx.run(sql.insertNew, [runId]);
+  return { inserted, updated };
+};

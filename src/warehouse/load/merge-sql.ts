@@ -1,0 +1,102 @@
+// The upsert, generated from the catalog: the one place where SQL is not in a .sql file (golden-file test).
+// Pure. Delete and insert instead of ON CONFLICT or MERGE: decision 0001.
+import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import { quoted } from "../../core/sql-text.ts";
+
+/** Old rows stand close together (scans of these ranges), or scattered (a join by key, which lookups carry out). */
+export type OldRows =
+  | { readonly by: "range"; readonly ranges: readonly { readonly from: bigint; readonly to: bigint }[] }
+  | { readonly by: "keys" };
+
+export interface MergeSql {
+  /** The batch, one row per key. */
+  readonly createStage: string;
+  /** Where rows of the table stand that the batch meets. */
+  readonly find: string;
+  readonly createOld: (old: OldRows) => string;
+  /** An empty set of old rows, for a batch that meets none. */
+  readonly noOld: string;
+  /** Rows whose content differs from the old one. `keptMask`: fields that at least one row keeps. */
+  readonly createChanged: (keptMask: bigint) => string;
+  /** Stored `_extra` of rows that the batch only partly asked for: `row` is the place in the batch. */
+  readonly storedExtra: string;
+  /** Rows per load that the table does not have yet, and rows per load that changed. */
+  readonly insertedByLoad: string;
+  readonly updatedByLoad: string;
+  /** Changed rows that differ in JSON columns only, by no more than the order of characters. */
+  readonly reordered: string;
+  readonly copyOldToHistory: string;
+  readonly deleteChanged: (old: OldRows) => string;
+  readonly insertChanged: string;
+  readonly insertNew: string;
+}
+
+const columnsOf = (spec: TableSpec) => spec.fields.map(({ column }) => quoted(column));
+const keyJoin = (spec: TableSpec, a: string, b: string) =>
+  spec.key.map((column) => `${a}.${quoted(column)} = ${b}.${quoted(column)}`).join(" AND ");
+const prefixed = (columns: readonly string[], alias: string) =>
+  columns.map((column) => `${alias}.${column}`).join(", ");
+
+/** Statements that merge the temporary table `stage` into a table; `$run` is the one parameter of the inserts. */
+export const mergeSql = (table: TableName): MergeSql => {
+  const spec = tableSpec(table);
+  const columns = columnsOf(spec);
+  const main = `main.${quoted(table)}`;
+  const history = `history.${quoted(table)}`;
+  // Named, because a column that a later migration adds stands last.
+  const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
+  const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change)`;
+  const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
+
+  const jsonColumns = [
+    ...spec.fields.filter(({ columnType }) => columnType === "JSON").map(({ column }) => quoted(column)),
+    "_extra",
+  ];
+  const texts = (alias: string) => `[${jsonColumns.map((column) => `CAST(${alias}.${column} AS VARCHAR)`).join(", ")}]`;
+
+  return {
+    createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
+    find: `CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`,
+    createOld: (old) => {
+      const head = "CREATE OR REPLACE TEMP TABLE old AS";
+      if (old.by === "keys") {
+        return `${head} SELECT t.*, t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`;
+      }
+      const parts = old.ranges.map(
+        ({ from, to }) =>
+          `SELECT t.*, t.rowid AS _old FROM ${main} AS t JOIN found AS f ON t.rowid = f._old WHERE t.rowid BETWEEN ${from} AND ${to}`,
+      );
+      return `${head} ${parts.join(" UNION ALL ")}`;
+    },
+    noOld: `CREATE OR REPLACE TEMP TABLE old AS SELECT t.*, t.rowid AS _old FROM ${main} AS t LIMIT 0`,
+    createChanged: (keptMask) => {
+      const bit = (index: number) => 1n << BigInt(index);
+      const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
+      const merged = columns.map((column, index) =>
+        keeps(index)
+          ? `CASE WHEN s._kept & ${bit(index)} <> 0 THEN o.${column} ELSE s.${column} END AS ${column}`
+          : `s.${column}`,
+      );
+      const differs = (json: boolean) =>
+        spec.fields.flatMap(({ column, columnType }, index) => {
+          if (spec.key.includes(column) || (columnType === "JSON") !== json) return [];
+          const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
+          return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
+        });
+      const plain = ["false", ...differs(false)].join(" OR ");
+      const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
+      return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
+    },
+    storedExtra: `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
+    insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
+    updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
+    reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
+    copyOldToHistory: `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
+    deleteChanged: (old) =>
+      old.by === "keys"
+        ? `DELETE FROM ${main} AS t USING changed AS c WHERE ${keyJoin(spec, "t", "c")}`
+        : `DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM changed)`,
+    insertChanged: `INSERT INTO ${main} ${into} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
+    insertNew: `INSERT INTO ${main} ${into} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
+  };
+};

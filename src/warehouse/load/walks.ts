@@ -1,0 +1,143 @@
+// What a walk met against what the mirror holds: rows it did not meet, and their removal to history.
+// Statements are generated, because the table is a parameter; every value is bound.
+import { z } from "zod";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { quoted } from "../../core/sql-text.ts";
+import type { Sql } from "../duckdb/database.ts";
+import { instant, type SqlValue } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+/** The rows of one walk: of a whole table, or of one company in a table that is kept per company. */
+export interface WalkScope {
+  readonly table: TableName;
+  readonly walkId: string;
+  /** Company the walk covered; without it, the whole table. */
+  readonly company?: string;
+}
+
+export interface Missing {
+  /** Rows mirrored in scope. */
+  readonly rows: number;
+  /** Of these, rows that the walk did not meet. */
+  readonly missing: number;
+  /** Ids of missing rows as text, spread over all of them, the same ones each time. */
+  readonly sample: readonly string[];
+}
+
+interface ScopedSql {
+  /** Condition on alias `t`: the row is in scope. */
+  readonly inScope: string;
+  readonly scopeParams: readonly SqlValue[];
+  /** The id as walks remember it. */
+  readonly id: string;
+  /** Join of alias `t` with `w` in sync.walk_seen. */
+  readonly met: string;
+}
+
+const scopedSql = (table: TableName, company: string | undefined): ScopedSql => {
+  const { key } = tableSpec(table);
+  const id = `CAST(t.${quoted(key.at(-1) ?? "")} AS VARCHAR)`;
+  const perCompany = key[0] === "company_id" && key.length > 1;
+  if (!perCompany && company !== undefined) throw new TypeError(`${table} is not kept per company`);
+  return {
+    inScope: company === undefined ? "true" : "t.company_id = ?",
+    scopeParams: company === undefined ? [] : [company],
+    id,
+    met: `w.id = ${id}${perCompany ? " AND w.company_id = t.company_id" : ""}`,
+  };
+};
+
+const unmet = ({ inScope, met }: ScopedSql) =>
+  `${inScope} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
+
+const goneRow = z.object({ company: z.string().nullable(), ids: z.array(z.string()) });
+/** Rows of a table by id; `company` where the table is kept per company. */
+export interface Gone {
+  readonly company: string | null;
+  readonly ids: readonly string[];
+}
+
+const countsRow = z.object({ rows: z.number() });
+const idRow = z.object({ id: z.string() });
+
+/** Rows mirrored for a table, or for one company in it. */
+export const countRows = async (sql: Sql, table: TableName, company?: string): Promise<number> => {
+  const { inScope, scopeParams } = scopedSql(table, company);
+  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope}`;
+  return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
+};
+
+/** Mirrored rows in scope that the walk did not meet; at most `sampleSize` of their ids. */
+export const findMissing = async (
+  sql: Sql,
+  { table, walkId, company }: WalkScope,
+  sampleSize: number,
+): Promise<Missing> => {
+  const scoped = scopedSql(table, company);
+  const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(scoped)}`;
+  const params = [...scoped.scopeParams, walkId, table];
+  const rows = await countRows(sql, table, company);
+  const missing = (await sql.query(`SELECT count(*) AS "rows" ${from}`, params, countsRow))[0]?.rows ?? 0;
+  if (missing === 0 || sampleSize === 0) return { rows, missing, sample: [] };
+  const picked = `SELECT ${scoped.id} AS id ${from} ORDER BY md5(${scoped.id}), id LIMIT ?`;
+  const sample = await sql.query(picked, [...params, sampleSize], idRow);
+  return { rows, missing, sample: sample.map(({ id }) => id) };
+};
+
+/** Distinct records that the walk has met. */
+export const countSeen = async (sql: Sql, walkId: string): Promise<number> =>
+  (await sql.query(sqlText("warehouse/seen-count.sql"), [walkId], countsRow))[0]?.rows ?? 0;
+
+/** Drops what the walk has met. */
+export const forgetWalk = async (sql: Sql, walkId: string): Promise<void> => {
+  await sql.run(sqlText("warehouse/forget-walk.sql"), [walkId]);
+};
+
+/** Moves the rows that `condition` picks (alias `t`) to history as deleted. Answers with their number. */
+const moveToHistory = async (
+  tx: Sql,
+  table: TableName,
+  condition: string,
+  params: readonly SqlValue[],
+  now: number,
+): Promise<number> => {
+  const columns = tableSpec(table).fields.map(({ column }) => quoted(column));
+  const own = [...columns, "_first_synced_at", "_synced_at", "_run_id", "_extra"].join(", ");
+  const main = `main.${quoted(table)}`;
+  await tx.run(
+    `CREATE OR REPLACE TEMP TABLE gone AS SELECT t.rowid AS _old FROM ${main} AS t WHERE ${condition}`,
+    params,
+  );
+  await tx.run(
+    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change) SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete'
+     FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`,
+    [instant(now)],
+  );
+  return tx.run(`DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`);
+};
+
+/** Ids of the rows that the walk did not meet, by company where the table is kept per company. */
+export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<readonly Gone[]> => {
+  const scoped = scopedSql(table, company);
+  const companyId = tableSpec(table).key[0] === "company_id" ? "t.company_id" : "NULL";
+  return sql.query(
+    `SELECT ${companyId} AS company, list(${scoped.id} ORDER BY ${scoped.id}) AS ids
+     FROM main.${quoted(table)} AS t WHERE ${unmet(scoped)} GROUP BY ALL ORDER BY ALL`,
+    [...scoped.scopeParams, walkId, table],
+    goneRow,
+  );
+};
+
+/** How many rows `gone` names. */
+export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
+
+/** Moves rows to history as deleted. Answers with their number; ids that are not there count nothing. */
+export const deleteGone = async (tx: Sql, table: TableName, gone: readonly Gone[], now: number): Promise<number> => {
+  let deleted = 0;
+  for (const { company, ids } of gone) {
+    const { inScope, scopeParams, id } = scopedSql(table, company ?? undefined);
+    const condition = `${inScope} AND ${id} IN (SELECT unnest(?))`;
+    deleted += await moveToHistory(tx, table, condition, [...scopeParams, [...ids]], now);
+  }
+  return deleted;
+};

@@ -1,0 +1,65 @@
+// The state of the mirror as planning reads it, of the working database or of the published snapshot alike.
+import { z } from "zod";
+import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { ScopeState } from "../record/checkpoint.ts";
+
+export interface MirrorReader {
+  readonly database: Database;
+  scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
+  /** What was learned about the service: name → JSON text. */
+  capabilities(): Promise<ReadonlyMap<string, string>>;
+}
+
+const stateRow = z
+  .object({
+    stream: z.string().refine(isStreamName),
+    scope: z.string(),
+    status: z.enum(["idle", "walking", "failed"]),
+    walk_id: z.string().nullable(),
+    cursor: z.string().nullable(),
+    watermark: z.number().nullable(),
+    total_count: z.number().nullable(),
+    rows_at_walk: z.number().nullable(),
+    checked_at: z.number().nullable(),
+    walked_at: z.number().nullable(),
+    error: z.string().nullable(),
+    run_id: z.string(),
+  })
+  .transform(
+    (row): ScopeState => ({
+      stream: row.stream,
+      scope: row.scope,
+      status: row.status,
+      walkId: row.walk_id,
+      cursor: row.cursor,
+      watermark: row.watermark,
+      totalCount: row.total_count,
+      rowsAtWalk: row.rows_at_walk,
+      checkedAt: row.checked_at,
+      walkedAt: row.walked_at,
+      error: row.error,
+      runId: row.run_id,
+    }),
+  );
+const capabilityRow = z.object({ name: z.string(), value: z.string() });
+
+export const mirrorReader = (database: Database): MirrorReader => ({
+  database,
+  scopeStates: (stream) => database.query(sqlText("warehouse/scope-states.sql"), [stream ?? null], stateRow),
+  capabilities: async () => {
+    const rows = await database.query(sqlText("warehouse/capabilities.sql"), [], capabilityRow);
+    return new Map(rows.map(({ name, value }) => [name, value]));
+  },
+});
+
+/** Runs `work` on a snapshot, which needs no lock and keeps no writer out. Throws what opening it throws. */
+export const readSnapshot = async <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
+  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
+  try {
+    return await work(mirrorReader(database));
+  } finally {
+    await database.close();
+  }
+};

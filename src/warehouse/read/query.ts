@@ -1,0 +1,95 @@
+// Read-only SQL that a user wrote, on the snapshot: no other file, no change of settings, no extension, no writes.
+import { statSync } from "node:fs";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { lockDown } from "../duckdb/database.ts";
+import { fileError } from "../duckdb/duck-errors.ts";
+import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+
+export interface QueryColumn {
+  readonly name: string;
+  /** DuckDB's name of the type, e.g. `BIGINT`, `VARCHAR[]`. */
+  readonly type: string;
+}
+
+export interface QueryRequest {
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  readonly sql: string;
+  /** Interrupts the query. */
+  readonly signal?: AbortSignal;
+  /** DuckDB size text, e.g. `2GB`. */
+  readonly memoryLimit?: string;
+}
+
+export interface QueryCursor {
+  readonly columns: readonly QueryColumn[];
+  /** Rows in batches, as they become available: BIGINT exact, instants as ISO 8601 text in UTC. */
+  readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;
+}
+
+export interface QueryResult {
+  readonly columns: readonly QueryColumn[];
+  readonly rows: readonly (readonly OutValue[])[];
+}
+
+const failedOn =
+  (snapshot: string) =>
+  (raw: unknown): DuckmirrorError => {
+    const error = fileError(raw, snapshot, true);
+    return error instanceof DuckmirrorError
+      ? error
+      : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) }, { cause: error });
+  };
+
+/**
+ * Runs the query and hands its rows to `use` while they stream; the snapshot is closed when `use` has ended.
+ * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED; what `use` throws passes through.
+ */
+export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T> => {
+  const { snapshot, sql, signal } = request;
+  const failed = failedOn(snapshot);
+  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
+    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  }
+  const instance = await DuckDBInstance.create(snapshot, {
+    access_mode: "READ_ONLY",
+    autoinstall_known_extensions: "false",
+    ...(request.memoryLimit === undefined ? {} : { memory_limit: request.memoryLimit }),
+  }).catch((error: unknown) => {
+    throw failed(error);
+  });
+  const connection = await instance.connect();
+  const stop = () => connection.interrupt();
+  try {
+    await lockDown(connection);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted) throw signal.reason;
+    const result = await connection.stream(sql).catch((error: unknown) => {
+      throw failed(error);
+    });
+    const names = result.columnNames();
+    const types = result.columnTypes();
+    async function* batches() {
+      try {
+        for await (const rows of result.yieldRows()) yield rows.map((row) => row.map((cell) => fromDuck(cell, "iso")));
+      } catch (error) {
+        throw failed(error);
+      }
+    }
+    const columns = names.map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
+    return await use({ columns, batches: batches() });
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    connection.closeSync();
+    instance.closeSync();
+  }
+};
+
+/** Runs the query and gathers every row. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED. */
+export const runQuery = (request: QueryRequest): Promise<QueryResult> =>
+  streamQuery(request, async ({ columns, batches }) => {
+    const rows: (readonly OutValue[])[] = [];
+    for await (const batch of batches) for (const row of batch) rows.push(row);
+    return { columns, rows };
+  });

@@ -1,0 +1,59 @@
+// One run as the published snapshot knows it: its status and its report. Needs no network and no lock.
+import { statSync } from "node:fs";
+import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type SyncReport, syncReportSchema } from "../../core/sync-report.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+export interface StoredRun {
+  /** As in `sync.runs`: `running` until it ended. */
+  readonly status: string;
+  /** ms since the epoch. */
+  readonly startedAt: number;
+  /** null until it ended, and where it ended by a fault. */
+  readonly report: SyncReport | null;
+  /** Code or text of what ended it early. */
+  readonly error: string | null;
+}
+
+const runRow = z
+  .object({ status: z.string(), started_at: z.number(), summary: z.unknown(), error: z.string().nullable() })
+  .transform((row): StoredRun => {
+    const summary: unknown = typeof row.summary === "string" ? JSON.parse(row.summary) : row.summary;
+    const report = syncReportSchema.safeParse(summary);
+    return { status: row.status, startedAt: row.started_at, report: report.data ?? null, error: row.error };
+  });
+
+const spendingRow = z.object({ run_id: z.string(), stream: z.string(), requests: z.number(), spent: z.number() });
+/** Requests of one run for one stream. */
+export type RunSpending = z.output<typeof spendingRow>;
+
+/** Answers with what `work` reads of the snapshot; null when there is none. Throws QUERY_FAILED. */
+const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
+  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
+  try {
+    const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
+    throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** Looks a run up; null when the snapshot does not know it, or there is none. Throws QUERY_FAILED. */
+export const readRun = (snapshot: string, runId: string): Promise<StoredRun | null> =>
+  reading(snapshot, async (database) => {
+    const [run] = await database.query(sqlText("status/run.sql"), [runId], runRow);
+    return run ?? null;
+  });
+
+/** What all runs of a sync requested, those included that were killed before they could tell. Throws QUERY_FAILED. */
+export const readSpending = async (snapshot: string, syncId: string): Promise<readonly RunSpending[]> =>
+  (await reading(snapshot, (database) =>
+    database.query(sqlText("status/requests-of-sync.sql"), [syncId], spendingRow),
+  )) ?? [];

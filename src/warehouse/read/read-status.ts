@@ -1,0 +1,122 @@
+// The state of the mirror, from the published snapshot: rows, freshness, credits, runs. Needs no network and no lock.
+import { statSync } from "node:fs";
+import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { openDatabase } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+const count = z.number();
+/** ms since the epoch. */
+const instant = z.number().nullable();
+
+const tableRow = z
+  .object({ table_name: z.string(), row_count: count, last_change_at: instant })
+  .transform((row) => ({ table: row.table_name, rows: row.row_count, lastChangeAt: row.last_change_at }));
+
+const streamRow = z
+  .object({
+    stream: z.string(),
+    scopes: count,
+    walking: count,
+    failed: count,
+    never_checked: count,
+    last_check_at: instant,
+    oldest_check_at: instant,
+    oldest_walk_at: instant,
+    total_count: count.nullable(),
+    error: z.string().nullable(),
+  })
+  .transform((row) => ({
+    stream: row.stream,
+    scopes: row.scopes,
+    walking: row.walking,
+    failed: row.failed,
+    neverChecked: row.never_checked,
+    lastCheckAt: row.last_check_at,
+    /** The scope that is furthest behind. */
+    oldestCheckAt: row.oldest_check_at,
+    oldestWalkAt: row.oldest_walk_at,
+    /** What the service says its lists hold. */
+    totalCount: row.total_count,
+    error: row.error,
+  }));
+
+const creditRow = z
+  .object({
+    credit_limit: count.nullable(),
+    used: count.nullable(),
+    remaining: count,
+    resets_at: instant,
+    captured_at: count,
+    spent_here: count,
+    ambiguous_here: count,
+  })
+  .transform((row) => ({
+    limit: row.credit_limit,
+    used: row.used,
+    remaining: row.remaining,
+    resetsAt: row.resets_at,
+    capturedAt: row.captured_at,
+    /** Credits this mirror spent in the period, and requests that may have cost one. */
+    spentHere: row.spent_here,
+    ambiguousHere: row.ambiguous_here,
+  }));
+
+const runRow = z
+  .object({
+    run_id: z.string(),
+    mode: z.string(),
+    status: z.string(),
+    started_at: count,
+    finished_at: instant,
+    error: z.string().nullable(),
+    forecast_requests: count.nullable(),
+    request_count: count,
+    spent: count,
+    ambiguous: count,
+  })
+  .transform((row) => ({
+    runId: row.run_id,
+    mode: row.mode,
+    status: row.status,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    error: row.error,
+    forecastRequests: row.forecast_requests,
+    requests: row.request_count,
+    credits: row.spent,
+    ambiguous: row.ambiguous,
+  }));
+
+const findingsRow = z.object({ rejects: count, drifts: count });
+
+/** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
+export const readStatus = async (snapshot: string, options: { readonly runs: number }) => {
+  const file = statSync(snapshot, { throwIfNoEntry: false });
+  if (!file?.isFile()) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  try {
+    const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
+    try {
+      const read = <T>(name: string, row: z.ZodType<T>, params: readonly number[] = []) =>
+        database.query(sqlText(`status/${name}.sql`), params, row);
+      const [credits] = await read("credits", creditRow);
+      const [findings] = await read("findings", findingsRow);
+      return {
+        snapshot: { path: snapshot, bytes: file.size, publishedAt: file.mtimeMs },
+        tables: await read("tables", tableRow),
+        streams: await read("streams", streamRow),
+        credits: credits ?? null,
+        runs: await read("runs", runRow, [options.runs]),
+        rejects: findings?.rejects ?? 0,
+        schemaDrifts: findings?.drifts ?? 0,
+      };
+    } finally {
+      await database.close();
+    }
+  } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
+    throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+  }
+};
+
+export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;

@@ -1,0 +1,135 @@
+// Tables: they fit the terminal, cut nothing elsewhere, and let no text steer the terminal.
+import fc from "fast-check";
+import pc from "picocolors";
+import { describe, expect, test } from "vitest";
+import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
+import { displayWidth, renderTable } from "../../../../src/cli/terminal/table.ts";
+import { outputWidth } from "../../../../src/cli/terminal/terminal.ts";
+import { type SyncReport, syncReportSchema } from "../../../../src/core/sync-report.ts";
+
+const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
+
+test("the width is what COLUMNS asks for, else the terminal's, and without a terminal nothing is cut", () => {
+  expect(outputWidth({ COLUMNS: "60" }, 120)).toBe(60);
+  expect(outputWidth({ COLUMNS: "60" }, null)).toBe(60);
+  expect(outputWidth({}, 120)).toBe(120);
+  expect(outputWidth({ COLUMNS: "" }, 120)).toBe(120);
+  expect(outputWidth({ COLUMNS: "wide" }, null)).toBeGreaterThan(5000);
+});
+
+describe("renderTable", () => {
+  test("aligns numbers to the right", () => {
+    const text = renderTable(
+      [{ name: "name" }, { name: "rows", align: "right" }],
+      [
+        ["a", "1"],
+        ["bb", "1234"],
+      ],
+      80,
+    );
+    expect(text.split("\n")).toEqual([
+      "┌──────┬──────┐",
+      "│ name │ rows │",
+      "├──────┼──────┤",
+      "│ a    │    1 │",
+      "│ bb   │ 1234 │",
+      "└──────┴──────┘",
+    ]);
+  });
+
+  test("cuts the widest column first, with a mark, and wide letters by the cells they take", () => {
+    const text = renderTable([{ name: "id" }, { name: "headline" }], [["17", "漢字".repeat(40)]], 40);
+    expect(widest(text)).toBeLessThanOrEqual(40);
+    expect(text).toContain("│ 17 │");
+    expect(text).toContain("…");
+  });
+
+  test("cuts nothing where there is room", () => {
+    const long = "x".repeat(5000);
+    expect(renderTable([{ name: "json" }], [[long]], 10_000)).toContain(long);
+  });
+
+  test("turns to one block per record where the columns cannot fit", () => {
+    const columns = Array.from({ length: 20 }, (_, index) => ({ name: `column_${index}` }));
+    const text = renderTable(columns, [columns.map((_, index) => `value ${index}`)], 60);
+    expect(text.split("\n").slice(0, 3)).toEqual(["─ 1", "column_0   value 0", "column_1   value 1"]);
+  });
+
+  test("shows control characters instead of obeying them", () => {
+    const text = renderTable([{ name: "name" }], [["a\u001b[2Jb\r\nc\td\u0007"]], 80);
+    expect(text).toContain("a\\u001b[2Jb↵c d\\u0007");
+    expect(text).not.toContain("\u001b");
+  });
+
+  test("any text keeps every line as wide as the others and within the terminal", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.string({ unit: "grapheme-ascii", maxLength: 60 }), { minLength: 3, maxLength: 3 }), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        fc.integer({ min: 40, max: 200 }),
+        (rows, columns) => {
+          const lines = renderTable([{ name: "a" }, { name: "b" }, { name: "c", align: "right" }], rows, columns).split(
+            "\n",
+          );
+          expect(new Set(lines.map(displayWidth)).size).toBe(1);
+          expect(lines.length).toBe(rows.length + 4);
+          expect(widest(lines.join("\n"))).toBeLessThanOrEqual(columns);
+        },
+      ),
+    );
+  });
+});
+
+describe("renderSummary", () => {
+  const aStream: SyncReport["streams"][number] = {
+    stream: "accounts",
+    mode: "walk",
+    status: "done",
+    requests: 12,
+    credits: 11,
+    pages: 11,
+    inserted: 10_500,
+    updated: 0,
+    deleted: 0,
+    unchanged: 0,
+    rejected: 0,
+  };
+  const report: SyncReport = {
+    run_id: "r1",
+    status: "partial",
+    mode: "full",
+    started_at: "2026-03-01T12:00:00Z",
+    finished_at: "2026-03-01T12:01:10Z",
+    requests: 15,
+    credits: { spent: 13, ambiguous: 0, remaining: 4987, limit: 5000, resets_at: "2026-04-01T00:00:00Z" },
+    streams: [aStream, { ...aStream, stream: "signals", status: "failed", pages: 2, inserted: 500, error: "HTTP 500" }],
+    warehouse: "data/warehouse.duckdb",
+  };
+
+  test("shows streams, totals, what failed, time and credits", () => {
+    const text = renderSummary(syncReportSchema.parse(report), { columns: 200, outColours: pc.createColors(false) });
+    expect(text).toMatch(/│ stream {3}│ mode │ status │ requests │ credits │ pages │ inserted │\n/);
+    expect(text).toMatch(/│ accounts │ walk │ done {3}│ +12 │ +11 │ +11 │ +10,500 │/);
+    expect(text).toMatch(/│ total {4}│ {6}│ {8}│ +24 │ +22 │ +13 │ +11,000 │/);
+    expect(text).toContain("signals: HTTP 500");
+    expect(text).toContain("15 requests in 1m 10s · 13 credits spent, 4,987 left of 5,000, reset 2026-04-01 00:00 UTC");
+    expect(text).toContain("warehouse: data/warehouse.duckdb");
+  });
+
+  test("gives columns up on a narrow terminal before it cuts the name of a stream", () => {
+    const long = { ...aStream, stream: "account_insights", mode: "on-change", unchanged: 7, updated: 3 };
+    const text = renderSummary({ ...report, streams: [long] }, { columns: 80, outColours: pc.createColors(false) });
+    const [, head = ""] = text.split("\n");
+    expect(text).toContain("│ account_insights │ done ");
+    expect(head).not.toContain("mode");
+    expect(Math.max(...text.split("\n").slice(0, 6).map(displayWidth))).toBeLessThanOrEqual(80);
+  });
+
+  test("claims nothing about credits the service never reported", () => {
+    const unknown = { ...report, credits: { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null } };
+    const text = renderSummary(unknown, { columns: 200, outColours: pc.createColors(false) });
+    expect(text).toContain("· 1 credit spent (up to 2 more: answers lost on the way)\n");
+  });
+});

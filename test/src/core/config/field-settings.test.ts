@@ -1,0 +1,88 @@
+// Settings about fields and tables: names are checked, because a slip of the pen would let through what was to stay out.
+import { describe, expect, test } from "vitest";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { strictnessOf } from "../../../../src/core/config/field-settings.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+
+const configOf = (env: Record<string, string>) =>
+  resolveConfig({ flags: {}, env, file: null, cwd: "/", vocabulary: vocabulary() });
+const problemOf = (env: Record<string, string>): string => {
+  try {
+    configOf(env);
+  } catch (error) {
+    if (error instanceof DuckmirrorError) return error.message;
+    throw error;
+  }
+  return "";
+};
+const exclude = (value: string) => ({ DUCKMIRROR_EXCLUDE_FIELDS: value });
+const hash = (value: string) => ({ DUCKMIRROR_HASH_FIELDS: value });
+
+describe("fields", () => {
+  test("documented ones, members deep inside them, and owners' own are taken", () => {
+    const config = configOf(exclude("contacts.phone, account_insights.summary.peopleUpdates, owners.data"));
+    expect(config.excludeFields).toEqual(["contacts.phone", "account_insights.summary.peopleUpdates", "owners.data"]);
+    expect(configOf(hash("contacts.email,contacts.introPaths")).hashFields).toEqual([
+      "contacts.email",
+      "contacts.introPaths",
+    ]);
+    expect(configOf({}).excludeFields).toEqual([]);
+  });
+
+  test.each([
+    [exclude("contacts.emial"), "Did you mean contacts.email?"],
+    [exclude("contact.email"), "Did you mean contacts?"],
+    [exclude("contacts"), "is not a field like contacts.email"],
+    [exclude("contacts.personInsights."), "is not a field like contacts.email"],
+    [exclude("contacts.id"), "is needed as it is: it is the key"],
+    [exclude("contacts.lastChangeDetectedOn"), "it says when the record changed"],
+    [exclude("accounts.updatedAt"), "it says when the record changed"],
+    [exclude("accounts.companyId"), "it links the record"],
+    [exclude("signals.type"), "it steers what is read"],
+    [exclude("job_openings.companyId"), "it is the key"],
+    [exclude("usage_snapshots.limit"), "there is no table"],
+    [hash("contacts.mainScore"), "cannot be hashed"],
+    [hash("contacts.changeType"), "cannot be hashed"],
+    [hash("contacts.personInsights"), "cannot be hashed"],
+    [{ DUCKMIRROR_HASH_KEY: "short" }, "16 or more characters"],
+  ])("%j is refused: %s", (env, message) => {
+    expect(problemOf(env)).toContain(message);
+  });
+
+  test("one that API.md does not know is kept out all the same, and told", () => {
+    const config = configOf(exclude("contacts.shoeSize"));
+    expect(config.excludeFields).toEqual(["contacts.shoeSize"]);
+    expect(config.warnings).toEqual([expect.stringContaining("contacts.shoeSize is not a documented field")]);
+    expect(configOf(exclude("contacts.phone")).warnings).toEqual([]);
+  });
+
+  test("the key of hashes does not print", () => {
+    const config = configOf({ ...hash("contacts.email"), DUCKMIRROR_HASH_KEY: "0123456789abcdef" });
+    expect(JSON.stringify(config)).not.toContain("0123456789abcdef");
+  });
+});
+
+describe("strictness", () => {
+  test("one word for all tables, or table by table; the rest evolves", () => {
+    const { strictness } = configOf({ DUCKMIRROR_STRICTNESS: "reject" });
+    expect(strictnessOf(strictness, "contacts")).toBe("reject");
+    const some = configOf({ DUCKMIRROR_STRICTNESS: "contacts=freeze, owners=Reject" }).strictness;
+    expect(["contacts", "owners", "signals"].map((table) => strictnessOf(some, table))).toEqual([
+      "freeze",
+      "reject",
+      "evolve",
+    ]);
+    const both = configOf({ DUCKMIRROR_STRICTNESS: "*=reject,contacts=evolve" }).strictness;
+    expect(["contacts", "signals"].map((table) => strictnessOf(both, table))).toEqual(["evolve", "reject"]);
+    expect(strictnessOf(configOf({}).strictness, "contacts")).toBe("evolve");
+  });
+
+  test.each([
+    ["contacts=freez", "Did you mean freeze?"],
+    ["contact=freeze", "Did you mean contacts?"],
+    ["strict", "is not one of evolve, freeze, reject"],
+  ])("%s is refused: %s", (value, message) => {
+    expect(problemOf({ DUCKMIRROR_STRICTNESS: value })).toContain(message);
+  });
+});

@@ -1,0 +1,211 @@
+// The worker on BullMQ: syncs asked for run once, join each other, are cancelled, fail in part, and are handed on.
+import { describe, expect, test } from "vitest";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { createScrubber } from "../../../../src/core/secret.ts";
+import { syncReportSchema } from "../../../../src/core/sync-report.ts";
+import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const runsOf = (events: readonly { readonly event: { readonly kind: string }; readonly runId: string }[]) =>
+  events.filter(({ event }) => event.kind === "run-started").map(({ runId }) => runId);
+
+describe("a sync that was asked for", () => {
+  test("mirrors everything in one run and tells its report", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const { runId, joined } = await triggers.start(anAsk());
+    expect(joined).toBe(false);
+    const sync = await reached(triggers, runId);
+    expect(sync).toMatchObject({ runId, state: "done", profile: "default", error: null });
+    const report = syncReportSchema.parse(sync.report);
+    expect(report).toMatchObject({ run_id: runId, status: "done", mode: "full" });
+    expect(report.streams.map(({ stream, inserted }) => [stream, inserted])).toContainEqual(["contacts", 12]);
+    expect(runsOf(events)).toEqual([runId]);
+    expect(await org.rows("SELECT run_id, status FROM sync.runs")).toEqual([[runId, "done"]]);
+    expect(report.credits.spent).toBe(org.service.spent());
+  });
+
+  test("is joined by one that it covers, queued behind by one that it does not, which is then joined", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const release = org.hold();
+    const { triggers, events, depths } = await aWorker(redis, [org.config(redis)]);
+    const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    await reached(triggers, first.runId, ["running"]);
+    await expect
+      .poll(() => depths?.(), { timeout: 30_000 })
+      .toMatchObject({ active: 2, "waiting-children": 1, failed: 0 });
+    expect(await triggers.start(anAsk({ streams: ["contacts"] }))).toEqual({ runId: first.runId, joined: true });
+    const second = await triggers.start(anAsk({ streams: ["contacts"], full: true }));
+    const third = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect([second.joined, third.joined]).toEqual([false, false]);
+    expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: third.runId, joined: true });
+    expect((await triggers.active()).map(({ runId }) => runId).sort()).toEqual(
+      [first.runId, second.runId, third.runId].sort(),
+    );
+    release();
+    for (const { runId } of [first, second, third]) expect((await reached(triggers, runId)).state).toBe("done");
+    expect(runsOf(events)[0]).toBe(first.runId);
+    expect(runsOf(events)).toHaveLength(3);
+    expect(await triggers.active()).toEqual([]);
+  });
+
+  test("twice with one key, also at the same moment, is one sync, even after it has ended", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
+    const both = await Promise.all([triggers.start(ask), triggers.start(ask)]);
+    expect(both.map(({ joined }) => joined).sort()).toEqual([false, true]);
+    await reached(triggers, both[0].runId);
+    expect(await triggers.start(ask)).toEqual({ runId: both[0].runId, joined: true });
+    expect(both[0].runId).toBe(both[1].runId);
+  });
+
+  test("by several at the same moment without a key is one sync that the others join", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const started = await Promise.all(
+      Array.from({ length: 8 }, () => triggers.start(anAsk({ streams: ["accounts"] }))),
+    );
+    expect(new Set(started.map(({ runId }) => runId)).size).toBe(1);
+    await reached(triggers, started[0]?.runId ?? "");
+  });
+
+  test("for a stream or profile that does not exist is refused", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    await expect(triggers.start(anAsk({ streams: ["acounts"] }))).rejects.toThrow("Did you mean accounts");
+    await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
+  });
+
+  test("stopped by its allowance is no failure and tells why", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_MAX_CREDITS: "3" })]);
+    const { runId } = await triggers.start(anAsk());
+    expect(await reached(triggers, runId)).toMatchObject({ state: "stopped", error: { code: "BUDGET_SPENT" } });
+    const { queues } = await someTriggers(redis, []);
+    expect(await deadLetters(queues)).toEqual([]);
+  });
+});
+
+describe("a family that fails", () => {
+  test("leaves a dead letter without secrets, its siblings go on, and it can be retried", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    org.service.options = {
+      ...org.service.options,
+      before: ({ path }) =>
+        path.startsWith("/v1/contacts") ? { status: 418, body: { error: { message: "no test-token" } } } : undefined,
+    };
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    const sync = await reached(triggers, runId);
+    expect(sync).toMatchObject({ state: "partial", error: { code: "STREAMS_FAILED" } });
+    expect(syncReportSchema.parse(sync.report).streams).toMatchObject([
+      { stream: "accounts", status: "done" },
+      { stream: "contacts", status: "failed" },
+    ]);
+    const { queues, redis: client } = await someTriggers(redis, []);
+    const [letter] = await deadLetters(queues);
+    expect(letter).toMatchObject({
+      id: `${runId}.contacts`,
+      profile: "default",
+      runId,
+      problem: { code: "STREAMS_FAILED" },
+    });
+    const kept = JSON.stringify(await client.hgetall(`{duckmirror}:sync:${runId}.contacts`));
+    expect(kept).not.toContain("test-token");
+    expect(kept).not.toContain("node_modules");
+
+    org.service.options = { ...org.service.options, before: () => undefined };
+    const again = await retryLetter(queues, triggers, `${runId}.contacts`);
+    expect(await reached(triggers, again ?? "")).toMatchObject({ state: "done" });
+    expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
+    expect(await deadLetters(queues)).toEqual([]);
+  });
+
+  test("by a payload of another version is kept as it is and told clearly", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { queues } = await someTriggers(redis, []);
+    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts" });
+    await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
+    const [letter] = await deadLetters(queues);
+    expect(letter?.problem?.message).toBe(
+      "The queued job future.contacts has payload version 2; this program reads version 1.",
+    );
+    await expect(retryLetter(queues, triggers, "future.contacts")).rejects.toMatchObject({ code: "JOB_VERSION" });
+    expect(await deadLetters(queues)).toHaveLength(1);
+  });
+
+  test("by a fault of ours tells it without the secret that was in its message", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const scrubber = createScrubber();
+    scrubber.hide("hunter2hunter2");
+    const { triggers } = await aWorker(redis, [org.config(redis)], {
+      scrubber,
+      run: () => async () => {
+        throw new DuckmirrorError("DISK_FULL", { detail: "/data/hunter2hunter2" });
+      },
+    });
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+    const sync = await reached(triggers, runId);
+    expect(sync.state).toBe("failed");
+    const { queues, redis: client } = await someTriggers(redis, []);
+    expect((await deadLetters(queues)).map(({ problem }) => problem?.message)).toContain(
+      "The disk is full: /data/[hidden]",
+    );
+    for (const key of await client.keys("*")) {
+      if ((await client.type(key)) === "hash")
+        expect(JSON.stringify(await client.hgetall(key))).not.toContain("hunter2");
+    }
+  });
+});
+
+describe("cancelling", () => {
+  test("ends a sync under way, from any process, and keeps what was fetched", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = [org.config(redis)];
+    const ending: AbortSignal[] = [];
+    const { triggers } = await aWorker(redis, profiles, { onRun: (signal) => void ending.push(signal) });
+    const elsewhere = await someTriggers(redis, profiles);
+    const release = org.hold();
+    const { runId } = await triggers.start(anAsk());
+    await expect.poll(() => ending, { timeout: 30_000 }).toHaveLength(1);
+    expect(await elsewhere.triggers.cancel(runId)).toBe(true);
+    await expect.poll(() => ending[0]?.aborted, { timeout: 30_000 }).toBe(true);
+    release();
+    expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", report: { status: "interrupted" } });
+    expect(await triggers.cancel(runId)).toBe(false);
+    expect(await triggers.cancel("20200101T000000Z-nobody")).toBe(false);
+    // The next one goes on where it stands.
+    const { runId: next } = await triggers.start(anAsk());
+    expect((await reached(triggers, next)).state).toBe("done");
+    expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
+  });
+
+  test("a sync that waits means that it never starts, and nobody joins it", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const release = org.hold();
+    const first = await triggers.start(anAsk({ streams: ["accounts"] }));
+    await reached(triggers, first.runId, ["running"]);
+    const second = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect(await triggers.cancel(second.runId)).toBe(true);
+    const third = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect(third).toMatchObject({ joined: false });
+    release();
+    for (const { runId } of [first, second, third]) await reached(triggers, runId);
+    expect((await triggers.find(second.runId))?.state).toBe("cancelled");
+    expect(runsOf(events)).toEqual([first.runId, third.runId]);
+  });
+});

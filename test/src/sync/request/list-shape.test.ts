@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { initialShape, type ListShape, shapeAfterRefusal } from "../../../../src/sync/request/list-shape.ts";
+
+const full = { sort: true, include: true, content: false };
+const options = { largest: 1000, elsewhere: null };
+
+/** Asks until a service that accepts `accepts` is satisfied; answers with the shape and the refusals it took. */
+const negotiate = (accepts: (shape: ListShape) => boolean, excerpt = "", elsewhere: number | null = null) => {
+  let shape: ListShape | null = initialShape(1000);
+  for (let refusals = 0; shape !== null; refusals++) {
+    if (accepts(shape)) return { shape, refusals };
+    shape = shapeAfterRefusal(
+      shape,
+      { perPage: shape.perPage, sort: shape.sort, include: shape.include, content: false },
+      excerpt,
+      { largest: 1000, elsewhere },
+    );
+  }
+  return null;
+};
+
+test("the page size is stepped down until the service grants it, at no credit", () => {
+  expect(negotiate((shape) => shape.perPage <= 100)).toMatchObject({
+    shape: { perPage: 100, sort: true, include: true },
+    refusals: 8,
+  });
+  expect(negotiate((shape) => shape.perPage <= 20)).toMatchObject({ shape: { perPage: 20 } });
+});
+
+test.each([
+  ["perPage must be between 1 and 137", 137],
+  ["perPage exceeds the maximum of 250", 250],
+  ["max 64", 64],
+  ["at most 99 rows", 99],
+  ["perPage must not be greater than 137", 137],
+  ["per_page cannot be larger than 120", 120],
+])("a maximum that the refusal names is taken at its word: %s", (excerpt, most) => {
+  expect(negotiate((shape) => shape.perPage <= most, excerpt)).toMatchObject({ shape: { perPage: most }, refusals: 1 });
+});
+
+test("numbers that are no maximum, such as a status or a time, are not taken for one", () => {
+  const next = shapeAfterRefusal(
+    initialShape(1000),
+    { perPage: 1000, ...full },
+    '{"status":400,"timestamp":"2026-11-21T10:30:59Z"}',
+    options,
+  );
+  expect(next?.perPage).toBe(750);
+});
+
+test("a refusal that blames sorting or embedding gives up that, and keeps the page size", () => {
+  const blame = (excerpt: string) =>
+    shapeAfterRefusal(initialShape(1000), { perPage: 1000, ...full }, excerpt, options);
+  expect(blame("unknown parameter sortBy")).toMatchObject({ sort: false, include: true, perPage: 1000 });
+  expect(blame("include is not supported")).toMatchObject({ sort: true, include: false, perPage: 1000 });
+});
+
+test("a refusal without words ends with sorting, then embedding given up, each from the largest page again", () => {
+  expect(negotiate((shape) => !shape.sort)).toMatchObject({ shape: { sort: false, include: true, perPage: 1000 } });
+  expect(negotiate((shape) => !shape.sort && !shape.include)).toMatchObject({ shape: { perPage: 1000 } });
+  expect(negotiate(() => false)).toBeNull();
+});
+
+test("what another list was granted is tried next, after the largest page was refused", () => {
+  expect(negotiate((shape) => shape.perPage <= 50, "", 50)).toMatchObject({ shape: { perPage: 50 }, refusals: 1 });
+});

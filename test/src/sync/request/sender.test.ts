@@ -1,0 +1,102 @@
+// The way to the service: what keeps requests from leaving ends the run, is told, and costs nothing.
+import { expect, test } from "vitest";
+import { type Connect, connectAlone } from "../../../../jobs/connection.ts";
+import { createThrottle } from "../../../../src/budget/throttle.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { createLocalSender, type Sender } from "../../../../src/sync/request/sender.ts";
+import { createFakeClient } from "../../../support/fake-client.ts";
+import { aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData } from "../../../support/fake-service.ts";
+import { hurriedClock, startSyncRig } from "../../../support/sync-rig.ts";
+
+const service = () =>
+  createFakeService(
+    { ...emptyData(), signals: Array.from({ length: 60 }, (_, index) => aSignal(index + 1)) },
+    { maxPerPage: 10 },
+  );
+
+/** The usual way, with some of its parts replaced. */
+const through =
+  (change: (sender: Sender) => Partial<Sender>): Connect =>
+  async (config, context) => {
+    const alone = await connectAlone(config, context);
+    return { ...alone, sender: { ...alone.sender, ...change(alone.sender) } };
+  };
+
+test("the next turn is told as far as it is known: the wait for the first answer has no end that could be named", async () => {
+  const clock = hurriedClock();
+  const client = createFakeClient(service(), clock);
+  const turnAfterOne = async (configured: number | null) => {
+    const sender = createLocalSender({ client, throttle: createThrottle({ clock, configured }), credits: null });
+    await sender.turn(new AbortController().signal);
+    return sender.nextTurnAt() - clock.now();
+  };
+  expect(await turnAfterOne(null)).toBeLessThanOrEqual(0);
+  expect(await turnAfterOne(10)).toBeGreaterThan(5_000);
+});
+
+test("limits that cannot be asked for end the run with their error, and the next run goes on", async () => {
+  const source = service();
+  let turns = 0;
+  let away = true;
+  const connect = through((sender) => ({
+    turn: async (signal) => {
+      turns += 1;
+      if (away && turns > 4) throw new DuckmirrorError("REDIS_UNAVAILABLE", { detail: "connection refused" });
+      return sender.turn(signal);
+    },
+  }));
+  const rig = await startSyncRig(source, {}, hurriedClock(), connect);
+  try {
+    const first = await rig.sync({ streams: ["signals"] });
+    expect(first.error?.code).toBe("REDIS_UNAVAILABLE");
+    expect(source.spent()).toBe(first.report.credits.spent);
+    away = false;
+    const second = await rig.sync({ streams: ["signals"] });
+    expect(second.error).toBeNull();
+    expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 60 }]);
+    // Six pages, each paid for once.
+    expect(source.spent()).toBe(6);
+  } finally {
+    await rig.close();
+  }
+});
+
+test("a request that nobody may send costs nothing and ends the run with the reason", async () => {
+  const source = service();
+  const error = new DuckmirrorError("QUOTA_SPENT", { until: "" });
+  const rig = await startSyncRig(
+    source,
+    {},
+    hurriedClock(),
+    through(() => ({ send: async () => ({ kind: "denied", error }) })),
+  );
+  try {
+    const { error: ended, report } = await rig.sync({ streams: ["signals"] });
+    expect(ended?.code).toBe("QUOTA_SPENT");
+    expect([report.status, report.requests, report.credits.spent, source.spent()]).toEqual(["stopped", 0, 0, 0]);
+  } finally {
+    await rig.close();
+  }
+});
+
+test("attempts of senders that died count as requests that may have cost a credit each", async () => {
+  const source = service();
+  let sent = 0;
+  const connect = through((sender) => ({
+    send: async (...order) => {
+      const sending = await sender.send(...order);
+      sent += 1;
+      return sending.kind === "outcome" && sent === 3 ? { ...sending, lostAttempts: 2 } : sending;
+    },
+  }));
+  const rig = await startSyncRig(source, {}, hurriedClock(), connect);
+  try {
+    await rig.sync({ streams: ["signals"] });
+    const ambiguous = await rig.rows("SELECT status, credits, error FROM sync.requests WHERE request_id LIKE '%lost%'");
+    expect(ambiguous).toHaveLength(2);
+    expect(ambiguous[0]?.error).toMatch(/process that sent it ended/);
+  } finally {
+    await rig.close();
+  }
+});

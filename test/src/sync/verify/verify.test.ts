@@ -1,0 +1,183 @@
+// Verify: finds what differs for few credits, never more than allowed, names it, and repairs it.
+import { afterEach, expect, test } from "vitest";
+import { replayJob } from "../../../../jobs/replay.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { isCode } from "../../../../src/core/errors.ts";
+import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { dumpMirror } from "../../../support/mirror-dump.ts";
+import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
+  const mirror = await startSyncRig(service);
+  rig = mirror;
+  expect((await mirror.sync()).error).toBeNull();
+  return mirror;
+};
+
+/** What was found, as short lines. */
+const named = (result: Awaited<ReturnType<SyncRig["verify"]>>) =>
+  result.report.differences
+    .map(({ stream, scope, kind, key, field, mirror, api }) =>
+      [stream, scope, kind, key, field, kind === "field" || kind === "count" ? `${mirror} -> ${api}` : null]
+        .filter((part) => part !== null && part !== "")
+        .join(" "),
+    )
+    .sort();
+
+test.each<[string, FakeOptions]>([
+  ["one page holds each list", {}],
+  ["lists have many pages", { maxPerPage: 10 }],
+  ["the service does not sort", { maxPerPage: 10, sort: "refuse" }],
+  ["filters are ignored", { maxPerPage: 10, filters: "ignore" }],
+  ["pages are clamped silently", { maxPerPage: 10, overPage: "clamp" }],
+])("a mirror of a source at rest is equal: %s", async (_, options) => {
+  const service = createFakeService(anOrganization(8), options);
+  const mirror = await mirrorOf(service);
+  const before = service.spent();
+  const result = await mirror.verify({ maxCredits: 60 });
+  expect(named(result)).toEqual([]);
+  expect(result.error).toBeNull();
+  expect(result.report.credits.spent).toBe(service.spent() - before);
+  expect(result.report.checks.filter(({ status }) => status === "equal").length).toBeGreaterThan(20);
+  expect(await mirror.rows("select mode, status from sync.runs order by started_at desc limit 1")).toEqual([
+    { mode: "verify", status: "done" },
+  ]);
+});
+
+test("a changed field, a vanished record, a missing one and a wrong count are named, with exit code 5", async () => {
+  const service = createFakeService(anOrganization(6));
+  const mirror = await mirrorOf(service);
+  Object.assign(service.data.accounts[1] ?? {}, { name: "Changed quietly" });
+  const [gone] = service.data.contacts.splice(3, 1);
+  service.data.signals.push(aSignal(9999, { type: "podcast" }));
+  service.data.lists.c_4?.["job-openings"]?.push(aJob("new"));
+  Object.assign(service.data.insights["5"] ?? {}, { summary: { keyInsights: ["other"] } });
+  const result = await mirror.verify({ maxCredits: 60 });
+  expect(result.error?.code).toBe("VERIFY_DIFFERS");
+  expect(result.error?.exitCode).toBe(5);
+  expect(named(result)).toEqual(
+    [
+      "accounts field 2 name Account 2 -> Changed quietly",
+      "contacts count 24 -> 23",
+      `contacts vanished ${gone?.id}`,
+      "job_openings c_4 count 3 -> 4",
+      "job_openings c_4 missing new",
+      "signals count 36 -> 37",
+      "signals count all 36 -> 37",
+      "signals count type=podcast 0 -> 1",
+      "signals missing 9999",
+      'account_insights field 5 summary {"keyInsights":["insight 5"]} -> {"keyInsights":["other"]}',
+    ].sort(),
+  );
+  // Nothing was repaired: the mirror is as it was.
+  expect(await mirror.rows("select name from accounts where id = 2")).toEqual([{ name: "Account 2" }]);
+});
+
+test("--repair makes the second verification clean, keeps old versions, and survives a replay", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  for (const account of service.data.accounts) Object.assign(account, { name: `Quiet ${account.id}` });
+  const [gone] = service.data.signals.splice(11, 1);
+  service.data.contacts.push(aContact("zz9", { accountId: 2 }));
+  service.data.lists.c_4?.["job-openings"]?.splice(0, 1);
+  const first = await mirror.verify({ repair: true, maxCredits: 100 });
+  expect(first.error?.code).toBe("VERIFY_DIFFERS");
+  expect(first.report.differences.filter(({ repaired }) => !repaired)).toEqual([]);
+  const second = await mirror.verify({ maxCredits: 100 });
+  expect(named(second)).toEqual([]);
+  expect(second.error).toBeNull();
+  expect(await mirror.rows("select count(*) as n from history.accounts where change = 'update'")).toEqual([{ n: 6 }]);
+  expect(await mirror.rows("select id from history.signals where change = 'delete'")).toEqual([{ id: gone?.id }]);
+  expect(await mirror.rows("select count(*) as n from job_openings where company_id = 'c_4'")).toEqual([{ n: 2 }]);
+  const before = await dumpMirror(mirror.dataDir);
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: mirror.dataDir },
+    file: null,
+    cwd: mirror.dataDir,
+    vocabulary: vocabulary(),
+  });
+  await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
+  expect(await dumpMirror(mirror.dataDir)).toEqual(before);
+});
+
+test("a count that no single answer can mend leads to a walk of that list, within the credits left", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  // Gone from a list whose order proves nothing about its neighbours.
+  const gone = service.data.contacts.splice(30, 2).map(({ id }) => String(id));
+  const first = await mirror.verify({ streams: ["contacts"], sample: 1, maxCredits: 30, repair: true });
+  expect(named(first)).toContain("contacts count 40 -> 38");
+  expect(first.report.differences.every(({ repaired }) => repaired)).toBe(true);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(30);
+  const deleted = await mirror.rows("select id from history.contacts where change = 'delete'");
+  expect(deleted.map(({ id }) => String(id)).sort()).toEqual(gone.sort());
+});
+
+test("a row that went missing from the middle of a long list is found by its neighbours and confirmed by id", async () => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  const [gone] = service.data.signals.splice(25, 1);
+  const result = await mirror.verify({ streams: ["signals"], sample: 60, maxCredits: 60 });
+  expect(named(result)).toContain(`signals vanished ${gone?.id}`);
+  expect(service.log.some(({ path, status }) => path === `/v1/signals/${gone?.id}` && status === 404)).toBe(true);
+});
+
+test.each([1, 2, 5, 13])("never more than --max-credits %i, repairs included", async (maxCredits) => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  for (const signal of service.data.signals) Object.assign(signal, { headline: "changed" });
+  service.data.accounts.push(anAccount(777, { companyId: "c_1" }));
+  const before = service.spent();
+  const result = await mirror.verify({ repair: true, maxCredits });
+  expect(service.spent() - before).toBeLessThanOrEqual(maxCredits);
+  expect(result.report.credits.spent).toBe(service.spent() - before);
+  expect(result.report.checks_left).toBeGreaterThan(0);
+});
+
+test("a budget that suffices for nothing ends with exit code 4", async () => {
+  const service = createFakeService(anOrganization(3));
+  const mirror = await mirrorOf(service);
+  const before = service.log.length;
+  const { error } = await mirror.verify({ maxCredits: 0 });
+  expect([error?.code, error?.exitCode, service.log.length]).toEqual(["BUDGET_SPENT", 4, before]);
+});
+
+test("refused credentials and a service that is down are no differences", async () => {
+  const service = createFakeService(anOrganization(3));
+  const mirror = await mirrorOf(service);
+  service.options = { before: () => ({ status: 401, body: {} }) };
+  expect((await mirror.verify()).error?.exitCode).toBe(3);
+  service.options = { before: () => ({ status: 503, body: {} }) };
+  const down = await mirror.verify();
+  expect([down.error?.exitCode, down.report.differences]).toEqual([5, []]);
+});
+
+test("a lowered tier is told, and --repair deletes nothing", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  Object.assign(service.data, { accounts: [], contacts: [], signals: [], insights: {} });
+  const { report, error } = await mirror.verify({ repair: true, maxCredits: 60 });
+  expect(error?.exitCode).toBe(5);
+  expect(report.checks.map(({ note }) => note).join()).toContain("empty list");
+  expect(
+    await mirror.rows(
+      "select (select count(*) from accounts) a, (select count(*) from signals) s, (select count(*) from account_insights where status = 'found') i",
+    ),
+  ).toEqual([{ a: 5, s: 30, i: 5 }]);
+});
+
+test("nothing mirrored, nothing to verify", async () => {
+  const mirror = await startSyncRig(createFakeService(anOrganization(1)));
+  rig = mirror;
+  await expect(mirror.verify()).rejects.toSatisfy((error) => isCode(error, "SNAPSHOT_MISSING"));
+});

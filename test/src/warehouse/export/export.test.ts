@@ -1,0 +1,219 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
+import { isCode } from "../../../../src/core/errors.ts";
+import { anExport, filesIn, readParquet, sha256, someSignals } from "../export-set.ts";
+
+const anyRow = z.record(z.string(), z.unknown());
+const TWO_MONTHS = someSignals({ 1: "2025-01-31 23:59:59.999999Z", 2: "2025-02-01", 3: "2025-02-28", 4: null });
+
+const failsWith = (code: Parameters<typeof isCode>[1]) => (error: unknown) => isCode(error, code);
+
+test("every table of main is a file, signals one per month, and the manifest says what each holds", async () => {
+  const set = await anExport(`${TWO_MONTHS} INSERT INTO sync.runs (run_id, mode, status, started_at)
+    VALUES ('run-1', 'sync', 'done', '2025-01-01'), ('run-2', 'sync', 'done', '2025-01-02');`);
+  const report = await set.run();
+  const others = TABLE_NAMES.filter((name) => name !== "signals").map((name) => `${name}/${name}.parquet`);
+  const months = ["2025-01", "2025-02", "__HIVE_DEFAULT_PARTITION__"].map(
+    (month) => `signals/year_month=${month}/signals.parquet`,
+  );
+  expect(filesIn(set.dir)).toEqual([...others, ...months].sort());
+  const { files, run } = await set.manifest();
+  expect(run).toBe("run-2");
+  expect(files.map(({ file }) => file).sort()).toEqual(filesIn(set.dir));
+  for (const { file, bytes, sha256: checksum } of files) {
+    expect({ file, bytes, checksum }).toEqual({
+      file,
+      bytes: statSync(join(set.dir, file)).size,
+      checksum: sha256(join(set.dir, file)),
+    });
+  }
+  expect(
+    files.filter(({ table }) => table === "signals").map(({ partition, rows, run: by }) => [partition, rows, by]),
+  ).toEqual(
+    expect.arrayContaining([
+      ["2025-01", 1, "run-2"],
+      ["2025-02", 2, "run-2"],
+      ["none", 1, "run-2"],
+    ]),
+  );
+  expect(report).toMatchObject({ written: others.length + 3, kept: 0, removed: 0, rows: 4 });
+  const read = await readParquet(
+    `SELECT id, year_month FROM read_parquet('${set.dir}/signals/*/*.parquet', hive_partitioning = true) ORDER BY id`,
+    anyRow,
+  );
+  expect(read).toEqual([
+    { id: 1, year_month: "2025-01" },
+    { id: 2, year_month: "2025-02" },
+    { id: 3, year_month: "2025-02" },
+    { id: 4, year_month: null },
+  ]);
+});
+
+test("files are zstd, sorted, and no more readable than their folder", async () => {
+  const set = await anExport(someSignals({ 1: "2025-01-03", 2: "2025-01-02", 3: "2025-01-01", 4: "2025-01-01" }));
+  await set.run();
+  const file = join(set.dir, "signals/year_month=2025-01/signals.parquet");
+  const codecs = await readParquet(`SELECT DISTINCT compression FROM parquet_metadata('${file}')`, anyRow);
+  expect(codecs).toEqual([{ compression: "ZSTD" }]);
+  const rows = await readParquet(`SELECT account_id, id FROM read_parquet('${file}')`, anyRow);
+  expect(rows.map(({ account_id, id }) => [account_id, id])).toEqual([
+    [0, 3],
+    [1, 4],
+    [1, 1],
+    [2, 2],
+  ]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const open = join(set.dir, "..", "shared");
+  mkdirSync(open);
+  chmodSync(open, 0o755);
+  await set.run({ dir: open });
+  expect(statSync(join(open, "signals/year_month=2025-01/signals.parquet")).mode & 0o777).toBe(0o644);
+  expect(statSync(join(open, "signals")).mode & 0o777).toBe(0o755);
+});
+
+test("an export that changes nothing touches nothing; a change rewrites its month alone", async () => {
+  const set = await anExport(TWO_MONTHS);
+  await set.run();
+  const stats = () => filesIn(set.dir).map((file) => [file, statSync(join(set.dir, file)).ino]);
+  const manifestBefore = statSync(join(set.dir, "_manifest.json")).ino;
+  const before = stats();
+  expect(await set.run()).toMatchObject({ written: 0, bytesWritten: 0 });
+  expect(stats()).toEqual(before);
+  expect(statSync(join(set.dir, "_manifest.json")).ino).toBe(manifestBefore);
+
+  await set.change("UPDATE main.signals SET headline = 'new', _synced_at = '2025-07-01' WHERE id = 3");
+  expect(await set.run()).toMatchObject({ written: 1, removed: 0 });
+  const changed = stats().filter((entry, index) => entry[1] !== before[index]?.[1]);
+  expect(changed.map(([file]) => file)).toEqual(["signals/year_month=2025-02/signals.parquet"]);
+  expect((await set.manifest()).files.length).toBe(before.length);
+});
+
+test("a month that lost its last row loses its file, and a table that lost all keeps one without rows", async () => {
+  const set = await anExport(TWO_MONTHS);
+  await set.run();
+  await set.change("DELETE FROM main.signals WHERE id = 1");
+  expect(await set.run()).toMatchObject({ written: 0, removed: 1 });
+  expect(filesIn(set.dir)).not.toContain("signals/year_month=2025-01/signals.parquet");
+  await set.change("DELETE FROM main.signals");
+  await set.run();
+  const left = filesIn(set.dir).filter((file) => file.startsWith("signals/"));
+  expect(left).toEqual(["signals/year_month=__HIVE_DEFAULT_PARTITION__/signals.parquet"]);
+  const [row] = await readParquet(
+    `SELECT count(*) AS n, count(headline) AS m FROM read_parquet('${set.dir}/signals/*/*.parquet')`,
+    anyRow,
+  );
+  expect(row).toEqual({ n: 0, m: 0 });
+});
+
+test("a file that was removed or cut short is written again", async () => {
+  const set = await anExport(TWO_MONTHS);
+  await set.run();
+  rmSync(join(set.dir, "accounts/accounts.parquet"));
+  writeFileSync(join(set.dir, "contacts/contacts.parquet"), "PAR1");
+  expect(await set.run()).toMatchObject({ written: 2 });
+});
+
+test("history and views are exported when named, and stay part of the set from then on", async () => {
+  const set =
+    await anExport(`${TWO_MONTHS} INSERT INTO history.signals (id, _synced_at, valid_from, valid_to, change) VALUES
+    (9, '2025-01-01', '2025-01-01', '2025-03-05', 'delete'), (8, '2025-01-01', '2025-01-01', '2025-04-05', 'update');`);
+  await set.run({ tables: ["history.signals", "marts.signals_daily"] });
+  expect(filesIn(set.dir)).toEqual([
+    "history.signals/year_month=2025-03/history.signals.parquet",
+    "history.signals/year_month=2025-04/history.signals.parquet",
+    "marts.signals_daily/marts.signals_daily.parquet",
+  ]);
+  await set.change("UPDATE main.signals SET date = '2025-05-05', _synced_at = '2025-07-01' WHERE id = 2");
+  const report = await set.run();
+  expect(report.tables.map(({ table }) => table)).toEqual(
+    expect.arrayContaining(["accounts", "history.signals", "marts.signals_daily"]),
+  );
+  expect(report.tables.find(({ table }) => table === "marts.signals_daily")).toMatchObject({ written: 1 });
+  expect(report.tables.find(({ table }) => table === "history.signals")).toMatchObject({ written: 0, files: 2 });
+  const daily = await readParquet(
+    `SELECT day FROM '${set.dir}/marts.signals_daily/*.parquet' WHERE day IS NOT NULL ORDER BY day`,
+    anyRow,
+  );
+  expect(daily.map(({ day }) => day)).toEqual(["2025-01-31", "2025-02-28", "2025-05-05"]);
+});
+
+test("--since writes what changed since, deletions from history included, into a folder of its own", async () => {
+  const set = await anExport(`${TWO_MONTHS} UPDATE main.signals SET _synced_at = '2025-08-01' WHERE id = 2;
+    INSERT INTO history.signals (id, _synced_at, valid_from, valid_to, change) VALUES
+      (9, '2025-01-01', '2025-01-01', '2025-08-02', 'delete'), (8, '2025-01-01', '2025-01-01', '2025-02-05', 'update');`);
+  const changes = join(set.dir, "..", "changes");
+  const since = Date.UTC(2025, 7, 1);
+  await set.run({ dir: changes, since, tables: ["signals", "history.signals"] });
+  const ids = await readParquet(
+    `SELECT id FROM read_parquet('${changes}/*/*/*.parquet', union_by_name = true, hive_partitioning = false) ORDER BY id`,
+    anyRow,
+  );
+  expect(ids.map(({ id }) => id)).toEqual([2, 9]);
+  await set.run();
+  await expect(set.run({ since })).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  await expect(set.run({ dir: changes })).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  await expect(set.run({ dir: join(set.dir, "..", "c2"), since, tables: ["marts"] })).rejects.toSatisfy(
+    failsWith("USAGE"),
+  );
+});
+
+test("CSV and NDJSON keep instants, lists, objects, NULL, the empty text and 64-bit integers apart and exact", async () => {
+  const set = await anExport(`INSERT INTO main.signals (id, headline, description, date, sources, relevance, _synced_at)
+    VALUES (9007199254740993, 'a "quoted", text', '', '2025-01-02 03:04:05.678901+02', ['x,y', NULL, 'z'], '{"a":[1]}', '2025-01-01');`);
+  const tables = ["signals"];
+  await set.run({ format: "ndjson", dir: `${set.dir}-n`, tables });
+  const line = readFileSync(`${set.dir}-n/signals/year_month=2025-01/signals.ndjson`, "utf8");
+  expect(line).toContain('"id":9007199254740993,');
+  expect(line).toContain('"date":"2025-01-02T01:04:05.678901Z"');
+  expect(line).toContain('"sources":["x,y",null,"z"]');
+  expect(line).toContain('"relevance":{"a":[1]}');
+  await set.run({ format: "csv", dir: `${set.dir}-c`, tables });
+  const [head = "", row = ""] = readFileSync(`${set.dir}-c/signals/year_month=2025-01/signals.csv`, "utf8").split("\n");
+  expect(head).toMatch(/^id,organization_id,account_id,type,subtype,headline,description,date,sources/);
+  expect(row).toContain(
+    `9007199254740993,,,,,"a ""quoted"", text","",2025-01-02T01:04:05.678901Z,"[""x,y"",null,""z""]"`,
+  );
+});
+
+test("guarded CSV disarms cells a spreadsheet would run, and leaves numbers alone", async () => {
+  const set =
+    await anExport(`INSERT INTO main.contacts (id, first_name, last_name, email, phone, location, main_score, intro_paths) VALUES
+    ('-1', '=HYPERLINK("x")', '@SUM(A1)', 'a@b.example', '+49 30 1', '＝1+1', -5, ['=1']);`);
+  await set.run({ format: "csv", tables: ["contacts"], guardFormulas: true });
+  const [, row = ""] = readFileSync(join(set.dir, "contacts/contacts.csv"), "utf8").split("\n");
+  expect(row).toMatch(/^'-1,,,"'=HYPERLINK\(""x""\)",'@SUM\(A1\),/);
+  expect(row).toContain(",-5.0,");
+  expect(row).toContain(",a@b.example,");
+  expect(row).toContain(",'+49 30 1,'＝1+1,");
+});
+
+test("what cannot be exported is refused by name, and the set before stands", async () => {
+  const set = await anExport(TWO_MONTHS);
+  await expect(set.run({ tables: ["signal"] })).rejects.toThrow(/no table signal\. Did you mean/);
+  await expect(set.run({ snapshot: `${set.snapshot}.none` })).rejects.toSatisfy(failsWith("SNAPSHOT_MISSING"));
+  await set.run();
+  await expect(set.run({ format: "csv" })).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  const aborted = AbortSignal.abort(new Error("stop"));
+  await set.change("UPDATE main.signals SET _synced_at = now()");
+  await expect(set.run({ signal: aborted })).rejects.toThrow("stop");
+  writeFileSync(join(set.dir, "_manifest.json.copy"), "");
+  const before = (await set.manifest()).files.map(({ sha256: sum }) => sum);
+  expect(before).toEqual((await set.manifest()).files.map(({ file }) => sha256(join(set.dir, file))));
+  writeFileSync(join(set.dir, "_manifest.json"), "{}");
+  await expect(set.run()).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  const file = join(set.dir, "a-file");
+  writeFileSync(file, "");
+  await expect(set.run({ dir: file })).rejects.toSatisfy(failsWith("DATA_DIR_UNWRITABLE"));
+});
+
+test("two exports into one folder: the second is refused", async () => {
+  const set = await anExport(TWO_MONTHS);
+  const both = await Promise.allSettled([set.run(), set.run()]);
+  const refused = both.filter((result) => result.status === "rejected");
+  expect(refused).toHaveLength(1);
+  expect(refused[0]).toMatchObject({ reason: { code: "WRITER_BUSY" } });
+  expect(await set.run()).toMatchObject({ written: 0 });
+});

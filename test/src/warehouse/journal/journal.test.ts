@@ -1,0 +1,129 @@
+// The journal: written before each change, in order, and right about what was not made.
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { isCode } from "../../../../src/core/errors.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { readJournal } from "../../../../src/warehouse/journal/read-journal.ts";
+import { aCheckpoint, aLoad, aRequest, aSignal } from "../builders.ts";
+import { startChild } from "../child.ts";
+import { tempDir } from "../temp-dir.ts";
+
+const open = async (dataDir: string) => {
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  onTestFinished(() => warehouse.close().catch(() => undefined));
+  return warehouse;
+};
+const archiveOf = (dataDir: string) => join(dataDir, "state", "archive");
+
+const read = async (dataDir: string) => {
+  const found: { seq: number; what: string }[] = [];
+  const gaps: [number, number][] = [];
+  for await (const { seq, entry } of readJournal(archiveOf(dataDir), (from, to) => gaps.push([from, to]))) {
+    const what = entry.kind === "commit" ? entry.rows.map(({ requestId }) => requestId).join() : entry.kind;
+    found.push({ seq, what });
+  }
+  return { found, gaps };
+};
+
+const files = (dataDir: string) => {
+  const [month = ""] = readdirSync(archiveOf(dataDir));
+  return readdirSync(join(archiveOf(dataDir), month))
+    .sort()
+    .map((name) => join(archiveOf(dataDir), month, name));
+};
+
+test("every change stands in it, in the order in which it was made, over several openings", async () => {
+  const dataDir = tempDir();
+  const first = await open(dataDir);
+  await first.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
+  await Promise.all([
+    first.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { requestId: "a" })])),
+    first.setCapability("x", "1", 2),
+    first.commit(aCheckpoint([aLoad("signals", [aSignal(2)], { requestId: "b" })])),
+  ]);
+  await first.commit({ runId: "run-1", loads: [], requests: [], scopes: [], quota: null });
+  await first.close();
+  const second = await open(dataDir);
+  await second.deleteKeys({ table: "signals", ids: ["1"], runId: "run-1", now: 3 });
+  await second.close();
+  expect(await read(dataDir)).toEqual({
+    found: ["run-started", "a", "learned", "b", "deleted"].map((what, index) => ({ seq: index + 1, what })),
+    gaps: [],
+  });
+  expect(files(dataDir)).toHaveLength(2);
+});
+
+test("rows that stand in no response are written out", async () => {
+  const dataDir = tempDir();
+  const warehouse = await open(dataDir);
+  const load = aLoad("company_inputs", [{ input: "x", status: "not_found" }], { requestId: "gone" });
+  const requests = [aRequest("gone", { status: 404, charge: "free" })];
+  await warehouse.commit(aCheckpoint([load], { requests }));
+  await warehouse.close();
+  for await (const { entry } of readJournal(archiveOf(dataDir), () => undefined)) {
+    expect(entry).toMatchObject({ kind: "commit", rows: [{ from: "journal", records: load.records }] });
+  }
+});
+
+test("a change whose transaction failed does not count: the next one takes its place", async () => {
+  const dataDir = tempDir();
+  const warehouse = await open(dataDir);
+  await warehouse.setCapability("a", "1", 1);
+  await expect(warehouse.setCapability("broken", "no JSON", 2)).rejects.toThrow();
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { requestId: "after" })]));
+  await warehouse.close();
+  expect((await read(dataDir)).found).toEqual([
+    { seq: 1, what: "learned" },
+    { seq: 2, what: "after" },
+  ]);
+});
+
+test("a change that was announced and not made before a crash is forgotten, and a torn line is no entry", async () => {
+  const dataDir = tempDir();
+  const first = await open(dataDir);
+  await first.setCapability("a", "1", 1);
+  await first.close();
+  const [file = ""] = files(dataDir);
+  const announced = readFileSync(file, "utf8").replace('"seq":1', '"seq":2').replace('"a"', '"announced"');
+  appendFileSync(file, `${announced}{"seq":3,"ent`);
+  const second = await open(dataDir);
+  await second.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
+  await second.close();
+  expect((await read(dataDir)).found).toEqual([
+    { seq: 1, what: "learned" },
+    { seq: 2, what: "run-started" },
+  ]);
+});
+
+test("a working file that lacks more than a crash can explain is refused, and gaps are told", async () => {
+  const dataDir = tempDir();
+  const first = await open(dataDir);
+  await first.setCapability("a", "1", 1);
+  await first.close();
+  const [file = ""] = files(dataDir);
+  writeFileSync(file, readFileSync(file, "utf8").replace('"seq":1', '"seq":7'));
+  await expect(openWarehouse({ dataDir, clock: systemClock })).rejects.toSatisfy((error) =>
+    isCode(error, "WAREHOUSE_BEHIND"),
+  );
+  expect((await read(dataDir)).gaps).toEqual([[1, 6]]);
+});
+
+test("after kill -9 at any moment the journal is at most one change ahead of the file", async () => {
+  const dataDir = tempDir();
+  let next = 0;
+  for (const acknowledged of [3, 1, 5]) {
+    const child = startChild("commit", dataDir, String(next));
+    await child.next();
+    for (let i = 0; i < acknowledged; i++) await child.next();
+    await child.kill();
+    const warehouse = await open(dataDir);
+    next = Number((await warehouse.scopeStates("signals"))[0]?.cursor) + 1;
+    await warehouse.close();
+    const { found, gaps } = await read(dataDir);
+    expect(gaps).toEqual([]);
+    expect([next, next + 1]).toContain(found.length);
+    expect(found.map(({ seq }) => seq)).toEqual(found.map((_, index) => index + 1));
+  }
+});

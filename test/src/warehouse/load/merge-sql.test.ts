@@ -1,0 +1,43 @@
+// The generated upsert, pinned: a change of it shows as a change of the golden files.
+import { expect, test } from "vitest";
+import type { TableName } from "../../../../src/catalog/tables.ts";
+import { mergeSql } from "../../../../src/warehouse/load/merge-sql.ts";
+
+/** Every statement of a table's merge, one per paragraph, wrapped for reading. */
+const written = (table: TableName, keptMask: bigint) => {
+  const sql = mergeSql(table);
+  const keys = { by: "keys" } as const;
+  const range = {
+    by: "range",
+    ranges: [
+      { from: 0n, to: 9n },
+      { from: 90_000n, to: 90_005n },
+    ],
+  } as const;
+  const statements = [
+    sql.createStage,
+    sql.find,
+    sql.createOld(keys),
+    sql.createOld(range),
+    sql.noOld,
+    sql.createChanged(keptMask),
+    sql.storedExtra,
+    sql.insertedByLoad,
+    sql.updatedByLoad,
+    sql.reordered,
+    sql.copyOldToHistory,
+    sql.deleteChanged(keys),
+    sql.deleteChanged(range),
+    sql.insertChanged,
+    sql.insertNew,
+  ];
+  return `${statements.map((statement) => statement.replaceAll(", ", ",\n  ")).join(";\n\n")};\n`;
+};
+
+test("a table with one key column", async () => {
+  await expect(written("owners", 0b10n)).toMatchFileSnapshot("golden/merge-owners.sql");
+});
+
+test("a table kept per company, two fields of which were not asked for", async () => {
+  await expect(written("earnings_calls", 0b11_0000_0000n)).toMatchFileSnapshot("golden/merge-earnings_calls.sql");
+});

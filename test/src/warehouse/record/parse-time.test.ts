@@ -1,0 +1,39 @@
+// The quick way through the usual forms of a time says what the thorough way says. Other forms: normalize-record.test.ts.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseTime } from "../../../../src/warehouse/record/parse-time.ts";
+
+const aTime = fc
+  .record({ at: fc.date({ noInvalidDate: true }), withMs: fc.boolean() })
+  .map(({ at, withMs }) => (withMs ? at.toISOString() : `${at.toISOString().slice(0, 19)}Z`));
+
+/** The same instant in a form that only the thorough way reads. */
+const elsewise = (text: string) => text.replace(/Z$/, "+00:00");
+
+test("a time in its usual form is the instant that the same time with an offset is", () => {
+  fc.assert(
+    fc.property(aTime, (text) => {
+      expect(parseTime(text)).toEqual(parseTime(elsewise(text)));
+    }),
+    {
+      numRuns: 2_000,
+      examples: [["2024-02-29T00:00:00Z"], ["2023-02-28T23:59:59.999Z"], ["1900-02-28T00:00:00.000Z"]],
+    },
+  );
+});
+
+test("a usual form with one character changed is read, or refused, as the thorough way does", () => {
+  fc.assert(
+    fc.property(
+      aTime,
+      fc.nat({ max: 22 }),
+      fc.constantFrom(..."0123456789-:.TtZz +x\u0660"),
+      (text, position, char) => {
+        const changed = `${text.slice(0, position)}${char}${text.slice(position + 1)}`;
+        fc.pre(changed.endsWith("Z"));
+        expect(parseTime(changed)).toEqual(parseTime(elsewise(changed)));
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});

@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 const acceptance = "test/acceptance/**/*.test.ts";
 const browser = "test/browser/**/*.test.ts";
 const redis = "test/support/redis-available.ts";
+const folder = "test/setup/one-folder.ts";
 
 export default defineConfig({
   test: {
@@ -11,6 +12,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
+    setupFiles: ["test/setup/end-children.ts"],
     // Two cores are the reference machine; some files wait for a rate most of their time, so three go well together.
     maxWorkers: 3,
     projects: [
@@ -20,13 +22,17 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, acceptance, browser],
-          globalSetup: [redis],
+          globalSetup: [folder, redis],
         },
       },
       // These run the built program; it is built once, before the first of them.
       {
         extends: true,
-        test: { name: "acceptance", include: [acceptance], globalSetup: [redis, "test/acceptance/build-once.ts"] },
+        test: {
+          name: "acceptance",
+          include: [acceptance],
+          globalSetup: [folder, redis, "test/acceptance/build-once.ts"],
+        },
       },
       // These show the built page in Chromium.
       {
@@ -34,7 +40,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: [browser],
-          globalSetup: [redis, "test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
+          globalSetup: [folder, redis, "test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
         },
       },
     ],

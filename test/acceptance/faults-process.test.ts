@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
@@ -13,9 +13,6 @@ import { differences } from "./compare.ts";
 import { type ApiTables, readService } from "./service-reader.ts";
 import { lockableFolder, type SmallRoom, smallRoom } from "./small-room.ts";
 import { tempFolder } from "./temp-folder.ts";
-
-// Several runs each, some of the whole program: slow where the machine is busy.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let sandbox: Sandbox;
 let proxy: FaultProxy;

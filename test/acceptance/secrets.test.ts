@@ -139,4 +139,4 @@ test("the token is in no file, no output and no argument, although the service r
   const control = await scanFor(person("name", [known]), [cwd]);
   const places = control.mentions.map(({ file }) => file.replace(/^.*\.(\w+)$/, "$1"));
   expect([...new Set(places)].sort()).toEqual(expect.arrayContaining(["csv", "duckdb", "gz", "ndjson", "parquet"]));
-}, 180_000);
+});

@@ -94,7 +94,7 @@ describe("the status page", () => {
     const before = await page.locator("#timeline button").count();
     await mirror.sandbox.evolve(5);
     await mirror.sync();
-    await expect.poll(() => page.locator("#timeline button").count(), { timeout: 30_000 }).toBe(before + 1);
+    await expect.poll(() => page.locator("#timeline button").count(), { timeout: 120_000 }).toBe(before + 1);
     await page.context().close();
   });
 

@@ -200,7 +200,7 @@ test("failover: the replica refuses until it is promoted, then it goes on where 
   const before = counter(connect(primary.url), 30_000);
   expect(await before.count()).toBe(1);
   const second = connect(replica.url);
-  await vi.waitFor(async () => expect(await second.redis.get("counter")).not.toBeNull(), 30_000);
+  await vi.waitFor(async () => expect(await second.redis.get("counter")).not.toBeNull(), 120_000);
   await primary.kill();
   const after = counter(second, 30_000);
   const waiting = after.count();

@@ -114,7 +114,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
         };
         await Promise.all([worker(), worker(), worker()]).catch(() => undefined);
       });
-      await vi.waitFor(() => expect(taken.length).toBeGreaterThan(180), { timeout: 30_000, interval: 50 });
+      await vi.waitFor(() => expect(taken.length).toBeGreaterThan(180), { timeout: 120_000, interval: 50 });
       stop.abort();
       await Promise.all(clients);
       expect(mostWithin(taken, windowMs)).toBeLessThanOrEqual(limit);
@@ -188,7 +188,10 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       const spent = idOf(await dead.reserve(brief));
       const free = idOf(await dead.reserve(brief));
       expect(await alive.snapshot()).toMatchObject({ reserved: 2, ambiguous: 0, spent: 1 });
-      await vi.waitFor(async () => expect(await alive.snapshot()).toMatchObject({ reserved: 0, ambiguous: 2 }), 30_000);
+      await vi.waitFor(
+        async () => expect(await alive.snapshot()).toMatchObject({ reserved: 0, ambiguous: 2 }),
+        120_000,
+      );
       for (let n = 0; n < 8; n += 1) expect(await alive.reserve(ask)).toMatchObject({ ok: true });
       expect(await alive.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
       await dead.settle(spent, "spent");
@@ -210,7 +213,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
           await ledger.renew("busy");
           expect(await ledger.snapshot()).toMatchObject({ reserved: 1, ambiguous: 1 });
         },
-        { timeout: 30_000, interval: 50 },
+        { timeout: 120_000, interval: 50 },
       );
     });
 

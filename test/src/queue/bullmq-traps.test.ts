@@ -35,13 +35,13 @@ test("a job whose lock was lost is cancelled, and goes on where it stands once i
   });
   const release = org.hold();
   const { runId } = await triggers.start(anAsk());
-  await expect.poll(() => signals.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => signals.length, { timeout: 120_000 }).toBe(1);
   // Somebody else has the job: its lock is not this worker's any more.
   const { redis: client } = await someTriggers(redis, []);
   const locks = await client.keys("{duckmirror}:sync:*:lock");
   expect(locks).toHaveLength(6);
   await client.del(...locks);
-  await expect.poll(() => signals[0]?.aborted, { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => signals[0]?.aborted, { timeout: 120_000 }).toBe(true);
   release();
   const { report, state } = await reached(triggers, runId);
   expect(state).toBe("done");
@@ -69,7 +69,7 @@ test("a job survives the loss of several workers", async () => {
       run: stubborn.run,
       times: { stop: 1, lock: 300, stalledCheck: 100 },
     });
-    await expect.poll(() => stubborn.started.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => stubborn.started.length, { timeout: 120_000 }).toBe(1);
     await worker.stop();
     stubborn.end();
   }
@@ -86,9 +86,9 @@ test("a worker that is stopped checkpoints, hands its sync on, and the next one 
   const first = await aWorker(redis, profiles, { onRun: (signal) => void signals.push(signal) });
   const release = org.hold();
   const { runId } = await triggers.start(anAsk());
-  await expect.poll(() => signals.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => signals.length, { timeout: 120_000 }).toBe(1);
   const stopped = first.stop();
-  await expect.poll(() => signals[0]?.aborted, { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => signals[0]?.aborted, { timeout: 120_000 }).toBe(true);
   release();
   await stopped;
   expect((await triggers.find(runId))?.state).not.toBe("done");
@@ -109,7 +109,7 @@ test("ticks that come while a sync runs join it instead of overlapping it", asyn
   });
   const { queues } = await someTriggers(redis, []);
   await vi.waitFor(async () => expect(await queues.schedule.getCompletedCount()).toBeGreaterThanOrEqual(3), {
-    timeout: 30_000,
+    timeout: 120_000,
     interval: 50,
   });
   expect(stubborn.started).toHaveLength(1);
@@ -126,7 +126,7 @@ test("schedules come back after Redis was emptied, and go when they are no longe
   const { queues, redis: client } = await someTriggers(redis, []);
   expect(await queues.schedule.getJobSchedulersCount()).toBe(1);
   await client.flushall();
-  await expect.poll(() => queues.schedule.getJobSchedulersCount(), { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => queues.schedule.getJobSchedulersCount(), { timeout: 120_000 }).toBe(1);
   await worker.stop();
   await aWorker(redis, nightly("30 6 * * *"));
   expect(await queues.schedule.getJobSchedulers()).toMatchObject([{ pattern: "30 6 * * *", tz: "UTC" }]);
@@ -142,7 +142,7 @@ test("looking after schedules again and again neither adds a tick nor loses one"
   });
   const { queues } = await someTriggers(redis, []);
   await vi.waitFor(async () => expect(await queues.schedule.getCompletedCount()).toBeGreaterThanOrEqual(3), {
-    timeout: 30_000,
+    timeout: 120_000,
     interval: 50,
   });
   const ticks = await queues.schedule.getCompleted();

@@ -26,7 +26,7 @@ test("a job of a profile that a worker does not know is left to one that does", 
   await aWorker(redis, [here.config(redis)]);
   const { triggers, queues } = await someTriggers(redis, [there.config(redis)]);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
-  await expect.poll(() => queues.sync.getDelayedCount(), { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => queues.sync.getDelayedCount(), { timeout: 120_000 }).toBe(1);
   await aWorker(redis, [there.config(redis)]);
   expect((await reached(triggers, runId)).state).toBe("done");
   expect(existsSync(join(here.dataDir, "warehouse.duckdb"))).toBe(false);
@@ -38,9 +38,9 @@ test("what is wanted is exported after the sync, and a sync that Redis forgot is
   const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })]);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const before = await reached(triggers, runId);
-  await expect.poll(() => existsSync(join(org.dataDir, "export", "_manifest.json")), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(org.dataDir, "export", "_manifest.json")), { timeout: 120_000 }).toBe(true);
   const { queues, redis: client } = await someTriggers(redis, []);
-  await expect.poll(() => queues.export.getCompletedCount(), { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => queues.export.getCompletedCount(), { timeout: 120_000 }).toBe(1);
   await client.flushall();
   const after = await triggers.find(runId);
   expect(after).toMatchObject({ state: "done", runId, error: null });

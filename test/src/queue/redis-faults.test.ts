@@ -21,8 +21,8 @@ const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*)
 
 /** Asks until Redis takes it, and waits for the end. */
 const nextSync = async ({ triggers }: WorkerRig) => {
-  const { runId } = await vi.waitFor(() => triggers.start(anAsk()), { timeout: 30_000, interval: 100 });
-  return vi.waitFor(() => reached(triggers, runId), { timeout: 30_000, interval: 100 });
+  const { runId } = await vi.waitFor(() => triggers.start(anAsk()), { timeout: 120_000, interval: 100 });
+  return vi.waitFor(() => reached(triggers, runId), { timeout: 120_000, interval: 100 });
 };
 
 const isComplete = async (org: Organization, worker: WorkerRig) => {
@@ -38,7 +38,7 @@ const underWay = async (redis: { readonly url: string }, times: { readonly stop?
   const worker = await aWorker(redis, [org.config(redis)], { onRun: (signal) => void signals.push(signal), times });
   const release = org.hold();
   await worker.triggers.start(anAsk());
-  await expect.poll(() => signals.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => signals.length, { timeout: 120_000 }).toBe(1);
   return { org, worker, release };
 };
 
@@ -94,7 +94,7 @@ test("the primary dies and its replica is promoted under the same address", asyn
   const admin = new Redis(replica.url);
   afterTest(async () => admin.disconnect());
   await vi.waitFor(async () => expect(await admin.info("replication")).toContain("master_link_status:up"), {
-    timeout: 30_000,
+    timeout: 120_000,
   });
   target = replica.port;
   await primary.kill();

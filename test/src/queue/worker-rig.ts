@@ -181,5 +181,5 @@ export const reached = (
       if (sync === null || !states.includes(sync.state)) throw new Error(`${runId} is ${sync?.state ?? "unknown"}`);
       return sync;
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 120_000, interval: 25 },
   );

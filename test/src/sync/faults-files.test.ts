@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { replayJob } from "../../../jobs/replay.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -25,9 +25,6 @@ import { aFolder } from "../../support/cli.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
-
-// Several runs each, some of the whole program: slow where the machine is busy.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const PAGES = { DUCKMIRROR_MAX_PAGE_SIZE: "10" };
 const rigs: SyncRig[] = [];

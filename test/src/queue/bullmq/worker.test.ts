@@ -34,7 +34,7 @@ describe("a sync that was asked for", () => {
     const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     await reached(triggers, first.runId, ["running"]);
     await expect
-      .poll(() => depths?.(), { timeout: 30_000 })
+      .poll(() => depths?.(), { timeout: 120_000 })
       .toMatchObject({ active: 2, "waiting-children": 1, failed: 0 });
     expect(await triggers.start(anAsk({ streams: ["contacts"] }))).toEqual({ runId: first.runId, joined: true });
     const second = await triggers.start(anAsk({ streams: ["contacts"], full: true }));
@@ -135,7 +135,7 @@ describe("a family that fails", () => {
     const { triggers } = await aWorker(redis, [org.config(redis)]);
     const { queues } = await someTriggers(redis, []);
     await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts" });
-    await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => deadLetters(queues), { timeout: 120_000 }).toHaveLength(1);
     const [letter] = await deadLetters(queues);
     expect(letter?.problem?.message).toBe(
       "The queued job future.contacts has payload version 2; this program reads version 1.",
@@ -179,9 +179,9 @@ describe("cancelling", () => {
     const elsewhere = await someTriggers(redis, profiles);
     const release = org.hold();
     const { runId } = await triggers.start(anAsk());
-    await expect.poll(() => ending, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => ending, { timeout: 120_000 }).toHaveLength(1);
     expect(await elsewhere.triggers.cancel(runId)).toBe(true);
-    await expect.poll(() => ending[0]?.aborted, { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => ending[0]?.aborted, { timeout: 120_000 }).toBe(true);
     release();
     expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", report: { status: "interrupted" } });
     expect(await triggers.cancel(runId)).toBe(false);

@@ -78,7 +78,7 @@ test("a sync under way is cancelled at its next checkpoint, one that waits never
   const { triggers, runs } = aLocalWorker([org.config(null)]);
   const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
   const second = await triggers.start(anAsk({ streams: ["signals"] }));
-  await expect.poll(() => runs.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => runs.length, { timeout: 120_000 }).toBe(1);
   expect([await triggers.cancel(second.runId), await triggers.cancel(first.runId)]).toEqual([true, true]);
   release();
   expect((await reached(triggers, first.runId)).state).toBe("cancelled");
@@ -120,7 +120,7 @@ test("a schedule asks for its streams, put off by its jitter", async () => {
   );
   expect(told).toMatchObject([{ cron: "17 5 * * *", timeZone: "Europe/Berlin" }]);
   ticks[0]?.();
-  await expect.poll(() => worker.triggers.active(), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => worker.triggers.active(), { timeout: 120_000 }).toHaveLength(1);
   const [sync] = await worker.triggers.active();
   const { report } = await reached(worker.triggers, sync?.runId ?? "");
   expect(syncReportSchema.parse(report)).toMatchObject({ mode: "full", streams: [{ stream: "accounts" }] });

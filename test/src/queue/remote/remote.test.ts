@@ -14,7 +14,7 @@ const urlsOf = (org: Organization) =>
 
 /** Resolves when the service has had so many requests. */
 const requests = (org: Organization, count: number) =>
-  vi.waitFor(() => expect(org.service.log.length).toBeGreaterThanOrEqual(count), { timeout: 30_000, interval: 5 });
+  vi.waitFor(() => expect(org.service.log.length).toBeGreaterThanOrEqual(count), { timeout: 120_000, interval: 5 });
 
 const aClient = (redis: { readonly url: string }): Redis => {
   const client = new Redis(redis.url, { maxRetriesPerRequest: null });
@@ -70,7 +70,7 @@ test("Redis that loses its memory in the middle of a run costs at most what was 
   expect(report.status).toBe("done");
   const urls = urlsOf(org);
   expect(urls.length - new Set(urls).size).toBeLessThanOrEqual(4);
-}, 60_000);
+});
 
 test("without a fetcher one request waits in the queue, not a burst of them", async () => {
   const redis = await aRedis();
@@ -78,7 +78,7 @@ test("without a fetcher one request waits in the queue, not a burst of them", as
   const config = org.config(redis);
   const loading = load(redis, config);
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   // Chances enough for a second one to be sent: loader and test share the event loop and this Redis.
   for (let roundTrip = 0; roundTrip < 500; roundTrip++) await client.ping();
   expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1);
@@ -92,7 +92,7 @@ test("a run that is stopped takes back what no fetcher has taken, and ends at on
   const config = org.config(redis);
   const loading = load(redis, config);
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   loading.stop.abort();
   const { report } = await loading.result;
   expect(report).toMatchObject({ status: "interrupted", requests: 0, credits: { spent: 0 } });
@@ -137,7 +137,7 @@ test("a request that no fetcher took is known never to have left", async () => {
   await first.sender.turn(never());
   const sending = first.sender.send(parcel, never());
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   await first.close();
   expect(await sending).toEqual({ kind: "unsent" });
   const second = await aLoader(redis, config);
@@ -155,7 +155,7 @@ test("a fetcher spends nothing for a loader that another one has replaced", asyn
   await first.sender.turn(never());
   const sending = first.sender.send(aParcel("run-1-1", "run-1"), never());
   const client = aClient(redis);
-  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   await client.set(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:epoch`, "another loader");
   await aFetcher(redis, [config]);
   expect(await sending).toMatchObject({ kind: "denied", error: { code: "FENCED" } });
@@ -189,10 +189,10 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   const pages = new Queue(`pages-${mirror}`, { connection: client, prefix: "{duckmirror}" });
   await pages.add("page", { v: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
   await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]), {
-    timeout: 30_000,
+    timeout: 120_000,
   });
   await pages.close();
-  await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0), { timeout: 120_000 });
 });
 
 test("organizations that do not answer hold up no other one", async () => {
@@ -204,7 +204,7 @@ test("organizations that do not answer hold up no other one", async () => {
   await aFetcher(redis, configs, { slots: 3, times: { hanging: 100 } });
   const stuck = dead.map((org) => load(redis, org.config(redis)));
   await vi.waitFor(async () => expect(await aClient(redis).llen("{duckmirror}:fetch:active")).toBe(3), {
-    timeout: 30_000,
+    timeout: 120_000,
   });
   expect((await load(redis, alive.config(redis)).result).report.status).toBe("done");
   for (const { stop, breakOff } of stuck) {
@@ -222,4 +222,4 @@ test("a profile with another token than the loader's is refused in words, after 
   const { report, error } = await load(redis, config).result;
   expect(report.requests).toBe(0);
   expect(error).toMatchObject({ code: "PROFILE_UNKNOWN" });
-}, 60_000);
+});

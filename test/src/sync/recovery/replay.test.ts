@@ -145,7 +145,7 @@ test("a run that was killed is replayed as far as it came, and the next sync tak
     await mirror.close();
     rig = null;
   }
-}, 120_000);
+});
 
 test("an archive that lacks something changes nothing, unless what it holds is wanted all the same", async () => {
   const service = createFakeService(anOrganization(4), { maxPerPage: 10 });

@@ -1,0 +1,37 @@
+// Global setup: everything the tests write to the temporary folder lands in one folder of this run, which goes with it.
+// A run that was killed leaves its folder behind; the next run removes it.
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+
+const PREFIX = "duckmirror-run-";
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const removeAbandoned = (parent: string): void => {
+  for (const name of readdirSync(parent)) {
+    const pid = Number(name.slice(PREFIX.length));
+    if (!name.startsWith(PREFIX) || !Number.isInteger(pid) || isRunning(pid)) continue;
+    rmSync(join(parent, name), { recursive: true, force: true });
+  }
+};
+
+/** Workers inherit TMPDIR. Each project of the configuration calls this; the first call makes the folder. */
+export default (): (() => void) => {
+  const parent = tmpdir();
+  const folder = join(parent, `${PREFIX}${process.pid}`);
+  if (basename(parent) === basename(folder)) return () => undefined;
+  removeAbandoned(parent);
+  mkdirSync(folder, { recursive: true });
+  process.env.TMPDIR = folder;
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  return remove;
+};

@@ -6,6 +6,7 @@ import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
 import { readLastQuota, readShapes } from "../src/sync/plan/mirror-view.ts";
 import { type Credits, type Outlook, outlookOf } from "../src/sync/plan/outlook.ts";
 import { planSync } from "../src/sync/plan/plan-view.ts";
+import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
@@ -53,8 +54,14 @@ const reportOn = async (
   return { forecast, outlook, credits, allowance: allowanceOf(config, credits.remaining) };
 };
 
-/** Reads the mirror's state and forecasts the next sync. Throws WRITER_BUSY while one is running. */
+/**
+ * Reads the mirror's state and forecasts the next sync; before the first sync of an empty mirror, creating nothing.
+ * Throws WRITER_BUSY while one is running.
+ */
 export const planJob = async (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> => {
+  if (isUnused(config.dataDir)) {
+    return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock.now()));
+  }
   const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
   try {
     return await reportOn(warehouse, config, request, clock.now());

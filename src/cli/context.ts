@@ -41,7 +41,7 @@ export const contextFor = (
     async progress(config) {
       const { createLiveProgress, createLoggedProgress } = await import("./terminal/progress.ts");
       if (!terminal.isTty.err || shared.quiet || config.logFormat === "json") {
-        return createLoggedProgress(await context.logger(config), clock);
+        return createLoggedProgress(await context.logger(config), clock, config.logFormat);
       }
       const { createLiveArea } = await import("./terminal/live-area.ts");
       live = createLiveArea(terminal.errStream);

@@ -100,7 +100,7 @@ export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<nu
   const { terminal, scrubber, signal } = deps;
   try {
     if (argv.length === 0) {
-      terminal.err(buildProgram(deps, []).helpInformation());
+      await dispatch(["--help"], { ...deps, terminal: { ...terminal, out: async (text) => terminal.err(text) } });
       return EXIT.usage;
     }
     return await dispatch(argv, deps);

@@ -1,5 +1,6 @@
 // THE table of errors: every failure duckmirror can name, what the user can do, and the exit code.
 // Callers branch on `code`, never on text. docs/ERRORS.md is kept equal to this table by a test.
+import { counted } from "./units.ts";
 
 /** Exit codes of the command line (docs: README, "Exit codes"). */
 export const EXIT = {
@@ -15,7 +16,7 @@ export const EXIT = {
 
 interface ErrorRow {
   readonly exit: (typeof EXIT)[keyof typeof EXIT];
-  /** One sentence: what happened. `{name}` is filled from the error's context. */
+  /** One sentence: what happened. `{name}` is filled from the error's context; `{rows:row}` as `1 row`, `2 rows`. */
   readonly message: string;
   /** What the user can do now. */
   readonly hint: string;
@@ -92,7 +93,7 @@ export const ERRORS = {
   ),
   BUDGET_SPENT: row(
     EXIT.budget,
-    "The run reached its allowance of {allowance} credits.",
+    "The run reached its allowance of {allowance:credit}.",
     "The mirror is consistent. Run sync again to go on, or raise --max-credits.",
   ),
   DURATION_SPENT: row(
@@ -107,12 +108,12 @@ export const ERRORS = {
   ),
   TIER_LOWERED: row(
     EXIT.streamsFailed,
-    "{stream}: the service now returns an empty list, the mirror holds {rows} rows. Nothing was deleted.",
+    "{stream}: the service now returns an empty list, the mirror holds {rows:row}. Nothing was deleted.",
     "An organization without Full Access gets empty lists. If the rows are really gone, run `duckmirror sync {stream} --full --allow-mass-delete`.",
   ),
   MASS_DELETE_REFUSED: row(
     EXIT.streamsFailed,
-    "{stream}: {missing} of {rows} rows are missing upstream, more than max_delete_share allows. Nothing was deleted.",
+    "{stream}: upstream lacks {missing} of {rows:row}, more than max_delete_share allows. Nothing was deleted.",
     "If that is right, run `duckmirror sync {stream} --full --allow-mass-delete`.",
   ),
   DELETE_PROBE_FAILED: row(
@@ -122,12 +123,12 @@ export const ERRORS = {
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
-    "The mirror differs from the service in {count} places{repaired}.",
+    "The mirror differs from the service in {count:place}{repaired}.",
     "If the service has changed since, `duckmirror sync` takes that over. `duckmirror verify --repair` loads what was found.",
   ),
   WALK_INCONCLUSIVE: row(
     EXIT.streamsFailed,
-    "{stream}: the list does not add up ({seen} distinct rows, totalCount {total}). Rows were written, none deleted.",
+    "{stream}: the list does not add up ({seen:distinct row}, totalCount {total}). Rows were written, none deleted.",
     "The list changed while it was read; the next sync reads it again.",
   ),
   REQUEST_FAILED: row(
@@ -142,7 +143,7 @@ export const ERRORS = {
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,
-    "{endpoint} answered with more than {limit} bytes.",
+    "{endpoint} answered with more than {limit:byte}.",
     "Raise `max_body_bytes`, or lower `max_page_size`.",
   ),
   SERVICE_UNREACHABLE: row(
@@ -177,7 +178,7 @@ export const ERRORS = {
   ),
   WAREHOUSE_BEHIND: row(
     EXIT.unexpected,
-    "The working database {file} is older than its archive: it holds {applied} changes, the archive {announced}.",
+    "The working database {file} is older than its archive: it holds {applied:change}, the archive {announced}.",
     "`duckmirror replay` rebuilds it from the archive, without a single request. To start over instead, move the data directory away.",
   ),
   ARCHIVE_INCOMPLETE: row(
@@ -198,7 +199,7 @@ export const ERRORS = {
   ),
   FORGET_UNFINISHED: row(
     EXIT.unexpected,
-    "Forgetting {contacts} contact(s) was begun and not finished.",
+    "Erasing {contacts:contact} was begun and not finished.",
     "Run `duckmirror forget --resume`. Until then nothing is written; the snapshot stays readable.",
   ),
   FORGET_INCOMPLETE: row(
@@ -300,7 +301,7 @@ export const ERRORS = {
   ),
   INTERRUPTED: row(
     EXIT.interrupted,
-    "Interrupted; everything fetched so far is committed.",
+    "Interrupted. Whatever was fetched is committed.",
     "Run sync again to go on from here.",
   ),
 } as const satisfies Record<string, ErrorRow>;
@@ -309,7 +310,11 @@ export type ErrorCode = keyof typeof ERRORS;
 type ErrorContext = Readonly<Record<string, string | number | undefined>>;
 
 const fill = (template: string, context: ErrorContext) =>
-  template.replace(/\{(\w+)\}/g, (_, name: string) => String(context[name] ?? ""));
+  template.replace(/\{(\w+)(?::([\w ]+))?\}/g, (_, name: string, word?: string) => {
+    const value = context[name] ?? "";
+    if (word === undefined) return String(value);
+    return typeof value === "number" ? counted(value, word) : `${value} ${word}s`;
+  });
 
 /** A failure with a code, a message for people, a hint and an exit code. Never carries a token. */
 export class DuckmirrorError extends Error {

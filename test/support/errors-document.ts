@@ -13,7 +13,10 @@ const EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [130, "interrupted; everything fetched is committed"],
 ];
 
-const cell = (text: string | number) => String(text).replaceAll("|", "\\|");
+/** `{rows:row}` as `{rows} rows`: how it reads for most numbers. */
+const asRead = (text: string) => text.replace(/\{(\w+):([\w ]+)\}/g, "{$1} $2s");
+
+const cell = (text: string | number) => asRead(String(text)).replaceAll("|", "\\|");
 
 /** A Markdown table, padded the way the formatter pads it. */
 const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string => {

@@ -9,7 +9,7 @@ import { resolveConfig } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import { counted, formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatDuration } from "../../core/units.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../warehouse/read/query.ts";
@@ -121,7 +121,7 @@ export const command = defineCommand({
       await terminal.out(
         [
           "",
-          `${bold("Where things are")} ${dim(`(made in ${formatDuration(clock.now() - startedAt)}, ${formatCount(report.credits.spent)} credits of the generated service)`)}`,
+          `${bold("Where things are")} ${dim(`(made in ${formatDuration(clock.now() - startedAt)}, ${counted(report.credits.spent, "credit")} of the generated service)`)}`,
           `  ${here}/warehouse.duckdb    the mirror: opens read-only in any DuckDB client, at any moment`,
           `  ${here}/state/              working database and archive of every response that was paid for`,
           "",

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
-import { formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatCount, formatDuration } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({
@@ -14,9 +15,17 @@ const inputSchema = z.object({
 
 const MOST_REASONS = 2;
 
+type StreamForecast = PlanReport["forecast"]["streams"][number];
+
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-const reasonsText = (because: PlanReport["forecast"]["streams"][number]["because"]): string => {
+/** `39 lists`, `40 records`, `1 list, 12 records`: what the requests of a stream read. */
+const readsText = ({ scopes, lists }: StreamForecast): string =>
+  [...(lists > 0 ? [counted(lists, "list")] : []), ...(scopes > lists ? [counted(scopes - lists, "record")] : [])].join(
+    ", ",
+  );
+
+const reasonsText = (because: StreamForecast["because"]): string => {
   const named = because
     .slice(0, MOST_REASONS)
     .map(({ reason, scopes }) => (because.length === 1 ? reason : `${formatCount(scopes)} ${reason}`));
@@ -27,12 +36,16 @@ const creditsText = ({ credits, allowance, forecast, outlook }: PlanReport): rea
   const lines: string[] = [];
   if (credits.remaining !== null) {
     const reset = credits.resetsAt === null ? "" : ` until ${iso(credits.resetsAt)?.slice(0, 10)}`;
-    lines.push(`${formatCount(credits.remaining)} credits left${reset}`);
+    lines.push(`${counted(credits.remaining, "credit")} left${reset}`);
   }
   if (allowance !== null && forecast.requests > allowance) {
-    lines.push(`only the most valuable ${formatCount(allowance)} requests fit; the next sync goes on from there`);
+    lines.push(
+      allowance === 1
+        ? "only the most valuable request fits; the next sync goes on from there"
+        : `only the most valuable ${formatCount(allowance)} requests fit; the next sync goes on from there`,
+    );
   }
-  lines.push(`an unchanged source costs about ${outlook.creditsPerDay} credits a day`);
+  lines.push(`an unchanged source costs about ${counted(outlook.creditsPerDay, "credit")} a day`);
   if (outlook.leftAtReset !== null) lines.push(`about ${formatCount(outlook.leftAtReset)} will be left at the reset`);
   return lines;
 };
@@ -42,10 +55,10 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
   if (forecast.streams.length === 0) return "Nothing is due.\n";
   const count = (requests: number, atLeast: boolean) => `${atLeast ? "≥ " : ""}${formatCount(requests)}`;
   const table = renderTable(
-    [{ name: "stream" }, { name: "lists", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
+    [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
     forecast.streams.map((stream) => [
       stream.stream,
-      formatCount(stream.scopes),
+      readsText(stream),
       count(stream.requests, stream.atLeast),
       reasonsText(stream.because),
     ]),
@@ -55,15 +68,16 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
     outlook.minutes === null
       ? ""
       : `, ${formatDuration(outlook.minutes * 60_000)} at ${formatCount(outlook.ratePerMinute ?? 0)} per minute`;
-  const total = `${count(forecast.requests, forecast.atLeast)} requests, as many credits${time}`;
+  const one = forecast.requests === 1 && !forecast.atLeast;
+  const requests = count(forecast.requests, forecast.atLeast);
+  const total = `${one ? "1 request, 1 credit" : `${requests} requests, as many credits`}${time}`;
   const more = forecast.atLeast ? "\nWhat depends on lists not read yet (companies, insights) comes on top." : "";
   return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n`;
 };
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli
-      .argument("[streams...]", "streams to plan for (default: those of the configuration, or all)")
+    addStreams(cli, "plan for")
       .option("--full", "plan a sync that walks every list completely")
       .option("--max-credits <n>", "plan for this allowance"),
   examples: {
@@ -73,7 +87,7 @@ export const command = defineCommand({
   input: inputSchema,
   run: async (input, context) => {
     const config = await context.loadConfig({ max_credits: input.maxCredits });
-    const streams = input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== "");
+    const streams = streamsOf(input.args);
     const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false };
     const report = await planJob(config, request, context.clock);
     if (context.shared.json) await context.printJson(planJson(report));

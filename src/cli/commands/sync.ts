@@ -5,6 +5,7 @@ import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/units.ts";
 import { defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { withSharedLimits } from "../worker/shared-limits.ts";
 
@@ -29,8 +30,7 @@ const durationOf = (text: string | undefined): number | null => {
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli
-      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+    addStreams(cli, "mirror")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4)")
@@ -46,7 +46,7 @@ export const command = defineCommand({
     const { shared, clock, version, scrubber, signal, terminal } = context;
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const request: SyncRequest = {
-      streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+      streams: streamsOf(input.args),
       full: input.full,
       maxDurationMs: durationOf(input.maxDuration),
       allowMassDelete: input.allowMassDelete,

@@ -9,6 +9,7 @@ import { parseDuration } from "../../core/units.ts";
 import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
 import { tracedTriggers } from "../../queue/traced-triggers.ts";
 import { defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { openDoor } from "../worker/door.ts";
 
@@ -65,8 +66,7 @@ export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting):
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli
-      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+    addStreams(cli, "mirror")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--wait", "wait for its end and answer with its report and its exit code")
       .option("--timeout <d>", "wait at most so long, e.g. 15m (exit code 4; the sync goes on)"),
@@ -82,7 +82,7 @@ export const command = defineCommand({
     const timeoutMs = timeoutOf(input);
     const profiles = await context.loadProfiles();
     const ask: SyncAsk = {
-      streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+      streams: streamsOf(input.args),
       full: input.full,
       profile: shared.profile ?? null,
       // So that asking again after a lost answer is not a second sync.

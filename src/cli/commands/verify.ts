@@ -6,6 +6,7 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatCount } from "../../core/units.ts";
 import type { Difference, VerifyReport } from "../../sync/verify/report.ts";
 import { defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { withSharedLimits } from "../worker/shared-limits.ts";
@@ -95,8 +96,7 @@ const renderReport = (report: VerifyReport, terminal: Pick<Terminal, "columns">)
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli
-      .argument("[streams...]", "streams to look at (default: those of the configuration, or all)")
+    addStreams(cli, "compare")
       .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${VERIFY_CREDITS})`)
       .option("--sample <n>", "records wanted per stream (default 100); a page holds more at no extra credit")
       .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
@@ -117,7 +117,7 @@ export const command = defineCommand({
     const progress = await context.progress(config);
     try {
       const request = {
-        streams: input.args.flatMap((arg) => arg.split(",")).filter((name) => name !== ""),
+        streams: streamsOf(input.args),
         maxCredits: input.maxCredits === undefined ? Math.min(allowed, VERIFY_CREDITS) : allowed,
         sample: input.sample,
         repair: input.repair,

@@ -151,7 +151,7 @@ export const command = defineCommand({
     const key = await resolveServerKey({ ...config, listen });
     if (key !== null) scrubber.hide(key);
     const { startServer } = await import("../../server/listen.ts");
-    const log = createWorkerLog(logger, clock);
+    const log = createWorkerLog(logger, clock, config.logFormat);
     const worker = await startSyncing(
       input.role === "load" ? "load" : "all",
       configs,

@@ -59,17 +59,22 @@ export const createLiveProgress = (
   };
 };
 
-/** Log lines, for output that is not a terminal. The log's level decides what is written. */
+/**
+ * Log lines, for output that is not a terminal. The log's level decides what is written. Only lines for machines (json)
+ * carry the event's fields: for people its text says the same.
+ */
 export const createLoggedProgress = (
   log: Pick<Logger, "info" | "warn" | "error">,
   clock: Pick<Clock, "now">,
+  format: "json" | "pretty",
 ): Progress => {
   let run = noProgress;
   const loggedAt = new Map<string, number>();
   const sink: ProgressSink = (event) => {
     const now = clock.now();
     run = afterEvent(run, event, now);
-    const { kind, ...fields } = event;
+    const { kind, ...all } = event;
+    const fields = format === "json" ? all : {};
     switch (event.kind) {
       case "run-started":
         return log.info(fields, `${event.mode} sync started`);

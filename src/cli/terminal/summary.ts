@@ -33,6 +33,15 @@ const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
   interrupted: "Interrupted. What was fetched is committed; the next sync goes on from here.",
 };
 
+/** How a run ended that fetched nothing. */
+const EMPTY_HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
+  done: HEADLINES.done,
+  stopped: "Stopped before anything was fetched. The mirror is as it was.",
+  partial: "Nothing could be fetched. The mirror is as it was; the next sync tries again.",
+  failed: "The sync failed before anything was fetched. The mirror is as it was.",
+  interrupted: "Interrupted before anything was fetched. The mirror is as it was.",
+};
+
 const creditLine = ({ credits }: SyncReport): string => {
   const left = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
   const limit = credits.limit === null || left === "" ? "" : ` of ${formatCount(credits.limit)}`;
@@ -84,7 +93,7 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
   return [
     table,
     ...errors,
-    HEADLINES[report.status],
+    (sum("pages") === 0 ? EMPTY_HEADLINES : HEADLINES)[report.status],
     `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
     `warehouse: ${report.warehouse}`,
     "",

@@ -8,12 +8,12 @@ import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
 
 /** Takes the events of runs that overlap; `listen` is the server's. */
-export const createWorkerLog = (logger: Logger, clock: Clock) => {
+export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "pretty") => {
   const listeners = new Set<RunListener>();
   const runs = new Map<string, Progress>();
   return {
     emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }): void => {
-      const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock);
+      const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock, format);
       runs.set(run.runId, progress);
       progress.sink(event);
       // The last things a run tells; a second run of the same sync starts anew.

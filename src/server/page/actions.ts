@@ -1,6 +1,6 @@
 // Buttons that start work, and what is under way. Shown only where the server can start any.
 import { badge, byId, make, ofKind } from "./dom.ts";
-import { ago, count } from "./format.ts";
+import { ago, counted } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
 
 const LOOK_MS = 1500;
@@ -78,7 +78,7 @@ export const tellProgress = (event: Readonly<Record<string, unknown>>): void => 
   const entry = followed.get(runId);
   if (entry === undefined) return;
   if (event.kind === "page")
-    entry.told = `${event.stream}: ${count(Number(event.rows))} rows, ${count(Number(event.requests))} requests`;
+    entry.told = `${event.stream}: ${counted(Number(event.rows), "row")}, ${counted(Number(event.requests), "request")}`;
   else if (event.kind === "waiting") {
     const until = Number(event.until);
     const isToday = new Date(until).toDateString() === new Date().toDateString();

@@ -2,7 +2,7 @@
 import { type Line, showPlot } from "./charts.ts";
 import { byId, make, ofKind } from "./dom.ts";
 import { openFeedback } from "./feedback.ts";
-import { cellText, count } from "./format.ts";
+import { cellText, count, counted } from "./format.ts";
 import { ask, chosenProfile, type QueryResult, Refused, type SavedQuery, send } from "./wire.ts";
 
 /** Rows put into the page; the rest is counted. More would make a phone crawl. */
@@ -98,7 +98,7 @@ const view = (): "table" | "chart" => (byId("as-chart").getAttribute("aria-press
 const stateText = ({ rows, truncated, ms }: QueryResult): string => {
   const cut = truncated ? " (there are more: add a limit or filter)" : "";
   const hidden = rows.length > ROWS_SHOWN ? `, the first ${ROWS_SHOWN} shown` : "";
-  return `${count(rows.length)} rows${cut}${hidden}, ${count(ms)} ms`;
+  return `${counted(rows.length, "row")}${cut}${hidden}, ${count(ms)} ms`;
 };
 
 const run = async (): Promise<void> => {

@@ -11,11 +11,11 @@ export const showPlan = async (offered: boolean): Promise<void> => {
   if (!offered) return;
   const plan = await ask<PlanAnswer>("/api/plan");
   const left =
-    plan.left_at_reset === null ? "" : ` About ${count(plan.left_at_reset)} credits would be left at the reset.`;
+    plan.left_at_reset === null ? "" : ` About ${counted(plan.left_at_reset, "credit")} would be left at the reset.`;
   const time =
     plan.minutes === null
       ? ""
-      : ` and ${plan.minutes < 1 ? "under a minute" : `about ${count(Math.ceil(plan.minutes))} minutes`}`;
+      : ` and ${plan.minutes < 1 ? "under a minute" : `about ${counted(Math.ceil(plan.minutes), "minute")}`}`;
   byId("plan-lead").textContent =
     `${atLeast(plan.requests, plan.at_least)} credits${time}. An unchanged source costs about ${count(plan.credits_per_day)} a day.${left}`;
   fillTable(

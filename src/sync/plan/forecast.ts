@@ -1,11 +1,13 @@
 // Forecast: what a plan will cost, per stream and in all. Pure. Recorded with the run, so that its error can be told.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { Candidate } from "./candidate.ts";
+import type { Candidate, ScopeMode } from "./candidate.ts";
 
 export interface StreamForecast {
   readonly stream: StreamName;
   readonly scopes: number;
+  /** How many of the scopes are lists; each of the others is one record. */
+  readonly lists: number;
   /** Requests as far as they are known; `atLeast` when more may turn out to be due. */
   readonly requests: number;
   readonly atLeast: boolean;
@@ -19,12 +21,15 @@ export interface Forecast {
   readonly atLeast: boolean;
 }
 
+const LIST_MODES: readonly ScopeMode[] = ["walk", "watermark", "filter", "known", "log"];
+
 const streamForecast = (stream: StreamName, candidates: readonly Candidate[]): StreamForecast => {
   const reasons = new Map<string, number>();
   for (const { because } of candidates) reasons.set(because, (reasons.get(because) ?? 0) + 1);
   return {
     stream,
     scopes: candidates.length,
+    lists: candidates.filter(({ mode }) => LIST_MODES.includes(mode)).length,
     requests: candidates.reduce((sum, candidate) => sum + (candidate.requests ?? 1), 0),
     atLeast: candidates.some((candidate) => candidate.requests === null),
     because: [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, scopes]) => ({ reason, scopes })),

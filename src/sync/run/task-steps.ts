@@ -1,5 +1,6 @@
 // Task steps: what a task does next once everything it asked for is committed: read on, walk instead, or finish.
 import { DuckmirrorError } from "../../core/errors.ts";
+import { counted } from "../../core/units.ts";
 import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
@@ -29,11 +30,11 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
     return;
   }
   if (step.whole && !step.addsUp && task.progress?.kind !== "log") {
-    const counted = totalOf(task) ?? "nothing";
+    const total = totalOf(task) ?? "nothing";
     run.deps.emit({
       kind: "note",
       level: "warn",
-      text: `${task.candidate.stream}: ${seen} rows read, the service counts ${counted}; nothing was deleted`,
+      text: `${task.candidate.stream}: ${counted(seen, "row")} read, the service counts ${total}; nothing was deleted`,
     });
   }
   const now = run.deps.clock.now();

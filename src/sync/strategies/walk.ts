@@ -1,5 +1,6 @@
 // Strategy walk: every page of a list, so that no row slips between pages unseen, and a verdict whether it adds up.
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/0020-drift-proof-paging.md.
+import { counted } from "../../core/units.ts";
 import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, isDescending, nextReads } from "./coverage.ts";
 
@@ -91,8 +92,8 @@ export const nextWalk = (
     addsUp: ok,
     whole: true,
     because: ok
-      ? `all ${facts.seen} rows read`
-      : `${facts.seen} rows read, the service counts ${coverage.total ?? "nothing"}`,
+      ? `all ${counted(facts.seen, "row")} read`
+      : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
   };
 };
 

@@ -1,5 +1,6 @@
 // Strategy watermark: newest changes first, until a page reaches behind the watermark; then the counts must agree.
 // Pure. Verifies that the service really sorts; if it does not, asks for a walk and for that to be remembered.
+import { counted } from "../../core/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
 
@@ -83,7 +84,7 @@ export const nextWatermark = (
   if (!agrees) {
     return {
       kind: "walk",
-      because: `the service counts ${coverage.total} rows, the mirror ${facts.rows}`,
+      because: `the service counts ${counted(coverage.total, "row")}, the mirror ${facts.rows}`,
       remember: null,
     };
   }

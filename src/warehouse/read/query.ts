@@ -5,6 +5,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { lockDown } from "../duckdb/database.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { withOurGuess } from "./unknown-table.ts";
 
 export interface QueryColumn {
   readonly name: string;
@@ -39,7 +40,7 @@ const failedOn =
     const error = fileError(raw, snapshot, true);
     return error instanceof DuckmirrorError
       ? error
-      : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) }, { cause: error });
+      : new DuckmirrorError("QUERY_FAILED", { detail: withOurGuess(detailOf(error)) }, { cause: error });
   };
 
 /**

@@ -1,5 +1,6 @@
 // The shell around the commands: help, mistyped words, exit codes, where things are written.
 import { describe, expect, test } from "vitest";
+import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { COMMANDS } from "../../../src/cli/command-table.ts";
 import { aFolder, cli } from "../../support/cli.ts";
 
@@ -19,6 +20,11 @@ describe("help", () => {
     }
   });
 
+  test.each(["sync", "plan", "verify", "trigger"])("of %s names every stream", async (name) => {
+    const { out } = await cli([name, "--help"], { columns: 80 });
+    for (const stream of STREAM_NAMES) expect(out).toMatch(new RegExp(`\\b${stream}\\b`));
+  });
+
   test("`help init` is `init --help`", async () => {
     expect(await cli(["help", "init"])).toEqual(await cli(["init", "--help"]));
   });
@@ -27,6 +33,8 @@ describe("help", () => {
     const { code, out, err } = await cli([]);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain("Usage: duckmirror");
+    for (const { name } of COMMANDS) expect(err).toMatch(new RegExp(`^ +${name} `, "m"));
+    expect(err).toContain("Start here:");
   });
 
   test("--version prints the version", async () => {

@@ -24,8 +24,17 @@ describe("documents generated from tables", () => {
   });
 });
 
+test("one thing is not called many", () => {
+  expect(new DuckmirrorError("BUDGET_SPENT", { allowance: 1 }).message).toContain("allowance of 1 credit.");
+  expect(new DuckmirrorError("BUDGET_SPENT", { allowance: 2500 }).message).toContain("allowance of 2,500 credits.");
+  // A number in braces before a plural: `{rows} rows` reads wrong for one.
+  for (const { message } of Object.values(ERRORS)) expect(message).not.toMatch(/\} (rows|credits|requests|places|bytes|changes)\b/);
+});
+
 describe.each(codes)("%s", (code) => {
-  const names = [...`${ERRORS[code].message} ${ERRORS[code].hint}`.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const names = [...`${ERRORS[code].message} ${ERRORS[code].hint}`.matchAll(/\{(\w+)(?::[\w ]+)?\}/g)].map(
+    ([, name = ""]) => name,
+  );
 
   test("fills its message and hint, and ends with its exit code", () => {
     const error = new DuckmirrorError(code, Object.fromEntries(names.map((name) => [name, `<${name}>`])));

@@ -137,13 +137,17 @@ test("a live area redraws its lines in place and keeps other text above them", (
 });
 
 describe("log lines", () => {
-  const logged = () => {
+  const logged = (format: "json" | "pretty" = "pretty") => {
+    const fields: unknown[] = [];
     const lines: string[] = [];
     let now = at;
-    const write = (level: string) => (_fields: unknown, text?: unknown) => void lines.push(`${level} ${String(text)}`);
+    const write = (level: string) => (found: unknown, text?: unknown) => {
+      fields.push(found);
+      lines.push(`${level} ${String(text)}`);
+    };
     const log = { info: write("info"), warn: write("warn"), error: write("error") };
-    const progress = createLoggedProgress(log, { now: () => now });
-    return { lines, sink: progress.sink, later: (ms: number) => (now += ms) };
+    const progress = createLoggedProgress(log, { now: () => now }, format);
+    return { lines, fields, sink: progress.sink, later: (ms: number) => (now += ms) };
   };
 
   test("name start, plan, end and publish once, and pages at most every ten seconds a stream", () => {
@@ -165,6 +169,13 @@ describe("log lines", () => {
       "info accounts: done, +12 new, 3 changed",
       "info published data/warehouse.duckdb (1.0 MiB, 0.3s)",
     ]);
+  });
+
+  test("carry the event's fields for machines only: for people the text says the same", () => {
+    const [people, machines] = [logged("pretty"), logged("json")];
+    for (const { sink } of [people, machines]) sink(aPage());
+    expect(people.fields).toEqual([{}]);
+    expect(machines.fields).toEqual([expect.objectContaining({ stream: "accounts", rows: 1000 })]);
   });
 
   test("tell failures as errors, warnings as warnings and waits with their end", () => {

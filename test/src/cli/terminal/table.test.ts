@@ -127,6 +127,20 @@ describe("renderSummary", () => {
     expect(Math.max(...text.split("\n").slice(0, 6).map(displayWidth))).toBeLessThanOrEqual(80);
   });
 
+  test.each([
+    ["done", "complete"],
+    ["stopped", "Stopped before anything was fetched"],
+    ["partial", "Nothing could be fetched"],
+    ["failed", "failed before anything was fetched"],
+    ["interrupted", "Interrupted before anything was fetched"],
+  ] as const)("a run that is %s and fetched nothing does not claim that something is committed", (status, says) => {
+    const refused = { ...aStream, requests: 1, credits: 0, pages: 0, inserted: 0 };
+    const view = { columns: 200, outColours: pc.createColors(false) };
+    const text = renderSummary({ ...report, status, streams: [refused] }, view);
+    expect(text).toContain(says);
+    expect(text).not.toContain("committed");
+  });
+
   test("claims nothing about credits the service never reported", () => {
     const unknown = { ...report, credits: { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null } };
     const text = renderSummary(unknown, { columns: 200, outColours: pc.createColors(false) });

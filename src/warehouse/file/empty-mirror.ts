@@ -1,0 +1,23 @@
+// The mirror of a data directory that holds none yet: every table, no row, in memory. Creates nothing on disk.
+import { statSync } from "node:fs";
+import { openDatabase } from "../duckdb/database.ts";
+import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
+import { migrate } from "./migrate.ts";
+import { warehousePaths } from "./working-file.ts";
+
+/** Whether no sync has begun in the directory. */
+export const isUnused = (dataDir: string): boolean => {
+  const { working, archiveDir } = warehousePaths(dataDir);
+  return [working, archiveDir].every((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
+};
+
+/** Runs `work` on an empty mirror. `now`: ms since the epoch. */
+export const readEmptyMirror = async <T>(now: number, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
+  const database = await openDatabase(":memory:", { threads: 1 });
+  try {
+    await migrate(database, now);
+    return await work(mirrorReader(database));
+  } finally {
+    await database.close();
+  }
+};

@@ -1,0 +1,40 @@
+// duckmirror plan: before the first sync, and after one.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
+import { aFolder, cli } from "../../../support/cli.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1 });
+});
+afterAll(() => sandbox.close());
+
+test("before the first sync it says what is due and creates nothing", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { code, out, err } = await cli(["plan", "accounts"], { env, cwd });
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/│ accounts +│ 1 list +│/);
+  expect(readdirSync(cwd)).toEqual([]);
+  const deep = join(cwd, "not/yet/there");
+  expect((await cli(["plan", "--data-dir", deep, "--json"], { env, cwd })).code).toBe(0);
+  expect(existsSync(join(cwd, "not"))).toBe(false);
+});
+
+test("lists are called lists, single records records, and one is not called many", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  expect((await cli(["sync", "--quiet"], { env, cwd })).code).toBe(0);
+  const { out } = await cli(["plan", "--full"], { env, cwd });
+  expect(out).toMatch(/│ account_insights │ +3 records │/);
+  expect(out).toMatch(/│ contacts +│ +1 list │/);
+  expect(out).toMatch(/│ filings +│ +\d+ lists │/);
+  expect(out).toMatch(/│ usage +│ 1 list, 2 records │/);
+  const one = await cli(["plan", "accounts", "--max-credits", "1"], { env, cwd });
+  expect(one.out).toContain("1 request, 1 credit");
+  const few = await cli(["plan", "--full", "--max-credits", "1"], { env, cwd });
+  expect(few.out).toContain("only the most valuable request fits");
+  expect(few.out).not.toMatch(/\b1 (requests|credits|lists|records)\b/);
+});

@@ -28,7 +28,8 @@ test("one thing is not called many", () => {
   expect(new DuckmirrorError("BUDGET_SPENT", { allowance: 1 }).message).toContain("allowance of 1 credit.");
   expect(new DuckmirrorError("BUDGET_SPENT", { allowance: 2500 }).message).toContain("allowance of 2,500 credits.");
   // A number in braces before a plural: `{rows} rows` reads wrong for one.
-  for (const { message } of Object.values(ERRORS)) expect(message).not.toMatch(/\} (rows|credits|requests|places|bytes|changes)\b/);
+  for (const { message } of Object.values(ERRORS))
+    expect(message).not.toMatch(/\} (rows|credits|requests|places|bytes|changes)\b/);
 });
 
 describe.each(codes)("%s", (code) => {

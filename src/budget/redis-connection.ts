@@ -140,9 +140,8 @@ export const checkRedis = async ({ redis, address, detail }: RedisConnection): P
   if (isOld(version)) throw new DuckmirrorError("REDIS_TOO_OLD", { address, version });
   if (info.get("role") === "slave") throw new DuckmirrorError("REDIS_REPLICA", { address });
   const policy = info.get("maxmemory_policy") ?? "noeviction";
-  if ((info.get("maxmemory") ?? "0") !== "0" && policy !== "noeviction") {
-    throw new DuckmirrorError("REDIS_EVICTS", { address, policy });
-  }
+  // Also without a limit of memory: one can be set while the server runs.
+  if (policy !== "noeviction") throw new DuckmirrorError("REDIS_EVICTS", { address, policy });
   if (info.get("aof_enabled") !== "0") return [];
   return [
     `Redis at ${address} keeps no append-only file (appendonly no): after a restart queued work and shared limits start afresh. The mirror itself loses nothing.`,

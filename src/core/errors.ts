@@ -289,6 +289,16 @@ export const ERRORS = {
     "No worker answers at {address}: {detail}",
     "Start `duckmirror worker`, check `listen`, or set REDIS_URL where the worker has it. `duckmirror sync` needs no worker.",
   ),
+  WORKER_REFUSED: row(
+    EXIT.credentials,
+    "The worker at {address} refuses the server key: {detail}",
+    "Set DUCKMIRROR_SERVER_KEY_FILE (or DUCKMIRROR_SERVER_KEY) to the key that the worker has.",
+  ),
+  IDEMPOTENCY_REUSED: row(
+    EXIT.usage,
+    "The idempotency key already names the sync {run}, which was asked for with other streams or another `full`.",
+    "Repeat the first request as it was, or use a new key. A key is remembered for a day.",
+  ),
   RUN_UNKNOWN: row(
     EXIT.usage,
     "No sync {run} is known.",

@@ -46,7 +46,7 @@ export interface AskedSync {
 }
 
 export interface Triggers {
-  /** Throws USAGE, PROFILE_UNKNOWN and, where the queue is in Redis, REDIS_UNAVAILABLE. */
+  /** Throws USAGE, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and, where the queue is in Redis, REDIS_UNAVAILABLE. */
   start(ask: SyncAsk): Promise<Started>;
   find(runId: string): Promise<AskedSync | null>;
   /** False when it is unknown or over. */
@@ -113,6 +113,10 @@ export const covers = (sync: Extent, other: Extent): boolean =>
 
 /** A key of any length and content as part of a name. */
 export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
+
+/** What an idempotency key stands for: the same key with another digest is a mistake of the caller. */
+export const askDigest = ({ streams, full }: Pick<SyncAsk, "streams" | "full">): string =>
+  keyDigest(JSON.stringify([[...new Set(streams)].sort(), full]));
 
 /** State of a sync that has ended. */
 export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);

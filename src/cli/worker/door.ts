@@ -42,7 +42,7 @@ const callable = ({ host, port }: Config["listen"]) => {
   return listenText({ host: reachable, port });
 };
 
-/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, and what the worker answers. */
+/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and what the worker answers. */
 export const httpTriggers = (address: string, key: Secret | null): Triggers => {
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
     const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
@@ -67,8 +67,11 @@ export const httpTriggers = (address: string, key: Secret | null): Triggers => {
     if (status < 300) return { status, body: parsed };
     if (status === 404 && method !== "POST") return { status, body: null };
     const told = errorSchema.safeParse(parsed).data?.error;
-    if (told === undefined || status === 401 || status === 403) {
-      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: told?.message ?? `it answered ${status}` });
+    if (status === 401 || status === 403) {
+      throw new DuckmirrorError("WORKER_REFUSED", { address, detail: told?.message ?? `it answered ${status}` });
+    }
+    if (told === undefined) {
+      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: `it answered ${status}` });
     }
     throw errorOf(told);
   };

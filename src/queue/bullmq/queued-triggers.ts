@@ -10,8 +10,6 @@ import {
   type AskedSync,
   covers,
   endedState,
-  KEY_LASTS_S,
-  keyDigest,
   payloadOf,
   profileOf,
   type Started,
@@ -21,6 +19,7 @@ import {
 import { toldFailure } from "../failures.ts";
 import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "../payloads.ts";
 import { findStored } from "../stored-syncs.ts";
+import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { cancelledOf, cancelSync } from "./cancels.ts";
 import { flowOf } from "./flow.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
@@ -87,23 +86,6 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  const start = async (ask: SyncAsk): Promise<Started> => {
-    const config = profileOf(profiles, ask.profile);
-    const sync = payloadOf(ask, config, clock.now(), random);
-    const remembered =
-      ask.idempotencyKey === null ? null : keyOf("asked", config.profile, keyDigest(ask.idempotencyKey));
-    return inTurn(config.profile, async () => {
-      const earlier = remembered === null ? null : await redis.get(remembered);
-      if (earlier !== null) return { runId: earlier, joined: true };
-      const live = await liveSyncs(redis, queues, config.profile);
-      const joined = live.find((other) => covers(other, sync));
-      if (joined === undefined) await add(sync, config);
-      const runId = joined?.syncId ?? sync.syncId;
-      if (remembered !== null) await redis.set(remembered, runId, "EX", KEY_LASTS_S);
-      return { runId, joined: joined !== undefined };
-    });
-  };
-
   const stateOf = async (sync: SyncPayload): Promise<AskedSync["state"]> => {
     const states = await Promise.all(
       sync.families.map((family) => queues.sync.getJobState(familyJobId(sync.syncId, family))),
@@ -114,11 +96,9 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     return (await cancelledOf(redis, [sync.syncId])).size > 0 ? "cancelled" : "queued";
   };
 
-  const described = async (job: Job): Promise<AskedSync | null> => {
+  const described = async (job: Job, state: string): Promise<AskedSync> => {
     const sync = parsePayload(syncPayload, job.id ?? "", job.data);
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
-    const state = await job.getState();
-    if (state === "unknown") return null;
     if (state === "failed") return { ...base, state: "failed", report: null, error: toldFailure(job.failedReason) };
     if (state !== "completed") return { ...base, state: await stateOf(sync), report: null, error: null };
     const { report, problem, cancelled } = parsePayload(syncOutcome, sync.syncId, job.returnvalue);
@@ -126,10 +106,26 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   };
 
   const find = async (runId: string): Promise<AskedSync | null> => {
-    const job: Job | undefined = await queues.publish.getJob(runId);
-    // A job may end and be forgotten between two looks.
-    const queued = job === undefined ? null : await described(job);
-    return queued ?? findStored(profiles, runId);
+    // The state first: a job read after it has ended holds its result, and one read before may not.
+    const state = await queues.publish.getJobState(runId);
+    const job: Job | undefined = state === "unknown" ? undefined : await queues.publish.getJob(runId);
+    return job === undefined ? findStored(profiles, runId) : described(job, state);
+  };
+
+  const start = async (ask: SyncAsk): Promise<Started> => {
+    const config = profileOf(profiles, ask.profile);
+    const sync = payloadOf(ask, config, clock.now(), random);
+    return inTurn(config.profile, async () => {
+      const earlier = await askedBefore(redis, config.profile, ask);
+      // One that nobody remembers any more would be waited for in vain.
+      if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
+      const live = await liveSyncs(redis, queues, config.profile);
+      const joined = live.find((other) => covers(other, sync));
+      if (joined === undefined) await add(sync, config);
+      const runId = joined?.syncId ?? sync.syncId;
+      await rememberAsk(redis, config.profile, ask, runId);
+      return { runId, joined: joined !== undefined };
+    });
   };
 
   return {

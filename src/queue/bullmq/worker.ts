@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { DelayedError, type Job, Worker } from "bullmq";
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
-import type { RedisConnection } from "../../budget/redis-connection.ts";
+import { checkRedis, type RedisConnection } from "../../budget/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { detailOf } from "../../core/errors.ts";
@@ -175,6 +175,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   await settleSchedules(queues.schedule, profiles, clock);
   const chores = [
     every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
+    // Its settings can be changed while it runs.
+    every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),
   ];
   for (const worker of workers) worker.run().catch(complain);

@@ -14,6 +14,7 @@ import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import {
   type AskedSync,
+  askDigest,
   covers,
   endedState,
   KEY_LASTS_S,
@@ -84,7 +85,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const { verify } = deps;
   const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
   const entries = new Map<string, Entry>();
-  const asked = new Map<string, { readonly runId: string; readonly until: number }>();
+  const asked = new Map<string, { readonly runId: string; readonly digest: string; readonly until: number }>();
   /** The last sync of each profile: the next one waits for it. */
   const tails = new Map<string, Promise<void>>();
   const stopping = new AbortController();
@@ -143,6 +144,15 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     });
   };
 
+  /** A fault of ours ends this sync, and not those behind it. */
+  const failed = (entry: Entry, error: unknown): void => {
+    const { sync, config } = entry;
+    const problem = problemOf(error);
+    const end: FamilyEnd = { streams: sync.streams, results: [], problem };
+    entry.outcome ??= mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, [end], clock.now());
+    entry.state = "ended";
+  };
+
   const forgetOldest = (): void => {
     const ended = [...entries].filter(([, { state }]) => state === "ended").map(([id]) => id);
     for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
@@ -155,6 +165,9 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     forgetOldest();
     const key = ask.idempotencyKey === null ? null : JSON.stringify([config.profile, ask.idempotencyKey]);
     const earlier = key === null ? undefined : asked.get(key);
+    if (earlier !== undefined && earlier.digest !== askDigest(ask)) {
+      throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: earlier.runId });
+    }
     if (earlier !== undefined) return { runId: earlier.runId, joined: true };
     const joined = [...entries.values()].find(
       (entry) =>
@@ -164,16 +177,14 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
         covers(entry.sync, sync),
     );
     const runId = joined?.sync.syncId ?? sync.syncId;
-    if (key !== null) asked.set(key, { runId, until: clock.now() + KEY_LASTS_S * 1000 });
+    if (key !== null) asked.set(key, { runId, digest: askDigest(ask), until: clock.now() + KEY_LASTS_S * 1000 });
     if (joined !== undefined) return { runId, joined: true };
     if (stopping.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
     const entry: Entry = { sync, config, cancel: new AbortController(), state: "queued", outcome: null };
     entries.set(runId, entry);
     const before = tails.get(config.profile) ?? Promise.resolve();
-    tails.set(
-      config.profile,
-      before.then(() => carryOut(entry)),
-    );
+    const mine = before.then(() => carryOut(entry)).catch((error: unknown) => failed(entry, error));
+    tails.set(config.profile, mine);
     return { runId, joined: false };
   };
 

@@ -1,6 +1,6 @@
 // Mailbox of a mirror in Redis: which requests left, and answers until the loader has made them durable. One request
 // leaves only where four things hold at the same instant, checked in one script.
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { keyOf } from "../bullmq/queues.ts";
@@ -51,11 +51,14 @@ for nth = 1, 3 do redis.call('HDEL', KEYS[nth], ARGV[1]) end
 if redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1 then redis.call('HSET', KEYS[4], ARGV[2], 'done') end
 return 1`);
 
-/** KEYS: epoch, departures. ARGV: epoch, lifetime in ms. Only its owner ends it; that it ended is not that it was lost. */
+/**
+ * KEYS: epoch, departures, memory. ARGV: epoch, lifetime in ms. Only its owner ends it; that it ended is not that it was
+ * lost.
+ */
 const RESIGN = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], 'ended', 'PX', ARGV[2])
-redis.call('DEL', KEYS[2])
+redis.call('DEL', KEYS[2], KEYS[3])
 return 1`);
 
 const departureSchema = z.tuple([
@@ -109,6 +112,11 @@ export interface Mailbox {
   deliveries(): Promise<readonly string[]>;
   /** Which of the requests have left, or were even answered. */
   departed(requestIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Names what Redis remembers now; null: it remembers nothing of this loader. Another name than before means that Redis
+   * was emptied or restarted in between, so that it may have forgotten requests that left.
+   */
+  memory(): Promise<string | null>;
   /** From now on only requests of this epoch leave. */
   claim(epoch: string): Promise<void>;
   /** null: nobody has claimed the mailbox, or Redis lost its memory. */
@@ -122,7 +130,7 @@ export interface Mailbox {
 export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOST_WAITING_BYTES): Mailbox => {
   const key = (part: string) => keyOf("mirror", mirror, part);
   const [epochKey, departures, answers] = [key("epoch"), key("departures"), key("answers")];
-  const [bodies, sizes] = [key("bodies"), key("sizes")];
+  const [bodies, sizes, memory] = [key("bodies"), key("sizes"), key("memory")];
 
   const run = async ({ text, sha }: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) => {
     try {
@@ -156,7 +164,12 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       const counts = await redis.hmget(departures, ...requestIds);
       return new Set(requestIds.filter((_, index) => counts[index] !== null));
     },
+    memory: async () => {
+      const [mark, server] = await Promise.all([redis.get(memory), redis.info("server")]);
+      return mark === null ? null : `${mark} ${/^run_id:(.*)$/m.exec(server)?.[1]?.trim() ?? ""}`;
+    },
     claim: async (epoch) => {
+      await redis.set(memory, randomUUID(), "PX", TTL_MS);
       await redis.set(epochKey, epoch, "PX", TTL_MS);
     },
     epoch: () => redis.get(epochKey),
@@ -164,7 +177,7 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       await redis.del(departures);
     },
     resign: async (epoch) => {
-      await run(RESIGN, [epochKey, departures], [epoch, TTL_MS]);
+      await run(RESIGN, [epochKey, departures, memory], [epoch, TTL_MS]);
     },
   };
 };

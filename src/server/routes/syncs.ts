@@ -7,11 +7,9 @@ import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Started, SyncTriggers } from "../triggers.ts";
 
-const names = z.union([z.array(z.string()), z.string().transform((text) => text.split(","))]);
-
 const askSchema = z
   .strictObject({
-    streams: names.default([]),
+    streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
     profile: z.string().nullable().default(null),
   })

@@ -132,6 +132,17 @@ test("a Redis that may evict is refused", async () => {
   await expect(start).rejects.toMatchObject({ code: "REDIS_EVICTS" });
 });
 
+test("a Redis that is set to evict while the worker runs is complained about", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { logged } = await aWorker(redis, [org.config(redis)]);
+  const admin = new Redis(redis.url);
+  afterTest(async () => admin.disconnect());
+  await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+  const complaints = () => logged.filter((line) => line.includes("its maxmemory-policy is allkeys-lru"));
+  await expect.poll(complaints, { timeout: 30_000 }).toHaveLength(1);
+});
+
 test("a worker stops in time while Redis is away", async () => {
   const redis = await aRedis();
   const { worker, release } = await underWay(redis, { stop: 2_000 });

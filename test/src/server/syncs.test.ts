@@ -1,5 +1,6 @@
 // The routes that start, follow and cancel syncs, with a stand-in for the worker.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
 import type { SyncAsk, SyncTriggers } from "../../../src/server/triggers.ts";
 import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
 
@@ -56,9 +57,23 @@ test("what is not understood is refused by name, and nothing starts", async () =
     status: 400,
     body: { error: { code: "USAGE" } },
   });
+  expect(await ask("POST", "/api/syncs", { streams: "accounts" })).toMatchObject({
+    status: 400,
+    body: { error: { code: "USAGE", message: expect.stringContaining("streams") } },
+  });
   expect(await ask("POST", "/api/syncs", { profile: "nobody" })).toMatchObject({ status: 404 });
   expect((await ask("POST", "/api/syncs", {}, { "idempotency-key": "x".repeat(300) })).status).toBe(400);
   expect(asks).toEqual([]);
+});
+
+test("an idempotency key that was used for another sync is answered with 422", async () => {
+  const { triggers } = worker();
+  const start = async () => {
+    throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: "run-1" });
+  };
+  const { app } = await mirror.server({ triggers: { ...triggers, start } });
+  const answer = await app.inject({ method: "POST", url: "/api/syncs", headers: { ...HERE, "idempotency-key": "k" } });
+  expect([answer.statusCode, answer.json().error.code]).toEqual([422, "IDEMPOTENCY_REUSED"]);
 });
 
 test("a run is found with its report, and cancelled while it is known", async () => {

@@ -30,6 +30,9 @@ export interface RemoteConnectionOptions {
 const LOOK_EVERY_MS = 1_000;
 const CLAIM_PATIENCE_MS = 30_000;
 const CLOSING_MS = 2_000;
+/** Longer than any run; a run that ends in order removes its fence. */
+const FENCE_LASTS_MS = 30 * 86_400_000;
+const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
 /**
  * Connects engine runs to the fetchers of the queue. Opening throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS,
@@ -71,7 +74,7 @@ export const remoteConnection =
       storeClock.heard(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
     };
     const claim = async () => {
-      await redis.set(fence.key, epoch);
+      await redis.set(fence.key, epoch, "PX", FENCE_LASTS_MS);
       await mailbox.claim(epoch);
     };
 
@@ -136,7 +139,10 @@ export const remoteConnection =
       close: async () => {
         sender.end();
         // What is still queued must not leave for a run that has ended.
-        await mailbox.resign(epoch).catch((error: unknown) => warn(detailOf(error)));
+        await mailbox
+          .resign(epoch)
+          .then(() => redis.eval(DROP_FENCE, 1, fence.key, epoch))
+          .catch((error: unknown) => warn(detailOf(error)));
         const forced = new AbortController();
         const force = clock.sleep(CLOSING_MS, forced.signal).catch(() => undefined);
         await Promise.race([Promise.allSettled(closing.map((close) => close())), force]);

@@ -80,6 +80,8 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const pending = new Map<string, Pending>();
   /** Queued requests that have not left as far as is known. */
   const queued = new Set<string>();
+  /** What Redis remembered when each request was queued. */
+  const memories = new Map<string, string>();
   /** Moments at which slots were taken that no request has used, by Redis's clock. */
   let slots: readonly number[] = [];
   /** Answers that were handed on and are not durable yet. */
@@ -92,8 +94,16 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const unavailable = (error: unknown) =>
     new DuckmirrorError("REDIS_UNAVAILABLE", { address, detail: detailOf(error) }, { cause: error });
 
-  const isTakenBack = async (requestId: string): Promise<boolean> =>
-    (await queue.remove(requestId)) === 1 && !(await mailbox.departed([requestId])).has(requestId);
+  /**
+   * True when the request certainly never left, and never will. BullMQ answers 1 also for a job that Redis forgot, which
+   * may have left: so Redis must remember all that it knew when the request was queued.
+   */
+  const isTakenBack = async (requestId: string): Promise<boolean> => {
+    const queuedIn = memories.get(requestId);
+    if (queuedIn === undefined || (await queue.remove(requestId)) !== 1) return false;
+    const departed = await mailbox.departed([requestId]);
+    return !departed.has(requestId) && (await mailbox.memory()) === queuedIn;
+  };
 
   /** The run is to end: what no fetcher has taken yet is taken back instead of being waited for. */
   const takeBack = async (): Promise<void> => {
@@ -139,6 +149,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const settled = (requestId: string) => {
     pending.delete(requestId);
     queued.delete(requestId);
+    memories.delete(requestId);
   };
 
   /** The run breaks off what is under way: a request that is still queued is taken back. */
@@ -175,12 +186,18 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       const { traceparent } = parcel;
       const traced = typeof traceparent === "string" ? { traceparent } : {};
       const payload: FetchPayload = { v: 1, ...sender, slotAt: takeSlot(), ...traced, request };
+      let mayBeQueued = false;
       const add = async () => {
-        // It may be there already, or even answered, where only the reply got lost.
-        if (pending.has(requestId)) await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });
+        // It may be there already, or even answered, where only the reply got lost: then the first memory counts.
+        const memory = await mailbox.memory();
+        if (memory !== null && !memories.has(requestId)) memories.set(requestId, memory);
+        if (!pending.has(requestId)) return;
+        mayBeQueued = true;
+        await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });
       };
       patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal: hardSignal }).catch((error: unknown) =>
-        waiting.resolve({ kind: "denied", error: unavailable(error) }),
+        // A request that may have been queued may also have left.
+        waiting.resolve(mayBeQueued ? vanished(waiting, clock.now()) : { kind: "denied", error: unavailable(error) }),
       );
     });
 

@@ -1,4 +1,6 @@
 // Waiting for the end of a sync that was asked for, whoever forgets it or goes away meanwhile.
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { untilEnded } from "../../../../src/cli/commands/trigger.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
@@ -93,4 +95,29 @@ test("--timeout wants --wait and a duration", async () => {
   const env = { DUCKMIRROR_BASE_URL: "https://api.example" };
   expect((await cli(["trigger", "--timeout", "5m"], { env })).err).toContain("--timeout needs --wait");
   expect((await cli(["trigger", "--wait", "--timeout", "soon"], { env })).err).toContain('"soon" is not a duration');
+});
+
+test("a wrong server key ends with exit code 3 and says which setting to correct", async () => {
+  const server = createServer((_, response) => {
+    const error = { code: "UNAUTHORIZED", message: "The key is missing or wrong.", hint: "" };
+    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new TypeError("no port");
+    const listen = `127.0.0.1:${address.port}`;
+    const env = {
+      DUCKMIRROR_BASE_URL: "https://api.example",
+      DUCKMIRROR_LISTEN: listen,
+      DUCKMIRROR_SERVER_KEY: "a-key-that-is-not-the-one-of-the-worker",
+    };
+    const { code, err } = await cli(["trigger"], { env });
+    expect(code).toBe(3);
+    expect(err).toContain(`The worker at ${listen} refuses the server key: The key is missing or wrong.`);
+    expect(err).toContain("DUCKMIRROR_SERVER_KEY_FILE");
+  } finally {
+    server.close();
+  }
 });

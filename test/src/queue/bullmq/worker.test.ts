@@ -1,5 +1,5 @@
 // The worker on BullMQ: syncs asked for run once, join each other, are cancelled, fail in part, and are handed on.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { syncReportSchema } from "../../../../src/core/sync-report.ts";
@@ -61,6 +61,61 @@ describe("a sync that was asked for", () => {
     await reached(triggers, both[0].runId);
     expect(await triggers.start(ask)).toEqual({ runId: both[0].runId, joined: true });
     expect(both[0].runId).toBe(both[1].runId);
+  });
+
+  test("again with the same key but another extent is refused, and the first one is not disturbed", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await someTriggers(redis, [org.config(redis)]);
+    const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "nightly" }));
+    const others = [anAsk(), anAsk({ streams: ["accounts"] }), anAsk({ streams: ["accounts", "signals"], full: true })];
+    for (const other of others) {
+      const again = triggers.start({ ...other, idempotencyKey: "nightly" });
+      await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED", context: { run: first.runId } });
+    }
+    const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "nightly" });
+    expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
+  });
+
+  test("again with the key of a sync that nobody remembers is a new sync, not one to be waited for in vain", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, queues } = await someTriggers(redis, [org.config(redis)]);
+    const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
+    const first = await triggers.start(ask);
+    await queues.publish.remove(first.runId, { removeChildren: true });
+    const again = await triggers.start(ask);
+    expect([again.joined, again.runId === first.runId]).toEqual([false, false]);
+    expect((await triggers.find(again.runId))?.state).toBe("queued");
+  });
+
+  test("that ends between the two reads of a look at it is found with its report", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = [org.config(redis)];
+    const release = org.hold();
+    const worker = await aWorker(redis, profiles);
+    const { triggers, queues } = await someTriggers(redis, profiles);
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+    await reached(worker.triggers, runId, ["running"]);
+    let reads = 0;
+    /** After the first read, whichever it is, the sync ends before the second one. */
+    const endsAfterFirst = async <T>(read: () => Promise<T>): Promise<T> => {
+      const found = await read();
+      reads += 1;
+      if (reads === 1) {
+        release();
+        await reached(worker.triggers, runId);
+      }
+      return found;
+    };
+    const { publish } = queues;
+    const [getJob, getJobState] = [publish.getJob.bind(publish), publish.getJobState.bind(publish)];
+    vi.spyOn(publish, "getJob").mockImplementation((id) => endsAfterFirst(() => getJob(id)));
+    vi.spyOn(publish, "getJobState").mockImplementation((id) => endsAfterFirst(() => getJobState(id)));
+    expect((await triggers.find(runId))?.state).toBe("running");
+    expect(reads).toBe(2);
+    expect(await triggers.find(runId)).toMatchObject({ state: "done", report: { status: "done" } });
   });
 
   test("by several at the same moment without a key is one sync that the others join", async () => {

@@ -59,7 +59,8 @@ test("asks join what covers them, wait behind what does not, and a key means one
   const { triggers, runs } = aLocalWorker([org.config(null)]);
   const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "a" }));
   expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: first.runId, joined: true });
-  expect(await triggers.start(anAsk({ idempotencyKey: "a" }))).toEqual({ runId: first.runId, joined: true });
+  const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "a" });
+  expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
   const second = await triggers.start(anAsk({ streams: ["contacts"] }));
   expect(second.joined).toBe(false);
   expect((await triggers.find(second.runId))?.state).toBe("queued");
@@ -70,6 +71,34 @@ test("asks join what covers them, wait behind what does not, and a key means one
   expect((await triggers.find(first.runId))?.state).toBe("done");
   expect(await triggers.find("20200101T000000Z-nobody")).toBeNull();
   await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
+});
+
+test("the same key with another extent is refused", async () => {
+  const org = await anOrg();
+  org.hold();
+  const { triggers } = aLocalWorker([org.config(null)]);
+  await triggers.start(anAsk({ streams: ["accounts"], idempotencyKey: "a" }));
+  const again = triggers.start(anAsk({ streams: ["signals"], idempotencyKey: "a" }));
+  await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+});
+
+test("a fault of the worker ends its sync as failed, and the next sync of the profile runs", async () => {
+  const org = await anOrg();
+  let faults = 0;
+  const { triggers } = aLocalWorker([org.config(null)], {
+    emit: (event) => {
+      if (event.kind !== "run-started" || faults > 0) return;
+      faults += 1;
+      throw new Error("no listener");
+    },
+    log: () => {
+      throw new Error("no log");
+    },
+  });
+  const first = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const second = await triggers.start(anAsk({ streams: ["signals"] }));
+  expect(await reached(triggers, first.runId)).toMatchObject({ state: "failed", error: { message: "no log" } });
+  expect((await reached(triggers, second.runId)).state).toBe("done");
 });
 
 test("a sync under way is cancelled at its next checkpoint, one that waits never starts", async () => {

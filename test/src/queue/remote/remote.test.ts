@@ -100,6 +100,41 @@ test("a run that is stopped takes back what no fetcher has taken, and ends at on
   expect(org.service.log).toEqual([]);
 });
 
+test("a request that left before Redis was emptied counts as one that may have cost a credit", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const release = org.hold();
+  await aFetcher(redis, [config]);
+  const loader = await aLoader(redis, config);
+  const client = aClient(redis);
+  const departures = `{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:departures`;
+  const stop = new AbortController();
+  await loader.sender.turn(stop.signal);
+  const breakOff = new AbortController();
+  const sending = loader.sender.send(aParcel("run-1-1", "run-1"), breakOff.signal);
+  await vi.waitFor(async () => expect(await client.hget(departures, "run-1-1")).toBe("1"), { timeout: 30_000 });
+  await client.flushall();
+  // The run ends: what is still queued is taken back, and BullMQ says of a job it does not know that it was removed.
+  stop.abort();
+  breakOff.abort();
+  expect(await sending).toMatchObject({ kind: "outcome", outcome: { kind: "broken", reached: "unknown" } });
+  release();
+});
+
+test("nothing that a loader keeps in Redis stays for ever", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const loader = await aLoader(redis, config);
+  const client = aClient(redis);
+  const kept = await client.keys("*:run:*");
+  expect(kept).toHaveLength(1);
+  for (const key of [...kept, ...(await client.keys("*:mirror:*"))]) expect(await client.pttl(key)).toBeGreaterThan(0);
+  await loader.close();
+  expect(await client.keys("*:run:*")).toEqual([]);
+});
+
 test("an answer that a loader died with is taken over by the next one, and not asked for again", async () => {
   const redis = await aRedis();
   const org = await anOrg("default", 4);

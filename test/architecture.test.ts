@@ -54,6 +54,9 @@ describe("the checker refuses", () => {
     ["process outside cli", "src/sync/a.ts", "export const dir = process.cwd();"],
     ["process by import", "src/sync/a.ts", 'import { env } from "node:process";'],
     ["console outside cli", "jobs/a.ts", 'console.log("x");'],
+    ["a time read by Date.parse", "src/sync/a.ts", "export const x = (text: string) => Date.parse(text);"],
+    ["Date.parse handed on", "src/sync/a.ts", "export const x = (texts: string[]) => texts.map(Date.parse);"],
+    ["a time read by new Date", "jobs/a.ts", "export const x = (row: { at: unknown }) => new Date(String(row.at));"],
     ["a barrel", "src/api/index.ts", "export const x = 1;"],
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
     ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
@@ -96,6 +99,7 @@ describe("the checker allows", () => {
       "src/sync/a.ts",
       "export const x = (job: { process: { id: number } }) => job.process.id;",
     ],
+    ["a moment as a Date", "src/sync/a.ts", "export const x = (ms: number) => new Date(ms).toISOString();"],
     ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(400)],
   ])("%s", (_, path, code) => {
     expect(architectureProblems([{ path, text: `// What it is.\n${code}\n` }])).toEqual([]);

@@ -2,6 +2,7 @@
 // Everything else in it is passed on untouched. Pure.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { headerTimeMs } from "../core/time.ts";
 import { ENDPOINTS, type EndpointName } from "./endpoints.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { PageMeta, Quota } from "./outcome.ts";
@@ -20,10 +21,7 @@ const instant = z
   .unknown()
   .optional()
   .transform((raw): number | null => {
-    if (typeof raw === "string" && !/^\d+(\.\d+)?$/.test(raw.trim())) {
-      const at = Date.parse(raw);
-      return Number.isNaN(at) ? null : at;
-    }
+    if (typeof raw === "string" && !/^\d+(\.\d+)?$/.test(raw.trim())) return headerTimeMs(raw);
     const value = typeof raw === "number" || typeof raw === "string" ? Number(raw) : Number.NaN;
     if (!Number.isFinite(value) || value < 1e9 || value > 8.64e15) return null;
     return value < 1e11 ? value * 1000 : value;

@@ -2,6 +2,7 @@
 // Source: API.md, "Limits": responses carry such headers, their names are not shown. Known here: RateLimit and
 // RateLimit-Policy (both IETF drafts), RateLimit-Limit/-Remaining/-Reset, the same with X-, per-minute variants of
 // gateways, and Retry-After.
+import { headerTimeMs } from "../core/time.ts";
 import type { RateInfo } from "./outcome.ts";
 import { parseItems, type StructuredItem } from "./structured-items.ts";
 
@@ -51,10 +52,8 @@ const moment = (text: string, now: number, serverNow: number): number | null => 
     const at = value < 1e11 ? value * 1000 : value;
     return clamp(now + (at - serverNow), now);
   }
-  // Only what looks like a date: Date.parse makes a year out of nearly any text that holds a number.
-  if (!/^([A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/.test(bare)) return null;
-  const at = Date.parse(bare);
-  return Number.isNaN(at) ? null : clamp(now + (at - serverNow), now);
+  const at = headerTimeMs(bare);
+  return at === null ? null : clamp(now + (at - serverNow), now);
 };
 
 const seconds = (text: string | undefined): number | null => {
@@ -167,10 +166,7 @@ const combine = (readings: readonly Reading[]): Reading | null => {
   };
 };
 
-const serverTime = (headers: HeaderBag, now: number): number => {
-  const at = Date.parse(textOf(headers, "date"));
-  return Number.isNaN(at) ? now : at;
-};
+const serverTime = (headers: HeaderBag, now: number): number => headerTimeMs(textOf(headers, "date")) ?? now;
 
 /**
  * What the headers say about the rate, times in ms since the epoch; null when they say nothing that can be understood.

@@ -1,6 +1,7 @@
 // The usage routes over the usage tables: quota, totals, breakdown, request history, contracted limits.
 // Source: API.md, "GET /v1/usage", "GET /v1/usage/requests", "GET /v1/usage/limits".
 import { z } from "zod";
+import { timeMs } from "../core/time.ts";
 import { type Answer, dataAnswer, type Quota, quotaJson } from "./envelope.ts";
 import { Binds } from "./query/filters.ts";
 import type { Params } from "./query/params.ts";
@@ -22,10 +23,11 @@ export const monthStart = (now: number, offset = 0): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1);
 };
 
-/** Time without a zone means UTC, here as in DuckDB. */
+/** A bound that the route's parameters have been checked for. */
 const toMs = (text: string): number => {
-  const moment = text.replace(" ", "T");
-  return Date.parse(/T/i.test(moment) && !/(z|[+-]\d{2}:?\d{2})$/i.test(moment) ? `${moment}Z` : moment);
+  const at = timeMs(text);
+  if (at === null) throw new TypeError(`${text} is no time`);
+  return at;
 };
 
 /** The window a request asks for; undefined: everything. Bounds without a window mean a custom one. */

@@ -19,6 +19,8 @@ interface Parsed extends SourceFile {
   readonly imports: readonly Import[];
   /** Globals of the process that the file touches. */
   readonly globals: readonly string[];
+  /** Places that read a time from text by `Date`, as written. */
+  readonly datesRead: readonly string[];
 }
 
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
@@ -89,6 +91,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 const MOST_LINES = 300;
 /** Pure tables, which are better long than split. */
 const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
+/** The one parser of times; and code that runs in a browser, where times are shown as people there know them. */
+const READS_DATES = /^src\/(core\/time\.ts$|server\/page\/)/;
 const VAGUE_NAMES = /^(utils?|helpers?|common|misc)$/;
 
 /** `src/api/client.ts` → api, `jobs/sync.ts` → jobs; null outside the layers. */
@@ -118,10 +122,25 @@ const isTypeOnly = (node: ts.ImportDeclaration): boolean => {
   );
 };
 
+/** `Date.parse` in any use; `new Date` or `Date` of what is visibly a text. */
+const readsDate = (node: ts.Node): boolean => {
+  const isDate = (part: ts.Node) => ts.isIdentifier(part) && part.text === "Date";
+  if (ts.isPropertyAccessExpression(node)) return isDate(node.expression) && node.name.text === "parse";
+  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && isDate(node.initializer);
+  if (!ts.isNewExpression(node) || !isDate(node.expression)) return false;
+  const [first, second] = node.arguments ?? [];
+  if (first === undefined || second !== undefined) return false;
+  const isString =
+    ts.isCallExpression(first) && ts.isIdentifier(first.expression) && first.expression.text === "String";
+  return isString || ts.isStringLiteralLike(first) || ts.isTemplateExpression(first);
+};
+
 const parse = (file: SourceFile): Parsed => {
   const imports: Import[] = [];
   const globals: string[] = [];
+  const datesRead: string[] = [];
   const visit = (node: ts.Node): void => {
+    if (readsDate(node)) datesRead.push(node.getText());
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
       imports.push({ specifier: node.moduleSpecifier.text, typeOnly: isTypeOnly(node), lazy: false });
     } else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) {
@@ -136,7 +155,7 @@ const parse = (file: SourceFile): Parsed => {
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true));
-  return { ...file, imports, globals };
+  return { ...file, imports, globals, datesRead };
 };
 
 const isRelative = (specifier: string) => specifier.startsWith(".");
@@ -164,6 +183,12 @@ const globalProblems = (file: Parsed): string[] => {
   const names = [...file.globals, ...imported.map(({ specifier }) => specifier)];
   return [...new Set(names)].map((name) => `${file.path}: only src/cli touches ${name}`);
 };
+
+/** `Date.parse` takes a time without a zone for the machine's own time: what it says depends on where it runs. */
+const timeProblems = ({ path, datesRead }: Parsed): string[] =>
+  layerOf(path) === null || READS_DATES.test(path)
+    ? []
+    : datesRead.map((code) => `${path}: ${code}: times are read by src/core/time.ts`);
 
 const nameProblems = ({ path, text }: Parsed): string[] => {
   const name = posix.basename(path).replace(/(\.test)?\.m?ts$/, "");
@@ -201,7 +226,12 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
   const files = sources.map(parse);
   const layered = new Map(files.filter(({ path }) => layerOf(path) !== null).map((file) => [file.path, file]));
   return [
-    ...files.flatMap((file) => [...arrowProblems(file), ...globalProblems(file), ...nameProblems(file)]),
+    ...files.flatMap((file) => [
+      ...arrowProblems(file),
+      ...globalProblems(file),
+      ...timeProblems(file),
+      ...nameProblems(file),
+    ]),
     ...cycleProblems(layered),
   ];
 };

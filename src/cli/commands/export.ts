@@ -3,10 +3,10 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { exportJob } from "../../../jobs/export.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { parseTime } from "../../core/time.ts";
 import { counted, formatBytes, formatCount, parseDuration } from "../../core/units.ts";
 import type { ExportReport } from "../../warehouse/export/export.ts";
 import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
-import { parseTime } from "../../warehouse/record/parse-time.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 

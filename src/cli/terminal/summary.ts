@@ -1,5 +1,6 @@
 // The table at the end of a sync, from its report.
 import type { StreamReport, StreamStatus, SyncReport } from "../../core/sync-report.ts";
+import { timeMs } from "../../core/time.ts";
 import { counted, formatCount, formatDuration } from "../../core/units.ts";
 import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -88,7 +89,7 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
     if (stream === undefined) return colours.bold(text);
     return heads[column]?.name === "status" ? paintStatus[stream.status](text) : text;
   });
-  const took = formatDuration(Date.parse(report.finished_at) - Date.parse(report.started_at));
+  const took = formatDuration((timeMs(report.finished_at) ?? 0) - (timeMs(report.started_at) ?? 0));
   const errors = report.streams.flatMap(({ stream, error }) => (error ? [`${colours.red(stream)}: ${error}`] : []));
   return [
     table,

@@ -1,6 +1,7 @@
 // What a fault does to an answer: the bytes that go over the wire, when, and how the connection ends. Pure: proxy.ts
 // plays what these functions return.
 import { gzipSync } from "node:zlib";
+import { headerTimeMs, timeMs } from "../../core/time.ts";
 import type { Fault } from "./fault.ts";
 
 /** An answer of the service: its body decoded, without hop-by-hop headers. */
@@ -95,8 +96,8 @@ const refusal = ({ status, retry_after, body }: Extract<Fault, { kind: "status" 
 };
 
 const shifted = (text: string, by: number): string => {
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? text : new Date(at + by).toISOString();
+  const at = timeMs(text);
+  return at === null ? text : new Date(at + by).toISOString();
 };
 
 /** The answer as told by a clock that is `by` ms off. */
@@ -108,8 +109,8 @@ const atAnotherTime = (answer: Answer, by: number): Play => {
       (_, before, time, after) => `${before}${shifted(time, by)}${after}`,
     );
   const { date } = answer.headers;
-  const headers =
-    date === undefined ? answer.headers : { ...answer.headers, date: new Date(Date.parse(date) + by).toUTCString() };
+  const at = date === undefined ? null : headerTimeMs(date);
+  const headers = at === null ? answer.headers : { ...answer.headers, date: new Date(at + by).toUTCString() };
   return { kind: "answer", answer: { ...answer, headers, body: Buffer.from(body) } };
 };
 

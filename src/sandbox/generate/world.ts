@@ -1,5 +1,6 @@
 // The whole generated service: firms, accounts, contacts, signals and public data, written into a warehouse.
 // The same seed, number of accounts and `now` give the same rows.
+import { timeMs } from "../../core/time.ts";
 import { createRandom, type Random } from "../random.ts";
 import { type Activity, accountRow, generateOwners, insightRow } from "./accounts.ts";
 import { contactRows } from "./contacts.ts";
@@ -67,7 +68,7 @@ const accountPlans = (seed: string, firms: readonly Firm[], count: number, now: 
 
 const activityOf = (signals: readonly Row[], contacts: readonly Row[], now: number): Activity => {
   const recent = iso(now - 60 * DAY_MS);
-  const created = signals.map((signal) => Date.parse(String(signal.createdAt)));
+  const created = signals.map((signal) => timeMs(String(signal.createdAt)) ?? 0);
   return {
     recentSignals: signals.filter((signal) => String(signal.date) > recent).length,
     latestAt: Math.max(0, ...created),

@@ -100,7 +100,11 @@ export const maxAge = ({ options }: Context, stream: StreamSpec): number =>
   options.maxAgeMs[stream.name] ?? stream.maxAgeMs;
 
 /** Why a scope that has been read before is due again; null when it is not. Naming `--full` is always a reason. */
-export const staleness = (context: Context, stream: StreamSpec, state: ScopeState): string | null => {
+export const staleness = (
+  context: Context,
+  stream: StreamSpec,
+  state: Pick<ScopeState, "checkedAt">,
+): string | null => {
   const since = state.checkedAt === null ? null : context.view.now - state.checkedAt;
   if (context.options.full) return "--full";
   if (since === null) return "never completed";

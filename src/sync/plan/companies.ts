@@ -41,10 +41,10 @@ export const resolutions = ({ view, options }: Context): readonly Candidate[] =>
   const stream = streamSpec("companies");
   return options.companies.flatMap((input): readonly Candidate[] => {
     const known = view.inputs.find((row) => row.input === input);
-    const retry =
-      known !== undefined && known.companyId === null && view.now - (known.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS;
-    if (known !== undefined && !retry) return [];
-    const because = retry ? "not known to the service a week ago" : "followed, not yet resolved";
+    const old = view.now - (known?.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS;
+    if (known !== undefined && (known.companyId !== null || !(old || options.full))) return [];
+    const because =
+      known === undefined ? "followed, not yet resolved" : old ? "not known to the service a week ago" : "--full";
     return [
       {
         stream: "companies",
@@ -59,20 +59,51 @@ export const resolutions = ({ view, options }: Context): readonly Candidate[] =>
   });
 };
 
+/** The later of two moments; null where neither is known. */
+const later = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);
+
+/** When profiles came along while an input was resolved: that is an answer about the profile, too. */
+const resolvedAt = ({ view }: Context): ReadonlyMap<string, number> => {
+  const times = new Map<string, number>();
+  for (const { companyId, resolvedAt } of view.inputs) {
+    if (companyId === null || resolvedAt === null) continue;
+    times.set(companyId, Math.max(resolvedAt, times.get(companyId) ?? 0));
+  }
+  return times;
+};
+
+/** Why a profile is due; null when it is not. `resolved`: when an input last brought it along. */
+const profileDue = (
+  context: Context,
+  companyId: string,
+  account: AccountFact | undefined,
+  resolved: number | null,
+): string | null => {
+  const { view, options } = context;
+  const stream = streamSpec("companies");
+  const mirrored = view.companies.has(companyId);
+  const wantsContent = wantedContent(stream, options.content).length > 0;
+  const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
+  if (checkedAt !== null) {
+    // A company that an account brings along and that was never asked for by id is as fresh as its account.
+    const byId = view.states.has(stateKey("companies", companyId));
+    const embedded = account !== undefined && mirrored && options.shapes.get("accounts")?.include !== false;
+    return embedded && !byId && !wantsContent ? null : staleness(context, stream, { checkedAt });
+  }
+  if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
+  if (wantsContent) return "content not yet fetched";
+  // It came with its account: where accounts are not read in this run, it is as old as their last complete walk.
+  if (options.streams.includes("accounts")) return null;
+  const walkedAt = view.states.get(stateKey("accounts", ""))?.walkedAt ?? null;
+  return walkedAt === null && !options.full ? null : staleness(context, stream, { checkedAt: walkedAt });
+};
+
 export const companyProfiles = (context: Context): readonly Candidate[] => {
   const stream = streamSpec("companies");
-  const wantsContent = wantedContent(stream, context.options.content).length > 0;
-  const embedded = context.options.shapes.get("accounts")?.include !== false;
+  const resolved = resolvedAt(context);
   return [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
-    const state = context.view.states.get(stateKey("companies", companyId));
-    const mirrored = context.view.companies.has(companyId);
-    // A tracked company is refreshed with its account, as long as the service embeds it and no content is wanted.
-    const refreshed = embedded && account !== undefined && mirrored && !wantsContent;
-    let because: string | null = null;
-    if (state?.status === "walking") because = "goes on where it was interrupted";
-    else if (state === undefined)
-      because = !mirrored ? "not embedded in its account" : wantsContent ? "content not yet fetched" : null;
-    else if (!refreshed) because = staleness(context, stream, state);
+    const because = profileDue(context, companyId, account, resolved.get(companyId) ?? null);
     return because === null
       ? []
       : [

@@ -5,6 +5,7 @@ import type { FieldSpec } from "../../catalog/fields.ts";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords } from "./embeds.ts";
 
@@ -246,6 +247,5 @@ export const idOf = (record: JsonValue): string | null => {
 export const timeOf = (record: JsonValue, field: string): number | null => {
   if (!isJsonObject(record)) return null;
   const value = record[field];
-  const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(ms) ? null : ms;
+  return typeof value === "string" ? timeMs(value) : null;
 };

@@ -55,13 +55,14 @@ export const finishedState = (
   // A look ends where the counts agree: what the service counts beyond the rows is what it was.
   const gap = settledRows === null || task.before?.totalCount == null ? null : task.before.totalCount - settledRows;
   const lookedAt = gap === null || total === null ? settledRows : total - gap;
+  const before = task.before?.watermark ?? null;
   return {
     ...walkingState(task, outcome.runId),
     status: "idle",
     walkId: null,
     cursor: null,
-    watermark:
-      reached === null ? (task.before?.watermark ?? null) : Math.max(reached, task.before?.watermark ?? reached),
+    // A single record's watermark is its version, also where the service has set it back: an older one is not passed over.
+    watermark: task.progress === null ? task.newest : reached === null ? before : Math.max(reached, before ?? reached),
     totalCount: total,
     rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
     checkedAt: outcome.now,

@@ -3,6 +3,7 @@ import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { quoted } from "../../core/sql-text.ts";
+import { timeMs } from "../../core/time.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 
@@ -13,8 +14,7 @@ const startOfRun = (file: string): number | null => {
   const [, day, time] = /^(\d{8})T(\d{6})Z-/.exec(file) ?? [];
   if (day === undefined || time === undefined) return null;
   const iso = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`;
-  const ms = Date.parse(iso);
-  return Number.isNaN(ms) ? null : ms;
+  return timeMs(iso);
 };
 
 /** Removes archive files of runs that started more than `days` before `now`. Answers with their number. */

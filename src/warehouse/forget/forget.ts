@@ -4,6 +4,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
+import { timeMs } from "../../core/time.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
@@ -129,7 +130,7 @@ const refreshExports = async (dirs: readonly string[], snapshot: string): Promis
       dir,
       format: manifest.format,
       tables: [...new Set(manifest.files.map(({ table }) => table))],
-      since: manifest.since === null ? null : Date.parse(manifest.since),
+      since: manifest.since === null ? null : timeMs(manifest.since),
       guardFormulas: manifest.guardFormulas,
     });
     refreshed.push(dir);

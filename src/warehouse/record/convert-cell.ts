@@ -2,8 +2,8 @@
 // What does not fit is NULL with `exact: false`: the caller keeps the original in `_extra`.
 import type { ColumnType } from "../../catalog/fields.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { parseTime } from "../../core/time.ts";
 import { isStorable, jsonText, storable } from "./json-text.ts";
-import { parseTime } from "./parse-time.ts";
 
 /** Value of a column: BIGINT as bigint, TIMESTAMPTZ as microseconds since the epoch (bigint), JSON as canonical text. */
 export type Cell = null | boolean | number | bigint | string | readonly (string | null)[];

@@ -1,7 +1,7 @@
 // The quick way through the usual forms of a time says what the thorough way says. Other forms: normalize-record.test.ts.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseTime } from "../../../../src/warehouse/record/parse-time.ts";
+import { parseTime } from "../../../src/core/time.ts";
 
 const aTime = fc
   .record({ at: fc.date({ noInvalidDate: true }), withMs: fc.boolean() })

@@ -1,5 +1,6 @@
-// ISO 8601 dates and times as microseconds since the epoch, without the machine's time zone. Pure.
-// Source: API.md, "Resources and their fields": times and dates are ISO 8601 strings.
+// Times that others wrote, as instants. The only parser of times: columns, planning, headers and windows of usage agree,
+// whatever the time zone of the machine (`Date.parse` takes a time without a zone for local time). Pure.
+// Source: API.md, "Resources and their fields": times and dates are ISO 8601 strings; RFC 9110 5.6.7 for HTTP dates.
 
 const ISO =
   /^(\d{4})-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?)?)?$/;
@@ -71,4 +72,22 @@ const timeOfAnyForm = (text: string): ParsedTime | null => {
   const shifted = Date.UTC(year + 400, month - 1, day, hour, minute, second);
   const ms = shifted - FOUR_CENTURIES_MS;
   return { micros: BigInt(ms - aheadMin * 60_000) * 1000n + BigInt(micro), exact: dayText !== undefined };
+};
+
+/** The same instant in ms since the epoch, cut to the millisecond; null where `parseTime` reads nothing. */
+export const timeMs = (text: string): number | null => {
+  const parsed = parseTime(text);
+  return parsed === null ? null : Number(parsed.micros / 1000n);
+};
+
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms of HTTP dates: they begin with the day of the week. */
+const DAY_OF_WEEK = /^[A-Za-z]{3,9},? /;
+const WITH_ZONE = /([A-Za-z]{1,4}|[+-]\d{2}:?\d{2})$/;
+
+/** A time in a header, ISO 8601 or an HTTP date, in ms since the epoch; without a zone it is UTC. null for other texts. */
+export const headerTimeMs = (text: string): number | null => {
+  const bare = text.trim();
+  if (!DAY_OF_WEEK.test(bare)) return timeMs(bare);
+  const at = Date.parse(WITH_ZONE.test(bare) ? bare : `${bare} GMT`);
+  return Number.isNaN(at) ? null : at;
 };

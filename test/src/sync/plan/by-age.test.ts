@@ -1,0 +1,127 @@
+// Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
+// The streams are taken from the catalog, so that a new one is walked too.
+import { afterEach, describe, expect, test } from "vitest";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
+import { aCompany, aJob, aNewsArticle, anAccount } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+
+const HOUR = 3_600_000;
+const BY_AGE = STREAM_NAMES.filter((name) => /by age|as old as it says/i.test(streamSpec(name).blindSpot));
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+/** One tracked company, c_1, and one that is only followed, c_f. */
+const aService = (options: FakeOptions = {}): FakeService => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  data.companies.push(aCompany("c_1"), aCompany("c_f"));
+  data.owners.push({ id: "u_1" });
+  data.insights["1"] = { summary: { keyInsights: ["first"] } };
+  for (const id of ["c_1", "c_f"]) {
+    data.lists[id] = {
+      "news-articles": [aNewsArticle(`n_${id}`)],
+      "job-openings": [aJob(`j_${id}`)],
+      "earnings-calls": [{ id: 1, year: 2026, quarter: 1 }],
+      filings: [{ id: 1, type: "10-K" }],
+    };
+  }
+  return createFakeService(data, options);
+};
+
+const pathOf = (stream: StreamName, companyId: string) => streamSpec(stream).path.replace("{companyId}", companyId);
+
+/** Paths that a sync asks for. */
+const asked = async (service: FakeService, sync: () => Promise<unknown>): Promise<readonly string[]> => {
+  const before = service.log.length;
+  await sync();
+  return service.log.slice(before).map(({ path }) => path);
+};
+
+const startAt = async (service: FakeService) => {
+  const clock = simulatedClock();
+  const started = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_f.example" }, clock);
+  rig = started;
+  const { error } = await started.sync();
+  expect(error).toBeNull();
+  return { ...started, wait: (ms: number) => clock.sleep(ms) };
+};
+
+test("the streams that say so are these", () => {
+  expect(BY_AGE).toEqual([
+    "signal_counts",
+    "companies",
+    "news_articles",
+    "job_openings",
+    "earnings_calls",
+    "filings",
+    "account_insights",
+    "usage",
+  ]);
+});
+
+describe.each(BY_AGE)("%s", (stream) => {
+  test("is left alone before its age, and asked for once after it", async () => {
+    const service = aService();
+    const { sync, wait } = await startAt(service);
+    const path = pathOf(stream, "c_f");
+    await wait(streamSpec(stream).maxAgeMs - 2 * HOUR);
+    expect(await asked(service, sync)).not.toContain(path);
+    await wait(4 * HOUR);
+    expect((await asked(service, sync)).filter((seen) => seen === path)).toEqual([path]);
+    expect(await asked(service, sync)).not.toContain(path);
+  });
+
+  test("is asked for by --full, whatever its age", async () => {
+    const service = aService();
+    const { sync } = await startAt(service);
+    const path = pathOf(stream, "c_f");
+    expect(await asked(service, () => sync({ full: true }))).toContain(path);
+    expect(await asked(service, () => sync({ streams: [stream], full: true }))).toContain(path);
+  });
+});
+
+test("a followed company's profile takes over what changed, and the old version moves to history", async () => {
+  const service = aService();
+  const { sync, wait, rows } = await startAt(service);
+  Object.assign(service.data.companies[1] ?? {}, { name: "Renamed" });
+  await wait(31 * 24 * HOUR);
+  await sync();
+  expect(await rows("select name from companies where id = 'c_f'")).toEqual([{ name: "Renamed" }]);
+  expect(await rows("select name, change from history.companies where id = 'c_f'")).toEqual([
+    { name: "Company c_f", change: "update" },
+  ]);
+});
+
+test("a tracked company comes with its account: no credit is spent on it by age", async () => {
+  const service = aService();
+  const { sync, wait } = await startAt(service);
+  await wait(31 * 24 * HOUR);
+  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
+  expect(await asked(service, () => sync({ full: true }))).not.toContain("/v1/companies/c_1");
+  // Nothing else brings it along in such a run.
+  expect(await asked(service, () => sync({ streams: ["companies"], full: true }))).toContain("/v1/companies/c_1");
+});
+
+test("a tracked company that the service does not embed although asked is refreshed by age", async () => {
+  const service = aService({ included: "none" });
+  const { sync, wait } = await startAt(service);
+  expect(service.log.map(({ path }) => path)).toContain("/v1/companies/c_1");
+  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
+  await wait(31 * 24 * HOUR);
+  expect(await asked(service, sync)).toContain("/v1/companies/c_1");
+});
+
+test("an input that the service does not know is asked for again by --full", async () => {
+  const service = aService();
+  service.data.companies.pop();
+  const { sync, rows } = await startAt(service);
+  service.data.companies.push(aCompany("c_f"));
+  expect(await asked(service, sync)).not.toContain("/v1/companies/by-input/c_f.example");
+  await sync({ full: true });
+  expect(await rows("select company_id, status from company_inputs")).toEqual([{ company_id: "c_f", status: "found" }]);
+});

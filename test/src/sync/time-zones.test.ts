@@ -1,0 +1,71 @@
+// Times without a zone are UTC, wherever the program runs: what columns hold and what planning compares is one instant.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+const own = process.env.TZ;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+  if (own === undefined) delete process.env.TZ;
+  else process.env.TZ = own;
+});
+
+/** Signals whose times are written as `form` says. */
+const aService = (form: (day: number) => string): FakeService => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  data.companies.push(aCompany("c_1"));
+  for (let id = 1; id <= 12; id++) {
+    const at = form(id);
+    data.signals.push(aSignal(id, { date: at, createdAt: at, updatedAt: at, fullContent: `Text ${id}` }));
+  }
+  return createFakeService(data);
+};
+
+const two = (day: number) => String(day).padStart(2, "0");
+const forms: readonly (readonly [string, (day: number) => string])[] = [
+  ["without a zone", (day) => `2026-03-${two(day)}T01:30:00`],
+  ["with a space, without a zone", (day) => `2026-03-${two(day)} 01:30:00.250`],
+  ["with microseconds, without a zone", (day) => `2026-03-${two(day)}T01:30:00.123456`],
+  ["with nanoseconds", (day) => `2026-03-${two(day)}T01:30:00.123456789Z`],
+  ["as days", (day) => `2026-03-${two(day)}`],
+  ["as months", () => "2026-03"],
+  ["ahead of UTC", (day) => `2026-03-${two(day)}T01:30:00+05:30`],
+  ["in no form at all", (day) => `${day} March 2026`],
+];
+
+// The night of 8 March 2026 has no 02:30 in New York.
+describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s", (zone) => {
+  beforeEach(() => {
+    process.env.TZ = zone;
+    expect(new Date(2026, 0, 1).getTimezoneOffset()).toBe({ "America/New_York": 300, "Asia/Kolkata": -330 }[zone] ?? 0);
+  });
+
+  test.each(forms)("contents of signals with times %s are paid for once", async (_, form) => {
+    const service = aService(form);
+    rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+    await rig.sync();
+    expect(await rig.rows("select count(*) as held from signals where full_content is not null")).toEqual([
+      { held: 12 },
+    ]);
+    const before = service.log.length;
+    await rig.sync();
+    await rig.sync();
+    expect(service.log.slice(before).filter(({ path }) => path.startsWith("/v1/signals/"))).toEqual([]);
+  });
+});
+
+test("a signal whose updatedAt is set back is paid for once more, not at every sync", async () => {
+  const service = aService((day) => `2026-03-${two(day)}T00:00:00Z`);
+  rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+  await rig.sync();
+  Object.assign(service.data.signals[0] ?? {}, { updatedAt: "2025-01-01T00:00:00Z", headline: "Corrected" });
+  await rig.sync({ full: true });
+  const before = service.log.length;
+  await rig.sync();
+  expect(service.log.slice(before).filter(({ path }) => path.startsWith("/v1/signals/"))).toEqual([]);
+  expect(await rig.rows("select headline from signals where id = 1")).toEqual([{ headline: "Corrected" }]);
+});

@@ -1,6 +1,6 @@
 // Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
 // The streams are taken from the catalog, so that a new one is walked too.
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
 import { aCompany, aJob, aNewsArticle, anAccount } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
@@ -64,25 +64,30 @@ test("the streams that say so are these", () => {
   ]);
 });
 
-describe.each(BY_AGE)("%s", (stream) => {
-  test("is left alone before its age, and asked for once after it", async () => {
-    const service = aService();
-    const { sync, wait } = await startAt(service);
-    const path = pathOf(stream, "c_f");
-    await wait(streamSpec(stream).maxAgeMs - 2 * HOUR);
-    expect(await asked(service, sync)).not.toContain(path);
-    await wait(4 * HOUR);
-    expect((await asked(service, sync)).filter((seen) => seen === path)).toEqual([path]);
-    expect(await asked(service, sync)).not.toContain(path);
-  });
+test("each of them is left alone before its age, asked for once after it, and by --full at once", async () => {
+  const service = aService();
+  const { sync, wait } = await startAt(service);
+  const of = (paths: readonly string[]) => BY_AGE.filter((stream) => paths.includes(pathOf(stream, "c_f")));
+  let age = 0;
+  for (const next of [...new Set(BY_AGE.map((stream) => streamSpec(stream).maxAgeMs))].sort((a, b) => a - b)) {
+    const due = BY_AGE.filter((stream) => streamSpec(stream).maxAgeMs === next);
+    const young = BY_AGE.filter((stream) => streamSpec(stream).maxAgeMs >= next);
+    await wait(next - HOUR - age);
+    expect(of(await asked(service, sync)).filter((stream) => young.includes(stream))).toEqual([]);
+    await wait(2 * HOUR);
+    age = next + HOUR;
+    const paths = await asked(service, sync);
+    expect(of(paths).filter((stream) => young.includes(stream))).toEqual(due);
+    for (const stream of due) expect(paths.filter((path) => path === pathOf(stream, "c_f"))).toHaveLength(1);
+  }
+  expect(of(await asked(service, sync))).toEqual([]);
+  expect(of(await asked(service, () => sync({ full: true })))).toEqual(BY_AGE);
+});
 
-  test("is asked for by --full, whatever its age", async () => {
-    const service = aService();
-    const { sync } = await startAt(service);
-    const path = pathOf(stream, "c_f");
-    expect(await asked(service, () => sync({ full: true }))).toContain(path);
-    expect(await asked(service, () => sync({ streams: [stream], full: true }))).toContain(path);
-  });
+test.each(BY_AGE)("%s is asked for when it is named with --full", async (stream) => {
+  const service = aService();
+  const { sync } = await startAt(service);
+  expect(await asked(service, () => sync({ streams: [stream], full: true }))).toContain(pathOf(stream, "c_f"));
 });
 
 test("a followed company's profile takes over what changed, and the old version moves to history", async () => {

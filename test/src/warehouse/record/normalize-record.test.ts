@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type TableName, tableSpec } from "../../../../src/catalog/tables.ts";
 import type { JsonValue } from "../../../../src/core/json.ts";
-import { createNormalizer } from "../../../../src/warehouse/record/normalize-record.ts";
 import { parseTime } from "../../../../src/core/time.ts";
+import { createNormalizer } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, defaultAsked, oneRow, rowsOf } from "../builders.ts";
 
 const normalize = (table: TableName, record: JsonValue, fromPath: Record<string, JsonValue> = {}) => {

@@ -50,9 +50,9 @@ export const withEngine = async <T>(
   setMaxListeners(0, context.signal, context.hardSignal);
   const connection = await connect(config, context);
   try {
-    const { dataDir, strictness, baseUrl } = config;
+    const { dataDir, strictness, baseUrl, memory } = config;
     const warehouse = await inSpan(tracer, "open", () =>
-      openWarehouse({ dataDir, clock, strictness: tableStrictness(strictness) }),
+      openWarehouse({ dataDir, clock, memory, strictness: tableStrictness(strictness) }),
     );
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));

@@ -31,7 +31,7 @@ export const exportJob = async (
     context.tracer ?? noTracer,
     "export",
     async (span) => {
-      const written = await exportSnapshot({ ...exporting, signal: context.signal });
+      const written = await exportSnapshot({ ...exporting, memory: config.memory, signal: context.signal });
       span.set({
         "duckmirror.export.files": written.written,
         "duckmirror.export.files_kept": written.kept,

@@ -39,7 +39,7 @@ export const forgetJob = async (
   const forms = addresses.flatMap((address) => [address, address.toLowerCase()]);
   const hashed = hashOf === null ? [] : forms.map((address) => `hmac-sha256:${hashOf(address)}`);
   return forgetContacts(
-    { dataDir: config.dataDir, clock: context.clock },
+    { dataDir: config.dataDir, clock: context.clock, memory: config.memory },
     {
       ids: contacts.filter((contact) => !isAddress(contact)),
       emails: [...new Set([...addresses, ...hashed])],

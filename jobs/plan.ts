@@ -62,7 +62,7 @@ export const planJob = async (config: Config, request: SyncRequest, clock: Clock
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock.now()));
   }
-  const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
+  const warehouse = await openWarehouse({ dataDir: config.dataDir, clock, memory: config.memory });
   try {
     return await reportOn(warehouse, config, request, clock.now());
   } finally {

@@ -7,7 +7,7 @@ import { readRun, readSpending } from "../src/warehouse/read/read-run.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
 /** What may have hit a run after it had committed. */
-const FAULTS: readonly string[] = ["DISK_FULL", "UNEXPECTED"];
+const FAULTS: readonly string[] = ["DISK_FULL", "NO_MEMORY", "UNEXPECTED"];
 
 /** A run publishes at its end; it may have been killed, or the disk may have been full, between its end and that. */
 const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Promise<boolean> => {
@@ -29,7 +29,7 @@ export const publishJob = async (
 ): Promise<SyncOutcome> => {
   const snapshot = snapshotPath(config.dataDir);
   if (!(await isCurrent(snapshot, families))) {
-    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock });
+    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock, memory: config.memory });
     try {
       await warehouse.publish();
     } finally {

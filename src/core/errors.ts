@@ -232,6 +232,11 @@ export const ERRORS = {
     "The disk is full: {detail}",
     "Free some space and run the command again; everything acknowledged is kept.",
   ),
+  NO_MEMORY: row(
+    EXIT.unexpected,
+    "DuckDB needs more memory than it may take: {detail}",
+    "The mirror is consistent. Set `memory` (DUCKMIRROR_MEMORY) to more, e.g. 4GiB or 50%, and run the command again.",
+  ),
   DATA_DIR_UNWRITABLE: row(
     EXIT.usage,
     "The data directory {dir} cannot be written: {detail}",

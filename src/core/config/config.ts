@@ -2,9 +2,11 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { closest, didYouMean } from "../did-you-mean.ts";
 import { DuckmirrorError } from "../errors.ts";
+import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { undocumentedFields } from "./field-settings.ts";
+import { memoryPlan } from "./memory-plan.ts";
 import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -209,6 +211,7 @@ export const resolveConfig = (parts: {
     schedules: setting.schedule,
     /** What a worker writes after each sync. */
     exportFormats: setting.export_formats,
+    memory: memoryPlan(setting.memory, machineMemory()),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,
     listen: setting.listen,

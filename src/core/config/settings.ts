@@ -5,6 +5,7 @@ import { didYouMean } from "../did-you-mean.ts";
 import { parseBytes, parseDuration } from "../units.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseListen } from "./listen-address.ts";
+import { parseMemory } from "./memory-plan.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
 import {
   choice,
@@ -210,6 +211,12 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .transform((formats) => formats.filter((format) => format !== "none"))
       .prefault(["parquet"])
       .meta({ description: "What `worker` exports after each sync: parquet, csv, ndjson; none: nothing." }),
+    memory: one("a share of the machine like 25%, or a size like 2GiB, at least 512MiB", (value) => parseMemory(value))
+      .prefault("25%")
+      .meta({
+        description:
+          "Most memory that the process may take: a size, or a share of the machine or container (at least 1 GiB if that is there). DuckDB starts with 256 MiB and takes more only for work that needs more.",
+      }),
     max_syncs: one("a whole number from 1 to 1000", (value) => whole(value, 1, 1000))
       .prefault(8)
       .meta({ description: "Most syncs a worker runs at once, each of another profile." }),
@@ -265,6 +272,7 @@ export const PROGRAM_WIDE: readonly string[] = [
   "listen",
   "server_key",
   "server_key_file",
+  "memory",
   "max_syncs",
   "max_fetches",
   "log_level",

@@ -4,24 +4,23 @@ import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { appendChunks, type ColumnChunk } from "./append.ts";
 import { fileError, isFatal, isOutOfMemory } from "./duck-errors.ts";
 import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
 import { createGate, createQueue } from "./gate.ts";
+import { createMemory, type Effort } from "./memory.ts";
 import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
   /** No other file, no extension, no change of settings: for SQL that a user wrote. */
   readonly lockedDown?: boolean;
-  /** DuckDB size text, e.g. `2GB`; default: DuckDB's (80% of what the machine or container has). */
+  /** Little memory at first, and more for work that needs it (memory.ts). */
+  readonly memory?: MemoryPlan;
+  /** Without `memory`, a fixed limit: DuckDB size text, e.g. `2GB`; default: 80% of what the machine or container has. */
   readonly memoryLimit?: string;
-  /**
-   * DuckDB size text: what is used as long as it suffices. A statement or transaction that needs more is done again with
-   * `memoryLimit`, which holds from then on.
-   */
-  readonly frugalLimit?: string;
   /** Where DuckDB spills to; default: `<file>.tmp`. */
   readonly tempDir?: string;
   /** DuckDB size text; default `50GB`. */
@@ -42,13 +41,21 @@ export interface Sql {
   append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
 }
 
+export interface TransactionOptions {
+  /**
+   * Asked after a COMMIT that failed, since that may be durable all the same: whether the file holds the transaction's
+   * changes. Without it no transaction is done again after its COMMIT.
+   */
+  readonly isCommitted?: (sql: Sql) => Promise<boolean>;
+}
+
 export interface Database extends Sql {
   readonly file: string;
   /**
-   * Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. With
-   * `frugalLimit` it may run twice, the first time rolled back.
+   * Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. With `memory`
+   * it may run several times, each but the last rolled back.
    */
-  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * Closes the file cleanly (no WAL is left) and runs `work`; other calls wait meanwhile, and the next one opens the file
    * again. Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
@@ -69,13 +76,15 @@ export const lockDown = async (connection: DuckDBConnection): Promise<void> => {
 };
 
 const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
+  const { memory } = options;
+  const memoryLimit = memory === undefined ? options.memoryLimit : `${memory.ceilingBytes} bytes`;
   const instance = await DuckDBInstance.create(file, {
     access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
     storage_compatibility_version: STORAGE_VERSION,
     threads: String(options.threads ?? availableParallelism()),
     autoinstall_known_extensions: "false",
     max_temp_directory_size: options.maxTempSize ?? "50GB",
-    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+    ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),
     ...(options.tempDir === undefined ? {} : { temp_directory: options.tempDir }),
   });
   try {
@@ -122,8 +131,6 @@ const statementsOn = (connection: DuckDBConnection): Sql => ({
   append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
 });
 
-const limitRow = z.object({ limit: z.string() });
-
 const limitMemory = (connection: DuckDBConnection, limit: string) =>
   connection.run(`SET GLOBAL memory_limit = '${limit}'`);
 
@@ -132,17 +139,34 @@ const limitMemory = (connection: DuckDBConnection, limit: string) =>
  * Throws DuckDB's own error when it cannot (see duck-errors.ts, `openError`).
  */
 export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
-  let frugal = options.frugalLimit !== undefined;
-  let fullLimit = "";
+  const memory = options.memory === undefined ? null : createMemory(options.memory);
+  /** What the open instance is held to. */
+  let limit = "";
+  const applyLimit = async (connection: DuckDBConnection) => {
+    while (memory !== null && limit !== memory.limitText()) {
+      const wanted = memory.limitText();
+      try {
+        await limitMemory(connection, wanted);
+        limit = wanted;
+      } catch (error) {
+        // What lies in memory already, such as the rows of a long WAL, may need more.
+        if (!isOutOfMemory(error) || !memory.raise(wanted)) throw error;
+      }
+    }
+  };
   const openFile = async (): Promise<DuckDBInstance> => {
     const opened = await openInstance(file, options);
-    if (!frugal || options.frugalLimit === undefined) return opened;
-    // Not earlier: a long WAL is carried out while the file is opened. RESET would not find the way back.
+    limit = "";
+    // Not earlier: a long WAL is carried out while the file is opened, with all the memory there may be.
     const connection = await opened.connect();
-    const [row] = await statementsOn(connection).query(sqlText("warehouse/memory-limit.sql"), [], limitRow);
-    fullLimit = row?.limit ?? "";
-    await limitMemory(connection, options.frugalLimit);
-    connection.closeSync();
+    try {
+      await applyLimit(connection);
+    } catch (error) {
+      opened.closeSync();
+      throw error;
+    } finally {
+      connection.closeSync();
+    }
     return opened;
   };
   let instance: DuckDBInstance | null = await openFile();
@@ -170,65 +194,76 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       instance = await openFile();
       reopen = false;
     });
-  const withConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
-    if (reopen) await openAgain();
-    return gate.shared(async () => {
-      if (instance === null) throw new TypeError(`${file} is closed`);
-      const connection = await instance.connect();
-      try {
-        return await work(connection);
-      } catch (error) {
-        if (isFatal(error)) {
-          reopen = true;
-          frugal = false;
-        }
-        throw fileError(error, file, options.readOnly === true);
-      } finally {
-        connection.closeSync();
-      }
-    });
-  };
-
-  /** Runs `work`, and once more with all the memory there may be when it could not do with less. */
-  const withMemory = async <T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> => {
-    const restrained = frugal;
+  const onConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+    if (instance === null) throw new TypeError(`${file} is closed`);
+    const connection = await instance.connect();
     try {
-      return await work();
+      await applyLimit(connection);
+      return await work(connection);
     } catch (error) {
-      if (!restrained || !isOutOfMemory(error)) throw error;
-      frugal = false;
-      await limitMemory(connection, fullLimit);
-      return work();
+      if (isFatal(error)) reopen = true;
+      throw error;
+    } finally {
+      connection.closeSync();
     }
   };
-
-  /** Only what comes before COMMIT may be done again: a COMMIT that failed may be durable all the same. */
-  const inTransaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> =>
-    withConnection(async (connection) => {
-      const result = await withMemory(connection, async () => {
-        // Setting a limit anew makes the allocators give what was freed back to the system; they would keep it for long.
-        if (frugal && options.frugalLimit !== undefined) await limitMemory(connection, options.frugalLimit);
-        await connection.run("BEGIN TRANSACTION");
-        try {
-          return await work(statementsOn(connection));
-        } catch (error) {
-          // A fatal error leaves nothing to roll back.
-          await connection.run("ROLLBACK").catch(() => undefined);
-          throw error;
-        }
-      });
-      try {
-        await connection.run("COMMIT");
-        return result;
-      } catch (error) {
-        // A failed COMMIT has rolled back already.
-        await connection.run("ROLLBACK").catch(() => undefined);
-        throw error;
-      }
-    });
-  const transaction = <T>(work: (tx: Sql) => Promise<T>): Promise<T> => writers(() => inTransaction(work));
+  /** Runs `work` beside others, or alone and with one thread, at which it stays until the file is opened again. */
+  const withConnection = async <T>(effort: Effort, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+    if (reopen) await openAgain();
+    if (effort === "usual") return gate.shared(() => onConnection(work));
+    return gate.exclusive(() =>
+      onConnection(async (connection) => {
+        await connection.run("SET GLOBAL threads = 1");
+        return work(connection);
+      }),
+    );
+  };
+  /** Attempts until memory suffices; failures as the caller should read them. */
+  const persistently = async <T>(attempt: (effort: Effort) => Promise<T>): Promise<T> => {
+    try {
+      return await (memory === null ? attempt("usual") : memory.goOn(attempt));
+    } catch (error) {
+      throw fileError(error, file, options.readOnly === true);
+    }
+  };
   const statement = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
-    withConnection((connection) => withMemory(connection, () => work(statementsOn(connection))));
+    persistently((effort) => withConnection(effort, (connection) => work(statementsOn(connection))));
+
+  const inTransaction = async <T>(connection: DuckDBConnection, work: (tx: Sql) => Promise<T>) => {
+    // Setting a limit anew makes the allocators give what was freed back to the system; they would keep it for long.
+    if (memory?.isFrugal()) await limitMemory(connection, memory.limitText());
+    await connection.run("BEGIN TRANSACTION");
+    let result: T;
+    try {
+      result = await work(statementsOn(connection));
+    } catch (error) {
+      // A fatal error leaves nothing to roll back.
+      await connection.run("ROLLBACK").catch(() => undefined);
+      throw error;
+    }
+    try {
+      await connection.run("COMMIT");
+      return { result, failure: null };
+    } catch (failure) {
+      // Mostly it has rolled back already.
+      await connection.run("ROLLBACK").catch(() => undefined);
+      if (isFatal(failure)) reopen = true;
+      return { result, failure };
+    }
+  };
+  const transaction = <T>(work: (tx: Sql) => Promise<T>, { isCommitted }: TransactionOptions = {}): Promise<T> =>
+    writers(() =>
+      persistently(async (effort) => {
+        const under = memory?.limitText();
+        const { result, failure } = await withConnection(effort, (connection) => inTransaction(connection, work));
+        if (failure === null) return result;
+        if (isCommitted === undefined) throw fileError(failure, file, false);
+        if (!(await statement(isCommitted))) throw failure;
+        // The next COMMIT would fail to move the same WAL into the file.
+        if (under !== undefined && isOutOfMemory(failure)) memory?.raise(under);
+        return result;
+      }),
+    );
 
   return {
     file,

@@ -6,20 +6,25 @@ const LOCKED = /could not set lock on file|conflicting lock is held/i;
 const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
 const CORRUPT = /corrupt database file|not a valid duckdb database file|failed to deserialize|serialization error/i;
-const NO_MEMORY = /^out of memory error/i;
+/** Seen by itself, inside the failure of a COMMIT, and inside a fatal one of a checkpoint. */
+const NO_MEMORY =
+  /^out of memory error|(?:failed to (?:pin|allocate|offload)|could not allocate) (?:data )?(?:block|data|of)\b/i;
 const INVALIDATED = /^fatal error|database has been invalidated/i;
 
 /** True when the instance is unusable from now on and the file must be opened again. */
 export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(error));
 
-/** True when a statement needed more than `memory_limit`. */
-export const isOutOfMemory = (error: unknown): boolean => NO_MEMORY.test(detailOf(error));
+/** True when work needed more than `memory_limit` (or `max_temp_directory_size`, beside which memory helps, too). */
+export const isOutOfMemory = (error: unknown): boolean =>
+  !(error instanceof DuckmirrorError) && NO_MEMORY.test(detailOf(error));
 
-/** A failure of a statement or of writing: DISK_FULL where that is the cause, else the error itself. */
-export const statementError = (error: unknown): unknown =>
-  error instanceof DuckmirrorError || !FULL.test(detailOf(error))
-    ? error
-    : new DuckmirrorError("DISK_FULL", { detail: detailOf(error) }, { cause: error });
+/** A failure of a statement or of writing: DISK_FULL or NO_MEMORY where that is the cause, else the error itself. */
+export const statementError = (error: unknown): unknown => {
+  if (error instanceof DuckmirrorError) return error;
+  const detail = detailOf(error);
+  if (FULL.test(detail)) return new DuckmirrorError("DISK_FULL", { detail }, { cause: error });
+  return NO_MEMORY.test(detail) ? new DuckmirrorError("NO_MEMORY", { detail }, { cause: error }) : error;
+};
 
 /** The same for a statement on `file`, whose blocks may turn out to be damaged only when they are read. */
 export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
@@ -36,6 +41,7 @@ export const openError = (error: unknown, file: string, dir: string): Duckmirror
   if (LOCKED.test(detail)) return new DuckmirrorError("WRITER_BUSY", { dir }, cause);
   if (FULL.test(detail)) return new DuckmirrorError("DISK_FULL", { detail }, cause);
   if (REFUSED.test(detail)) return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, cause);
+  if (isOutOfMemory(error)) return new DuckmirrorError("NO_MEMORY", { detail }, cause);
   if (NEWER.test(detail)) {
     return new DuckmirrorError("WAREHOUSE_NEWER", { file, found: "of a newer DuckDB", known: "1.5" }, cause);
   }

@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
@@ -37,8 +38,8 @@ export interface ExportRequest {
   readonly since: number | null;
   /** CSV: a quote before cells a spreadsheet would run. */
   readonly guardFormulas: boolean;
-  /** DuckDB size text, e.g. `2GB`. */
-  readonly memoryLimit?: string;
+  /** What DuckDB may take. */
+  readonly memory?: MemoryPlan;
   readonly signal?: AbortSignal;
 }
 
@@ -247,7 +248,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
 };
 
 const openSnapshot = async (request: ExportRequest): Promise<Database> => {
-  const { snapshot, dir, memoryLimit } = request;
+  const { snapshot, dir, memory } = request;
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
     throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
   }
@@ -255,7 +256,8 @@ const openSnapshot = async (request: ExportRequest): Promise<Database> => {
   return openDatabase(snapshot, {
     readOnly: true,
     tempDir,
-    ...(memoryLimit === undefined ? {} : { memoryLimit }),
+    // Sorting a large table is done in pieces where there is little memory: as much as there may be at once.
+    ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
   }).catch((error: unknown) => {
     throw openError(error, snapshot, dir);
   });

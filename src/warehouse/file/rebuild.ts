@@ -8,7 +8,7 @@ import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { markApplied } from "../journal/journal.ts";
+import { applyOnce } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
@@ -97,10 +97,7 @@ const fill = async <T>(
     const result = await build({
       archiveDir: warehousePaths(options.dataDir).archiveDir,
       apply: ({ seq, entry }, loads) =>
-        database.transaction(async (tx) => {
-          await replayChange(tx, entry, loads, options.strictness ?? EVOLVING);
-          await markApplied(tx, seq);
-        }),
+        applyOnce(database, seq, (tx) => replayChange(tx, entry, loads, options.strictness ?? EVOLVING)),
       run: async (statement) => {
         await database.run(sqlText(statement));
       },

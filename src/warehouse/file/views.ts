@@ -69,9 +69,10 @@ export const applyViews = async (database: Database, now: number): Promise<boole
   const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];
   const checksum = checksumOf(texts);
   await database.run(sqlText("warehouse/views-record.sql"));
-  const [applied] = await database.query("SELECT checksum FROM sync.views", [], checksumRow);
-  if (applied?.checksum === checksum) return false;
-  await database.transaction((tx) => createAll(tx, texts, checksum, now));
+  const isCommitted = async (sql: Sql) =>
+    (await sql.query("SELECT checksum FROM sync.views", [], checksumRow))[0]?.checksum === checksum;
+  if (await isCommitted(database)) return false;
+  await database.transaction((tx) => createAll(tx, texts, checksum, now), { isCommitted });
   await database.flushWal();
   return true;
 };

@@ -2,7 +2,9 @@
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { machineMemory } from "../../core/machine-memory.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
@@ -13,17 +15,11 @@ import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 export interface WarehouseOptions {
   readonly dataDir: string;
   readonly clock: Clock;
-  /** DuckDB size text, e.g. `2GB`. */
-  readonly memoryLimit?: string;
+  /** What DuckDB may take; default: that of the setting `memory` (memory-plan.ts). */
+  readonly memory?: MemoryPlan;
   /** How strict each table is; default: every table takes what comes. */
   readonly strictness?: TableStrictness;
 }
-
-/**
- * What a sync makes do with until a statement needs more: else DuckDB keeps most of a large mirror in memory. Old versions
- * of far apart rows of a table with millions of them are the usual case that needs more (docs/PERFORMANCE.md).
- */
-const FRUGAL_LIMIT = "64MB";
 
 /**
  * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the
@@ -35,6 +31,10 @@ const isSmall = async (file: string): Promise<boolean> => {
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   return size < ONE_THREAD_BELOW_BYTES;
 };
+
+/** What DuckDB may take of this machine. */
+export const memoryOf = ({ memory }: WarehouseOptions): MemoryPlan =>
+  memory ?? memoryPlan(DEFAULT_MEMORY, machineMemory());
 
 /** Where everything of a data directory lies. */
 export const warehousePaths = (dataDir: string) => {
@@ -81,8 +81,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
     ...((await isSmall(file)) ? { threads: 1 } : {}),
-    frugalLimit: FRUGAL_LIMIT,
-    ...(options.memoryLimit === undefined ? {} : { memoryLimit: options.memoryLimit }),
+    memory: memoryOf(options),
   });
   try {
     await migrate(database, options.clock.now());

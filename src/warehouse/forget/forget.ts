@@ -2,6 +2,7 @@
 // by looking through every file. Each step can be done again: after a crash `forget --resume` goes through all of them.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { timeMs } from "../../core/time.ts";
@@ -13,7 +14,7 @@ import { exportSnapshot } from "../export/export.ts";
 import { readManifest } from "../export/manifest.ts";
 import { exportFolders } from "../export/registry.ts";
 import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
-import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
+import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
@@ -119,7 +120,11 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
   return copies.map((copy) => join(state, copy));
 };
 
-const refreshExports = async (dirs: readonly string[], snapshot: string): Promise<readonly string[]> => {
+const refreshExports = async (
+  dirs: readonly string[],
+  snapshot: string,
+  memory: MemoryPlan,
+): Promise<readonly string[]> => {
   const refreshed: string[] = [];
   for (const dir of new Set(dirs)) {
     if (!(await stat(dir).catch(() => null))?.isDirectory()) continue;
@@ -128,6 +133,7 @@ const refreshExports = async (dirs: readonly string[], snapshot: string): Promis
     await exportSnapshot({
       snapshot,
       dir,
+      memory,
       format: manifest.format,
       tables: [...new Set(manifest.files.map(({ table }) => table))],
       since: manifest.since === null ? null : timeMs(manifest.since),
@@ -183,13 +189,14 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   const { archiveDir, snapshot, working, state } = warehousePaths(options.dataDir);
   await removeLeftovers(snapshot);
   const known = await keyedForgotten(archiveDir);
+  const memory = memoryOf(options);
   const database = await openWorking(working, options).catch((error: unknown) => {
     throw openError(error, working, options.dataDir);
   });
   let erased: Awaited<ReturnType<typeof erase>>;
   try {
     erased = await erase({ database, archiveDir, options }, request, known);
-    await rewriteFile(database, join(state, "tmp"));
+    await rewriteFile(database, { tempDir: join(state, "tmp"), memory });
     request.onStep("rewritten");
     await publishSnapshot(database, snapshot, () => performance.now());
     request.onStep("published");
@@ -198,7 +205,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   }
   const removed = await removeCopies(working);
   const folders = [...(await exportFolders(options.dataDir)), ...request.exportDirs];
-  const exports = await refreshExports(folders, snapshot);
+  const exports = await refreshExports(folders, snapshot, memory);
   request.onStep("exports");
   const scan = await scanFor(erased.people, [options.dataDir, ...exports]);
   request.onStep("scanned");

@@ -3,6 +3,7 @@
 import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { literal } from "../../core/sql-text.ts";
 import { type Database, openDatabase, STORAGE_VERSION } from "../duckdb/database.ts";
@@ -23,8 +24,15 @@ const checkCounts = async (copier: Database): Promise<void> => {
   }
 };
 
-const copyInto = async (old: string, fresh: string, tempDir: string): Promise<void> => {
-  const copier = await openDatabase(":memory:", { tempDir });
+interface Means {
+  /** Where DuckDB spills to. */
+  readonly tempDir: string;
+  readonly memory: MemoryPlan;
+}
+
+const copyInto = async (old: string, fresh: string, { tempDir, memory }: Means): Promise<void> => {
+  // A fixed limit: opened anew with more memory, it would have nothing attached.
+  const copier = await openDatabase(":memory:", { tempDir, memoryLimit: `${memory.ceilingBytes} bytes` });
   try {
     await copier.run(`ATTACH ${literal(old)} AS old (READ_ONLY)`);
     await copier.run(`ATTACH ${literal(fresh)} AS fresh (STORAGE_VERSION ${literal(STORAGE_VERSION)})`);
@@ -43,15 +51,15 @@ const makeDurable = async (path: string): Promise<void> => {
   await handle.sync().finally(() => handle.close());
 };
 
-/** Replaces the database's file by a copy of what it holds; other calls wait meanwhile. Throws DISK_FULL. */
-export const rewriteFile = async (database: Database, tempDir: string): Promise<void> => {
+/** Replaces the database's file by a copy of what it holds; other calls wait meanwhile. Throws DISK_FULL, NO_MEMORY. */
+export const rewriteFile = async (database: Database, means: Means): Promise<void> => {
   const { file } = database;
   const fresh = `${file}.new`;
   await database.flushWal();
   await database.offline(async () => {
     try {
       await rm(fresh, { force: true });
-      await copyInto(file, fresh, tempDir);
+      await copyInto(file, fresh, means);
       await chmod(fresh, 0o600);
       await makeDurable(fresh);
       await rename(fresh, file);

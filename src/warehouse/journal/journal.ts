@@ -22,10 +22,16 @@ const appliedRow = z.object({ applied: z.number() });
 export const readApplied = async (sql: Sql): Promise<number> =>
   (await sql.query(sqlText("warehouse/journal-applied.sql"), [], appliedRow))[0]?.applied ?? 0;
 
-/** The change is part of the file: to be said in its transaction. */
-export const markApplied = async (tx: Sql, seq: number): Promise<void> => {
-  await tx.run(sqlText("warehouse/journal-apply.sql"), [seq]);
-};
+/** Makes a change and says so in the same transaction, so that a COMMIT that failed can be told from one that did not. */
+export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) => Promise<T>): Promise<T> =>
+  database.transaction(
+    async (tx) => {
+      const made = await apply(tx);
+      await tx.run(sqlText("warehouse/journal-apply.sql"), [seq]);
+      return made;
+    },
+    { isCommitted: async (sql) => (await readApplied(sql)) === seq },
+  );
 
 /** A checkpoint as the journal tells it: answered requests stand in the archive, other rows are written out. */
 export const commitEntry = ({ runId, loads, requests, scopes, quota }: Checkpoint): JournalEntry => {
@@ -105,20 +111,9 @@ export const openJournal = async (options: {
         await append({ seq, entry: await entry() });
         // Until the transaction has ended well, where the file stands is looked up.
         applied = null;
-        const made: Awaited<ReturnType<typeof apply>>[] = [];
-        try {
-          await database.transaction(async (tx) => {
-            made[0] = await apply(tx);
-            await markApplied(tx, seq);
-          });
-          applied = seq;
-        } catch (error) {
-          // A COMMIT that failed may be durable all the same.
-          applied = await readApplied(database).catch(() => null);
-          if (applied !== seq) throw error;
-        }
-        for (const result of made) return result;
-        throw new TypeError("a transaction ended without a result");
+        const made = await applyOnce(database, seq, apply);
+        applied = seq;
+        return made;
       }),
     inTurn: inOrder,
     close: () => inOrder(closeFile),

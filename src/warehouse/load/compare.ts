@@ -59,29 +59,33 @@ const differingSql = (spec: TableSpec): string => {
 
 /** Compares the records of one load with the mirror. Records that could never become a row are left out. */
 export const compareLoad = (database: Database, load: TableLoad, strictness: TableStrictness): Promise<Comparison> =>
-  database.transaction(async (tx) => {
-    const spec = tableSpec(load.table);
-    const batch = collectBatch(load.table, [{ load, index: 0 }], strictness(load.table));
-    const { rows } = batch;
-    const ids = rows.map((_, row) => idOfRow(spec, rows, row));
-    if (rows.length === 0) return { ids, fields: [], absent: [] };
-    if ((await stageBatch(tx, batch)) === null) return { ids, fields: [], absent: ids };
-    const differing = await tx.query(`${differingSql(spec)} ORDER BY row, field`, [], differingRow);
-    const keys = spec.key.map((column) => `s.${quoted(column)} = o.${quoted(column)}`).join(" AND ");
-    const absent = await tx.query(
-      `SELECT s._row AS row FROM stage AS s ANTI JOIN old AS o ON ${keys} ORDER BY row`,
-      [],
-      stagedRow,
-    );
-    return {
-      ids,
-      fields: differing
-        // A service that returns the members of an object in another order has changed nothing.
-        .filter(({ field, mirror, api }) => !isJson(spec, field) || !saysTheSame(mirror ?? "null", api ?? "null"))
-        .map(({ row, ...difference }) => ({ id: idOfRow(spec, rows, row), ...difference })),
-      absent: absent.map(({ row }) => idOfRow(spec, rows, row)),
-    };
-  });
+  database.transaction(
+    async (tx) => {
+      const spec = tableSpec(load.table);
+      const batch = collectBatch(load.table, [{ load, index: 0 }], strictness(load.table));
+      const { rows } = batch;
+      const ids = rows.map((_, row) => idOfRow(spec, rows, row));
+      if (rows.length === 0) return { ids, fields: [], absent: [] };
+      if ((await stageBatch(tx, batch)) === null) return { ids, fields: [], absent: ids };
+      const differing = await tx.query(`${differingSql(spec)} ORDER BY row, field`, [], differingRow);
+      const keys = spec.key.map((column) => `s.${quoted(column)} = o.${quoted(column)}`).join(" AND ");
+      const absent = await tx.query(
+        `SELECT s._row AS row FROM stage AS s ANTI JOIN old AS o ON ${keys} ORDER BY row`,
+        [],
+        stagedRow,
+      );
+      return {
+        ids,
+        fields: differing
+          // A service that returns the members of an object in another order has changed nothing.
+          .filter(({ field, mirror, api }) => !isJson(spec, field) || !saysTheSame(mirror ?? "null", api ?? "null"))
+          .map(({ row, ...difference }) => ({ id: idOfRow(spec, rows, row), ...difference })),
+        absent: absent.map(({ row }) => idOfRow(spec, rows, row)),
+      };
+    },
+    // It changes nothing but temporary tables.
+    { isCommitted: async () => false },
+  );
 
 const idRow = z.object({ id: z.string() });
 const idOf = (table: TableName) => `CAST(${quoted(tableSpec(table).key.at(-1) ?? "")} AS VARCHAR)`;

@@ -109,7 +109,15 @@ const simulate = (plan: PlanName, size: number): Month => {
   const lookedAt = ({ stream, scope, mode }: Candidate) => {
     const before = stateOf(stream, scope);
     const walked = mode === "walk" ? now : (before?.walkedAt ?? now);
-    const common = { status: "idle", walkId: null, cursor: null, watermark: now, error: null, runId: "r" } as const;
+    const common = {
+      status: "idle",
+      walkId: null,
+      cursor: null,
+      watermark: now,
+      error: null,
+      runId: "r",
+      unconfirmed: null,
+    } as const;
     const counts = { totalCount: rowsOf(stream), rowsAtWalk: rowsOf(stream), checkedAt: now, walkedAt: walked };
     const since = now - (before?.checkedAt ?? now);
     if (mode === "resolve") {

@@ -34,6 +34,8 @@ const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   deleted: 0,
   unchanged: 0,
   rejected: 0,
+  complete: false,
+  unconfirmed: 0,
   ...(problem === null || problem.code === "INTERRUPTED" ? {} : { error: problem.message }),
 });
 
@@ -56,6 +58,9 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
     deleted: total((part) => part.deleted),
     unchanged: total((part) => part.unchanged),
     rejected: total((part) => part.rejected),
+    complete: last.complete,
+    unconfirmed: last.unconfirmed,
+    ...(last.unconfirmed_because === undefined ? {} : { unconfirmed_because: last.unconfirmed_because }),
     ...(last.error === undefined ? {} : { error: last.error }),
   };
 };

@@ -41,6 +41,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
   }
   return {
     streams: streamsOf(config, request),
+    configured: STREAM_NAMES.filter((name) => config.streams === null || config.streams.includes(name)),
     named: request.named ?? request.streams.length > 0,
     full: request.full,
     companies: config.companies,

@@ -1,6 +1,9 @@
--- Purpose: how much each table holds and how old it is. Reads the clock: ages are those at the moment of the query.
+-- Purpose: how much each table holds, how old it is, and whether it is proven to be complete. Reads the clock: ages are
+-- those at the moment of the query.
 -- Grain: one row per mirrored table. Several tables can come from one stream and then share its checks.
--- Readers: operators, alerts, dbt source freshness.
+-- Only what is still followed counts: the organization's lists, the companies of mirrored accounts and of followed inputs,
+-- the insights of mirrored accounts. The run records in sync.capabilities, as `wanted`, what it was configured to mirror.
+-- Readers: operators, alerts, dbt source freshness, src/sync/run/completeness.ts, sql/status/streams.sql, sql/server/freshness.sql.
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
   SELECT 'accounts' AS table_name, 'accounts' AS stream, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.accounts
@@ -35,18 +38,137 @@ WITH tables AS (
   UNION ALL
   SELECT 'usage_limits', 'usage', count(*), max(_synced_at) FROM main.usage_limits
 ),
+wanted AS (
+  SELECT value FROM sync.capabilities WHERE name = 'wanted'
+),
+configured AS (
+  SELECT key AS stream, try_cast(CAST(value AS VARCHAR) AS BIGINT) AS max_age_ms
+  FROM (SELECT unnest(map_entries(CAST(value -> '$.max_age_ms' AS MAP(VARCHAR, BIGINT))), recursive := true) FROM wanted)
+),
+inputs AS (
+  SELECT unnest(CAST(value -> '$.inputs' AS VARCHAR[])) AS input FROM wanted
+),
+-- Streams this mirror is about: configured, or read at least once.
+started AS (
+  SELECT stream FROM configured
+  UNION
+  SELECT stream FROM sync.stream_state
+),
+companies AS (
+  SELECT company_id, min(known_at) AS known_at, bool_or(tracked) AS tracked
+  FROM (
+    SELECT company_id, _first_synced_at AS known_at, true AS tracked FROM main.accounts
+    UNION ALL
+    SELECT company_id, _first_synced_at, false
+    FROM main.company_inputs
+    WHERE input IN (FROM inputs) OR NOT EXISTS (FROM wanted)
+  )
+  WHERE company_id IS NOT NULL
+  GROUP BY company_id
+),
+-- One row per part of a stream that is followed now; known_at: since when, NULL for what always exists.
+live AS (
+  SELECT stream, part AS scope, CAST(NULL AS TIMESTAMPTZ) AS known_at, false AS embedded
+  FROM (VALUES
+    ('accounts', ''), ('contacts', ''), ('signals', ''), ('signal_counts', ''),
+    ('usage', 'usage'), ('usage', 'limits'), ('usage', 'requests')
+  ) AS lists(stream, part)
+  UNION ALL
+  SELECT unnest(['news_articles', 'job_openings', 'earnings_calls', 'filings']), company_id, known_at, false FROM companies
+  UNION ALL
+  -- Profiles of tracked companies come embedded in their accounts and are as fresh as those.
+  SELECT
+    'companies', company_id, known_at,
+    tracked
+      AND company_id IN (SELECT id FROM main.companies)
+      AND coalesce((SELECT value ->> '$.include' FROM sync.capabilities WHERE name = 'shape.accounts'), 'true') <> 'false'
+  FROM companies
+  UNION ALL
+  SELECT 'account_insights', CAST(id AS VARCHAR), _first_synced_at, false FROM main.accounts
+),
+accounts_state AS (
+  SELECT status, checked_at, walked_at FROM sync.stream_state WHERE stream = 'accounts' AND scope = ''
+),
+parts AS (
+  SELECT
+    live.stream,
+    live.known_at,
+    CASE WHEN live.embedded THEN greatest(state.checked_at, parent.checked_at) ELSE state.checked_at END AS checked_at,
+    CASE WHEN live.embedded THEN greatest(state.walked_at, parent.walked_at) ELSE state.walked_at END AS walked_at,
+    state.status,
+    state.total_count,
+    state.error,
+    state.unconfirmed,
+    state.unconfirmed_because,
+    state.cursor
+  FROM live
+  LEFT JOIN sync.stream_state AS state ON state.stream = live.stream AND state.scope = live.scope
+  LEFT JOIN accounts_state AS parent ON live.embedded
+  WHERE live.stream IN (FROM started)
+),
+judged AS (
+  SELECT
+    *,
+    CASE
+      WHEN status = 'walking' AND error IS NULL THEN 'not read to its end'
+      WHEN error IS NOT NULL OR status = 'failed' THEN 'the last read failed: ' || coalesce(error, 'unknown')
+      WHEN checked_at IS NULL THEN 'never read'
+      ELSE unconfirmed_because
+    END AS open_because,
+    -- Rows of a list that its walk under way has not read yet.
+    CASE
+      WHEN status = 'walking' THEN greatest(0, coalesce(
+        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.total', '0')::BIGINT - coalesce(
+        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT)
+      ELSE coalesce(unconfirmed, 0)
+    END AS open_rows
+  FROM parts
+),
 streams AS (
   SELECT
-    stream,
+    judged.stream,
     count(*) AS scopes,
-    count(*) FILTER (status = 'failed') AS failed_scopes,
+    count(*) FILTER (status = 'failed' OR error IS NOT NULL) AS failed_scopes,
+    count(*) FILTER (status = 'walking') AS walking_scopes,
     count(*) FILTER (checked_at IS NULL) AS unchecked_scopes,
     max(checked_at) AS last_checked_at,
     min(checked_at) AS oldest_checked_at,
+    min(coalesce(checked_at, known_at)) AS behind_since,
     min(walked_at) AS oldest_walked_at,
-    max(error) AS error
-  FROM sync.stream_state
-  GROUP BY stream
+    sum(total_count)::BIGINT AS total_count,
+    max(error) AS error,
+    count(open_because) AS open_scopes,
+    coalesce(sum(open_rows) FILTER (open_because IS NOT NULL), 0)::BIGINT AS unconfirmed,
+    CASE
+      WHEN count(open_because) = 0 THEN NULL
+      WHEN count(*) = 1 THEN any_value(open_because)
+      ELSE count(open_because) || ' of ' || count(*) || ' lists: ' || mode(open_because)
+    END AS because
+  FROM judged
+  GROUP BY judged.stream
+),
+unresolved AS (
+  SELECT count(*) AS inputs FROM inputs WHERE input NOT IN (SELECT input FROM main.company_inputs)
+),
+verdicts AS (
+  SELECT
+    tables.table_name,
+    CASE
+      WHEN tables.stream NOT IN (FROM started) THEN 'never read'
+      WHEN tables.stream IN ('companies', 'news_articles', 'job_openings', 'earnings_calls', 'filings', 'account_insights') THEN
+        CASE
+          -- What is to be read under accounts is known once they are read.
+          WHEN parent.status IS NULL AND streams.scopes IS NULL THEN 'accounts were never read, and no company is followed'
+          WHEN parent.status <> 'idle' THEN 'accounts are not read to their end'
+          WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'
+          ELSE streams.because
+        END
+      ELSE streams.because
+    END AS because
+  FROM tables
+  CROSS JOIN unresolved
+  LEFT JOIN streams ON streams.stream = tables.stream
+  LEFT JOIN accounts_state AS parent ON true
 )
 SELECT
   tables.table_name,
@@ -55,25 +177,41 @@ SELECT
   tables.last_change_at,
   streams.last_checked_at,
   streams.oldest_checked_at,
-  round((epoch(now()) - epoch(streams.oldest_checked_at)) / 3600, 2) AS hours_behind,
+  round((epoch(now()) - epoch(streams.behind_since)) / 3600, 2) AS hours_behind,
+  streams.behind_since + to_milliseconds(configured.max_age_ms) AS due_at,
+  round(configured.max_age_ms / 3600000, 2) AS max_age_hours,
   streams.oldest_walked_at,
+  streams.total_count,
   coalesce(streams.scopes, 0) AS scopes,
   coalesce(streams.unchecked_scopes, 0) AS unchecked_scopes,
+  coalesce(streams.walking_scopes, 0) AS walking_scopes,
   coalesce(streams.failed_scopes, 0) AS failed_scopes,
-  streams.error
+  streams.error,
+  verdicts.because IS NULL AS complete,
+  CASE WHEN verdicts.because IS NULL THEN 0 ELSE coalesce(streams.unconfirmed, 0) END AS unconfirmed,
+  verdicts.because AS unconfirmed_because
 FROM tables
-LEFT JOIN streams ON streams.stream = tables.stream;
+JOIN verdicts ON verdicts.table_name = tables.table_name
+LEFT JOIN streams ON streams.stream = tables.stream
+LEFT JOIN configured ON configured.stream = tables.stream;
 
-COMMENT ON VIEW marts.freshness IS 'How much each table holds and how old it is. One row per mirrored table.';
+COMMENT ON VIEW marts.freshness IS 'How much each table holds, how old it is, and whether it is proven to be complete. One row per mirrored table.';
 COMMENT ON COLUMN marts.freshness.table_name IS 'Table in schema main.';
 COMMENT ON COLUMN marts.freshness.stream IS 'Stream that fills it, as `duckmirror sync` names it.';
 COMMENT ON COLUMN marts.freshness.row_count IS 'Rows.';
 COMMENT ON COLUMN marts.freshness.last_change_at IS 'When a row last changed; rows that stay as they are do not count.';
 COMMENT ON COLUMN marts.freshness.last_checked_at IS 'When any part of the stream was last compared with the service; NULL: never.';
 COMMENT ON COLUMN marts.freshness.oldest_checked_at IS 'The same for the part that is furthest behind.';
-COMMENT ON COLUMN marts.freshness.hours_behind IS 'Hours since oldest_checked_at, at the moment of the query.';
+COMMENT ON COLUMN marts.freshness.hours_behind IS 'Hours since the part that is furthest behind was compared with the service or, if it never was, became known; at the moment of the query.';
+COMMENT ON COLUMN marts.freshness.due_at IS 'When that part becomes older than the stream''s max_age; NULL: nothing was checked, or the stream is not configured.';
+COMMENT ON COLUMN marts.freshness.max_age_hours IS 'The stream''s max_age in hours, as configured in the last run; NULL: not configured.';
 COMMENT ON COLUMN marts.freshness.oldest_walked_at IS 'When the part that is furthest behind was last read completely.';
-COMMENT ON COLUMN marts.freshness.scopes IS 'Parts of the stream: the organization, or each company, account or input.';
+COMMENT ON COLUMN marts.freshness.total_count IS 'Rows the service says its lists hold; NULL: it never said.';
+COMMENT ON COLUMN marts.freshness.scopes IS 'Parts of the stream that are followed: the organization, or each company or account.';
 COMMENT ON COLUMN marts.freshness.unchecked_scopes IS 'Parts never checked yet.';
+COMMENT ON COLUMN marts.freshness.walking_scopes IS 'Parts that are not read to their end yet.';
 COMMENT ON COLUMN marts.freshness.failed_scopes IS 'Parts whose last check failed.';
 COMMENT ON COLUMN marts.freshness.error IS 'One of the failures.';
+COMMENT ON COLUMN marts.freshness.complete IS 'Whether the last complete walk of every part added up and its deletes were settled.';
+COMMENT ON COLUMN marts.freshness.unconfirmed IS 'Rows that could not be confirmed, as far as their number is known; 0 where complete.';
+COMMENT ON COLUMN marts.freshness.unconfirmed_because IS 'Why it is not complete; NULL where it is.';

@@ -42,6 +42,8 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       walked_at: "When it was last read completely; NULL: never.",
       error: "Why the last check failed; NULL when it did not.",
       run_id: RUN,
+      unconfirmed: "Rows that the last complete walk could not confirm.",
+      unconfirmed_because: "Why not; NULL: that walk added up and its deletes were settled.",
     },
   },
   {
@@ -95,7 +97,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
   },
   {
     name: "capabilities",
-    grain: "One row per thing learned about the service.",
+    grain: "One row per thing learned about the service, and `wanted`: what the last run was configured to mirror.",
     columns: {
       name: "What was learned, e.g. the largest page of a route.",
       value: "The finding, as JSON.",

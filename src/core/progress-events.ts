@@ -45,6 +45,10 @@ export type ProgressEvent =
       readonly deleted: number;
       readonly unchanged: number;
       readonly rejected: number;
+      readonly complete: boolean;
+      readonly unconfirmed: number;
+      /** Why it is not complete. */
+      readonly because?: string;
       readonly error?: string;
     }
   | { readonly kind: "published"; readonly path: string; readonly bytes: number; readonly ms: number }

@@ -16,6 +16,16 @@ export type RunStatus = z.output<typeof runStatusSchema>;
 const count = z.int().nonnegative();
 const instant = z.iso.datetime();
 
+const verdictSchema = z.object({
+  /** Every list of the stream is proven to be complete, and the run left nothing of it undone. */
+  complete: z.boolean().default(false),
+  /** Rows that could not be confirmed, as far as their number is known. */
+  unconfirmed: count.default(0),
+  /** Why it is not complete. */
+  unconfirmed_because: z.string().optional(),
+});
+export type StreamVerdict = z.output<typeof verdictSchema>;
+
 const streamReportSchema = z.object({
   stream: z.string(),
   /** Strategy that was followed, e.g. `walk`, `watermark`. */
@@ -29,6 +39,7 @@ const streamReportSchema = z.object({
   deleted: count,
   unchanged: count,
   rejected: count,
+  ...verdictSchema.shape,
   error: z.string().optional(),
 });
 export type StreamReport = z.output<typeof streamReportSchema>;

@@ -65,3 +65,7 @@ export const formatCount = (count: number | bigint): string => String(count).rep
 /** `1 credit`, `1,234 credits`: for words whose plural is an s. */
 export const counted = (count: number, word: string): string =>
   `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+
+/** "unconfirmed, 105 rows": a stream that is not proven to be complete; without a number where none is known. */
+export const unconfirmedText = (rows: number): string =>
+  rows === 0 ? "unconfirmed" : `unconfirmed, ${counted(rows, "row")}`;

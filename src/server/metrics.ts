@@ -42,6 +42,14 @@ const metricsIn = (registry: Registry) => {
     bytes: gauge("snapshot_bytes", "Size of the snapshot."),
     rows: gauge("table_rows", "Rows of a table.", "table"),
     staleness: gauge("table_staleness_seconds", "Time since the stalest part of a table was last checked.", "table"),
+    overdue: gauge(
+      "table_overdue_seconds",
+      "Time since a table's stalest part passed its max_age; below 0: not yet.",
+      "table",
+    ),
+    maxAge: gauge("table_max_age_seconds", "The max_age of a table's stream, as configured in the last run.", "table"),
+    complete: gauge("table_complete", "1 when the table is proven to hold what the service holds.", "table"),
+    unconfirmed: gauge("table_unconfirmed_rows", "Rows that could not be confirmed.", "table"),
     failedScopes: gauge("table_failed_scopes", "Lists of a table whose last check failed.", "table"),
     limit: gauge("credits_limit", "Credits of the period, as the service last said."),
     remaining: gauge("credits_remaining", "Credits left in the period, as the service last said."),
@@ -81,6 +89,10 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
     metrics.rows.set(of, table.row_count);
     const checked = table.oldest_checked_at;
     setSome(metrics.staleness, of, checked === null ? null : Math.max(0, now - checked) / 1000);
+    setSome(metrics.overdue, of, table.due_at === null ? null : (now - table.due_at) / 1000);
+    setSome(metrics.maxAge, of, table.max_age_hours === null ? null : table.max_age_hours * 3600);
+    metrics.complete.set(of, table.complete ? 1 : 0);
+    metrics.unconfirmed.set(of, table.unconfirmed);
     metrics.failedScopes.set(of, table.failed_scopes);
   }
   const reading = (await readBurn(snapshot)).find((day) => day.captured_at !== null);

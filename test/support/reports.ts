@@ -14,6 +14,8 @@ export const aStreamReport = (stream: string, more: Partial<StreamReport> = {}):
   deleted: 0,
   unchanged: 0,
   rejected: 0,
+  complete: true,
+  unconfirmed: 0,
   ...more,
 });
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { counted, formatBytes, formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/units.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
@@ -31,6 +31,9 @@ const toJson = (status: MirrorStatus) => ({
     worst_case_at: iso(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
     worst_case_because: streamSpec(stream).blindSpot,
     total_count: found?.totalCount ?? null,
+    complete: found?.complete ?? false,
+    unconfirmed: found?.unconfirmed ?? 0,
+    unconfirmed_because: found?.because ?? null,
     error: found?.error ?? null,
   })),
   credits: status.credits && {
@@ -62,19 +65,17 @@ const toJson = (status: MirrorStatus) => ({
 type StreamStatus = MirrorStatus["streams"][number];
 
 const stateOf = (found: StreamStatus | undefined): string => {
-  if (!found) return "never synced";
+  if (!found || (found.lastCheckAt === null && !found.complete && found.walking === 0)) return "never synced";
   if (found.failed > 0) return found.scopes === 1 ? "failed" : `${found.failed} of ${found.scopes} failed`;
   if (found.walking > 0) return "under way";
-  return found.neverChecked > 0 ? `${found.neverChecked} of ${found.scopes} to do` : "ok";
+  if (found.neverChecked > 0) return `${found.neverChecked} of ${found.scopes} to do`;
+  return found.complete ? "complete" : unconfirmedText(found.unconfirmed);
 };
 
 const inOrder = (status: MirrorStatus) =>
   STREAM_NAMES.map((stream) => {
     const found = status.streams.find((each) => each.stream === stream);
-    // Profiles of tracked companies come embedded in their accounts and are as fresh as those.
-    const embedded =
-      stream === "companies" && !found && status.tables.some(({ table, rows }) => table === stream && rows > 0);
-    return { stream, found, state: embedded ? "with accounts" : stateOf(found) };
+    return { stream, found, state: stateOf(found) };
   });
 
 const right = (name: string): TableColumn => ({ name, align: "right" });
@@ -159,6 +160,11 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
   const errors = inOrder(status).flatMap(({ stream, found }) =>
     found?.error ? [`${colours.red(stream)}: ${found.error}`] : [],
   );
+  const open = inOrder(status).flatMap(({ stream, found }) =>
+    found?.because && !found.error && found.lastCheckAt !== null
+      ? [`${colours.yellow(stream)}: ${unconfirmedText(found.unconfirmed)}: ${found.because}`]
+      : [],
+  );
   const looks = [
     status.rejects > 0 ? `${counted(status.rejects, "record")} could not become rows: see sync.rejects` : "",
     status.schemaDrifts > 0
@@ -170,6 +176,7 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
     tables,
     streams,
     ...errors,
+    ...open,
     creditLine(status, ago),
     ...looks,
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),

@@ -76,7 +76,7 @@ export const command = defineCommand({
       );
       progress.end();
       if (shared.json) await context.printJson(report);
-      else await terminal.out(renderSummary(report, terminal));
+      else await terminal.out(renderSummary(report, terminal, { named: request.streams.length > 0 }));
       if (error === null) return EXIT.done;
       return context.printProblem(error).exitCode;
     } catch (error) {

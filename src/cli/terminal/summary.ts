@@ -1,7 +1,7 @@
 // The table at the end of a sync, from its report.
 import type { StreamReport, StreamStatus, SyncReport } from "../../core/sync-report.ts";
 import { timeMs } from "../../core/time.ts";
-import { counted, formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/units.ts";
 import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,8 +26,7 @@ interface SummaryColumn extends TableColumn {
   readonly total: string;
 }
 
-const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
-  done: "The mirror is complete.",
+const HEADLINES: Readonly<Record<Exclude<SyncReport["status"], "done">, string>> = {
   stopped: "Stopped before its end. The mirror is consistent; the next sync goes on from here.",
   partial: "Some streams failed, the others are committed. The next sync fetches only what failed.",
   failed: "The sync failed. What was fetched before is committed.",
@@ -35,12 +34,23 @@ const HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
 };
 
 /** How a run ended that fetched nothing. */
-const EMPTY_HEADLINES: Readonly<Record<SyncReport["status"], string>> = {
-  done: HEADLINES.done,
+const EMPTY_HEADLINES: typeof HEADLINES = {
   stopped: "Stopped before anything was fetched. The mirror is as it was.",
   partial: "Nothing could be fetched. The mirror is as it was; the next sync tries again.",
   failed: "The sync failed before anything was fetched. The mirror is as it was.",
   interrupted: "Interrupted before anything was fetched. The mirror is as it was.",
+};
+
+/** A done sync says that the mirror is complete only where that is proven of every stream. */
+const headlineOf = (report: SyncReport, named: boolean): string => {
+  if (report.status !== "done") {
+    const fetched = report.streams.some(({ pages }) => pages > 0);
+    return (fetched ? HEADLINES : EMPTY_HEADLINES)[report.status];
+  }
+  const open = report.streams.filter(({ complete }) => !complete);
+  const rows = open.reduce((sum, { unconfirmed }) => sum + unconfirmed, 0);
+  if (open.length > 0) return `The mirror is not proven to be complete: ${unconfirmedText(rows)}.`;
+  return named ? `Complete: ${report.streams.map(({ stream }) => stream).join(", ")}.` : "The mirror is complete.";
 };
 
 const creditLine = ({ credits }: SyncReport): string => {
@@ -52,8 +62,12 @@ const creditLine = ({ credits }: SyncReport): string => {
   return `${counted(credits.spent, "credit")} spent${unsure}${left}${limit}${reset}`;
 };
 
-/** The report as text for people, without a final line end. */
-export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "columns" | "outColours">): string => {
+/** The report as text for people, without a final line end. `named`: only the streams that somebody named were read. */
+export const renderSummary = (
+  report: SyncReport,
+  terminal: Pick<Terminal, "columns" | "outColours">,
+  { named = false } = {},
+): string => {
   const { columns, outColours: colours } = terminal;
   const paintStatus: Readonly<Record<StreamStatus, (text: string) => string>> = {
     done: colours.green,
@@ -91,10 +105,16 @@ export const renderSummary = (report: SyncReport, terminal: Pick<Terminal, "colu
   });
   const took = formatDuration((timeMs(report.finished_at) ?? 0) - (timeMs(report.started_at) ?? 0));
   const errors = report.streams.flatMap(({ stream, error }) => (error ? [`${colours.red(stream)}: ${error}`] : []));
+  const open = report.streams.flatMap(({ stream, error, unconfirmed, unconfirmed_because: because }) =>
+    because === undefined || error !== undefined
+      ? []
+      : [`${colours.yellow(stream)}: ${unconfirmedText(unconfirmed)}: ${because}`],
+  );
   return [
     table,
     ...errors,
-    (sum("pages") === 0 ? EMPTY_HEADLINES : HEADLINES)[report.status],
+    ...open,
+    headlineOf(report, named),
     `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
     `warehouse: ${report.warehouse}`,
     "",

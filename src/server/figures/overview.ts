@@ -16,10 +16,15 @@ const freshnessRow = z.object({
   last_checked_at: ms,
   oldest_checked_at: ms,
   oldest_walked_at: ms,
+  due_at: ms,
+  max_age_hours: count.nullable(),
   scopes: count,
   unchecked_scopes: count,
   failed_scopes: count,
   error: word,
+  complete: z.boolean(),
+  unconfirmed: count,
+  unconfirmed_because: word,
 });
 
 const burnRow = z.object({

@@ -3,8 +3,6 @@ import { badge, byId, fillTable, make, ofKind } from "./dom.ts";
 import { ago, bytes, count, counted, moodOf, span } from "./format.ts";
 import type { Overview } from "./wire.ts";
 
-const DAY_MS = 86_400_000;
-
 const tile = (title: string, figure: string, ...notes: readonly (Node | string)[]): HTMLElement =>
   make(
     "article",
@@ -80,7 +78,16 @@ const freshMood = (table: Table, now: number): HTMLElement => {
   if (table.failed_scopes > 0) return badge(`${counted(table.failed_scopes, "list")} failed`, "bad");
   if (table.oldest_checked_at === null) return badge(table.row_count === 0 ? "empty" : "never checked", "plain");
   if (table.unchecked_scopes > 0) return badge(`${count(table.unchecked_scopes)} to come`, "warn");
-  return now - table.oldest_checked_at > 7 * DAY_MS ? badge("old", "warn") : badge("fresh", "good");
+  return table.due_at !== null && now > table.due_at ? badge("old", "warn") : badge("fresh", "good");
+};
+
+/** Whether the table is proven to hold what the service holds; the reason shows on hover. */
+const completeMood = (table: Table): HTMLElement => {
+  if (table.complete) return badge("complete", "good");
+  const rows = table.unconfirmed === 0 ? "" : `, ${counted(table.unconfirmed, "row")}`;
+  const mark = badge(`unconfirmed${rows}`, "warn");
+  mark.title = table.unconfirmed_because ?? "";
+  return mark;
 };
 
 const age = (at: number | null, now: number): string => (at === null ? "–" : span(now - at));
@@ -96,6 +103,7 @@ export const showFreshness = ({ tables, now }: Overview): void => {
       { head: "stalest", kind: "number", cell: (table) => age(table.oldest_checked_at, now) },
       { head: "walked", kind: "number", wideOnly: true, cell: (table) => age(table.oldest_walked_at, now) },
       { head: "state", cell: (table) => freshMood(table, now) },
+      { head: "complete", cell: completeMood },
     ],
     tables,
   );

@@ -8,7 +8,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
-import { type MirrorView, stateKey } from "./candidate.ts";
+import { type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 
 /** Signals whose content is fetched in one run at most, so that planning stays quick on large mirrors. */
 const MOST_DETAILS = 20_000;
@@ -106,3 +106,18 @@ export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamNam
 /** Remembers what this run learned about a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
+
+/**
+ * Remembers what this mirror is configured to hold: whoever reads the snapshot judges its age and completeness by it
+ * (marts.freshness). Inputs count alike wherever they come from.
+ */
+export const rememberWanted = async (
+  warehouse: Warehouse,
+  options: Pick<DueOptions, "companies" | "maxAgeMs"> & { readonly configured: readonly StreamName[] },
+  now: number,
+): Promise<void> => {
+  const { companies, configured, maxAgeMs } = options;
+  const ages = configured.map((name) => [name, maxAgeMs[name] ?? streamSpec(name).maxAgeMs]);
+  const wanted = JSON.stringify({ inputs: [...companies].sort(), max_age_ms: Object.fromEntries(ages) });
+  if ((await warehouse.capabilities()).get("wanted") !== wanted) await warehouse.setCapability("wanted", wanted, now);
+};

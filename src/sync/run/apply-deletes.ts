@@ -20,7 +20,7 @@ const PROBE_DETAIL = { read: null, overlap: null };
 const companyOf = (task: ScopeTask): { company?: string } =>
   task.stream.scope === "company" ? { company: task.candidate.scope } : {};
 
-const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
+export const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
   const found = await run.deps.warehouse.missing({ table: task.stream.table, walkId: task.walkId, ...companyOf(task) });
   return { task, rows: found.rows, missing: found.missing, sample: found.sample };
 };

@@ -1,7 +1,8 @@
 // Run statistics: what each stream did in a run, for progress lines and for the report of the run.
 import { STREAM_NAMES, type StreamName } from "../../catalog/streams.ts";
-import type { StreamReport, StreamStatus } from "../../core/sync-report.ts";
+import type { StreamReport, StreamStatus, StreamVerdict } from "../../core/sync-report.ts";
 import type { LoadCounts, RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import { verdictOf } from "./completeness.ts";
 
 interface StreamStats {
   modes: Set<string>;
@@ -45,7 +46,12 @@ export interface RunStats {
   countRequests(requests: readonly RequestRecord[]): void;
   countLoad(stream: StreamName, counts: LoadCounts): void;
   totals(): { readonly requests: number; readonly credits: number; readonly ambiguous: number };
-  reports(streams: readonly StreamName[], ended: "done" | "stopped" | "interrupted"): readonly StreamReport[];
+  /** `proven`: what is proven of each stream. */
+  reports(
+    streams: readonly StreamName[],
+    ended: "done" | "stopped" | "interrupted",
+    proven: ReadonlyMap<string, StreamVerdict>,
+  ): readonly StreamReport[];
 }
 
 const statusOf = (stats: StreamStats, ended: "done" | "stopped" | "interrupted"): StreamStatus => {
@@ -88,7 +94,7 @@ export const createRunStats = (): RunStats => {
         ambiguous: all.reduce((sum, stats) => sum + stats.ambiguous, 0),
       };
     },
-    reports: (streams, ended) =>
+    reports: (streams, ended, proven) =>
       streams.map((stream) => {
         const stats = of(stream);
         return {
@@ -103,6 +109,7 @@ export const createRunStats = (): RunStats => {
           deleted: stats.deleted,
           unchanged: stats.unchanged,
           rejected: stats.rejected,
+          ...verdictOf(proven, stream, stats),
           ...(stats.failed === null ? {} : { error: stats.failed }),
         };
       }),

@@ -11,11 +11,12 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
 import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
 import { forecastJson, forecastOf } from "../plan/forecast.ts";
-import { readLastQuota, readScopeRows, readShapes } from "../plan/mirror-view.ts";
+import { readLastQuota, readScopeRows, readShapes, rememberWanted } from "../plan/mirror-view.ts";
 import { planSync } from "../plan/plan-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { createCommitter } from "./committer.ts";
+import { readVerdicts } from "./completeness.ts";
 import { dispatch } from "./dispatcher.ts";
 import { createRunStats } from "./run-stats.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
@@ -47,7 +48,11 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 const reportJson = (report: SyncReport): JsonValue => {
   const streams = report.streams.map(
-    ({ error, ...stream }): JsonObject => (error === undefined ? stream : { ...stream, error }),
+    ({ error, unconfirmed_because: because, ...stream }): JsonObject => ({
+      ...stream,
+      ...(because === undefined ? {} : { unconfirmed_because: because }),
+      ...(error === undefined ? {} : { error }),
+    }),
   );
   return { ...report, streams };
 };
@@ -138,6 +143,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const plan = await inSpan(tracer, "plan", () => planSync(warehouse, options, shapes, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
+  await rememberWanted(warehouse, options, startedAt);
   emit({ kind: "run-started", runId, mode, at: startedAt });
 
   const watch = watchTime(options, deps);
@@ -170,11 +176,12 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     failuresInARow: 0,
   };
 
-  const report = (status: RunStatus, finishedAt: number): SyncReport => {
+  const report = async (status: RunStatus, finishedAt: number): Promise<SyncReport> => {
     const { limit, remaining, resetsAt } = deps.ledger.snapshot();
     const ended = status === "stopped" || status === "interrupted" ? status : "done";
     const { requests, credits: spent, ambiguous } = run.stats.totals();
     const resets_at = resetsAt === null ? null : iso(resetsAt);
+    const proven = await readVerdicts(warehouse.database);
     return {
       run_id: runId,
       status,
@@ -183,7 +190,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
       finished_at: iso(finishedAt),
       requests,
       credits: { spent, ambiguous, remaining, limit, resets_at },
-      streams: [...run.stats.reports(options.streams, status === "failed" ? "stopped" : ended)],
+      streams: [...run.stats.reports(options.streams, status === "failed" ? "stopped" : ended, proven)],
       warehouse: warehouse.snapshot,
     };
   };
@@ -208,10 +215,15 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   const failed = options.streams.filter((stream) => run.stats.of(stream).failed !== null);
   const { status, error } = endOf(run, failed);
-  const ended = report(status, clock.now());
+  const ended = await report(status, clock.now());
   for (const stream of ended.streams) {
-    const { error: failure, ...counts } = stream;
-    emit({ kind: "stream-finished", ...counts, ...(failure === undefined ? {} : { error: failure }) });
+    const { error: failure, unconfirmed_because: because, ...counts } = stream;
+    emit({
+      kind: "stream-finished",
+      ...counts,
+      ...(because === undefined ? {} : { because }),
+      ...(failure === undefined ? {} : { error: failure }),
+    });
   }
   await warehouse.finishRun(runId, {
     status,

@@ -28,6 +28,8 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly concurrency: number;
   /** ms; null: as long as it takes. */
   readonly maxDurationMs: number | null;
+  /** Streams this mirror is to hold, also those this run does not read. */
+  readonly configured: readonly StreamName[];
   /** Days that archived answers and old versions are kept; null: for ever. */
   readonly archiveRetentionDays: number | null;
   readonly historyRetentionDays: number | null;

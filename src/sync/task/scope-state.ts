@@ -1,5 +1,5 @@
 // Scope state: a task's row of `sync.stream_state`, while it is under way and once it is done. Pure.
-import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
 import { cursorText } from "./stored-cursor.ts";
@@ -34,15 +34,30 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
   rowsAtWalk: task.before?.rowsAtWalk ?? null,
   checkedAt: task.before?.checkedAt ?? null,
   walkedAt: task.before?.walkedAt ?? null,
+  unconfirmed: task.before?.unconfirmed ?? null,
   error: null,
   runId,
 });
 
-/** The task's row of `sync.stream_state` once it is done. `whole`: every page was read without an unproven gap. */
-export const finishedState = (
-  task: ScopeTask,
-  outcome: { readonly whole: boolean; readonly addsUp: boolean; readonly now: number; readonly runId: string },
-): ScopeState => {
+/** How a task ended. */
+export interface TaskOutcome {
+  /** Every page was read without an unproven gap. */
+  readonly whole: boolean;
+  readonly addsUp: boolean;
+  /** Of a whole list that does not add up: what could not be confirmed. */
+  readonly unconfirmed?: Unconfirmed | null;
+  readonly now: number;
+  readonly runId: string;
+}
+
+/** A read of changes keeps the verdict of the last complete walk; so does a log, which has none. */
+const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: TaskOutcome): Unconfirmed | null => {
+  if (addsUp) return null;
+  return whole && task.progress?.kind !== "log" ? unconfirmed : (task.before?.unconfirmed ?? null);
+};
+
+/** The task's row of `sync.stream_state` once it is done. */
+export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState => {
   const total = totalOf(task);
   const coverage = task.progress === null ? null : coverageOf(task.progress);
   const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
@@ -67,5 +82,6 @@ export const finishedState = (
     rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
     checkedAt: outcome.now,
     walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
+    unconfirmed: verdictAfter(task, outcome),
   };
 };

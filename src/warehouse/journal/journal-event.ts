@@ -28,7 +28,7 @@ const requestSchema = z.object({
   error: z.string().nullable(),
 });
 
-const scopeSchema = z.object({
+const scopeFields = z.object({
   stream,
   scope: z.string(),
   status: z.enum(["idle", "walking", "failed"]),
@@ -39,9 +39,22 @@ const scopeSchema = z.object({
   rowsAtWalk: z.number().nullable(),
   checkedAt: ms.nullable(),
   walkedAt: ms.nullable(),
+  unconfirmed: z.object({ rows: z.number(), because: z.string() }).nullable().optional(),
   error: z.string().nullable(),
   runId: z.string(),
 });
+type ScopeFields = z.output<typeof scopeFields>;
+
+/** What an older version wrote: a walk that did not add up left no count of the mirrored rows; a log never has one. */
+const olderVerdict = ({ stream: of, status, rowsAtWalk, totalCount }: ScopeFields) =>
+  of === "usage" || status !== "idle" || rowsAtWalk !== null
+    ? null
+    : { rows: 0, because: `the last complete walk of ${totalCount ?? "all"} rows did not add up` };
+
+const scopeSchema = scopeFields.transform((scope) => ({
+  ...scope,
+  unconfirmed: scope.unconfirmed === undefined ? olderVerdict(scope) : scope.unconfirmed,
+}));
 
 const quotaSchema = z.object({
   capturedAt: ms,

@@ -73,7 +73,7 @@ const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
 export const writeScopeStates = (tx: Sql, states: readonly ScopeState[]): Promise<void> => {
   const last = new Map(states.map((state) => [`${state.stream}\n${state.scope}`, state]));
   const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
-  const types = [...text, TIMESTAMPTZ, BIGINT, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR, VARCHAR];
+  const types = [...text, TIMESTAMPTZ, BIGINT, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR, VARCHAR, BIGINT, VARCHAR];
   const rows = [...last.values()].map((state): DuckDBValue[] => [
     state.stream,
     state.scope,
@@ -87,6 +87,8 @@ export const writeScopeStates = (tx: Sql, states: readonly ScopeState[]): Promis
     at(state.walkedAt),
     state.error,
     state.runId,
+    whole(state.unconfirmed?.rows ?? 0),
+    state.unconfirmed?.because ?? null,
   ]);
   return writeThrough(tx, "stream_state", types, rows, "warehouse/upsert-scope-states.sql");
 };

@@ -26,6 +26,8 @@ const stateRow = z
     walked_at: z.number().nullable(),
     error: z.string().nullable(),
     run_id: z.string(),
+    unconfirmed: z.number().nullable(),
+    unconfirmed_because: z.string().nullable(),
   })
   .transform(
     (row): ScopeState => ({
@@ -39,6 +41,8 @@ const stateRow = z
       rowsAtWalk: row.rows_at_walk,
       checkedAt: row.checked_at,
       walkedAt: row.walked_at,
+      unconfirmed:
+        row.unconfirmed_because === null ? null : { rows: row.unconfirmed ?? 0, because: row.unconfirmed_because },
       error: row.error,
       runId: row.run_id,
     }),

@@ -25,6 +25,9 @@ const streamRow = z
     oldest_walk_at: instant,
     total_count: count.nullable(),
     error: z.string().nullable(),
+    complete: z.boolean(),
+    unconfirmed: count,
+    unconfirmed_because: z.string().nullable(),
   })
   .transform((row) => ({
     stream: row.stream,
@@ -39,6 +42,10 @@ const streamRow = z
     /** What the service says its lists hold. */
     totalCount: row.total_count,
     error: row.error,
+    complete: row.complete,
+    /** Rows that could not be confirmed, as far as their number is known, and why. */
+    unconfirmed: row.unconfirmed,
+    because: row.unconfirmed_because,
   }));
 
 const creditRow = z

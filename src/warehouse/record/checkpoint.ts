@@ -57,6 +57,13 @@ export interface RequestRecord {
   readonly error: string | null;
 }
 
+/** Rows that exist here and could not be confirmed there, or the reverse. */
+export interface Unconfirmed {
+  readonly rows: number;
+  /** Why, in words for people. */
+  readonly because: string;
+}
+
 /** One row of `sync.stream_state`: where one scope of one stream stands. */
 export interface ScopeState {
   readonly stream: StreamName;
@@ -77,6 +84,8 @@ export interface ScopeState {
   readonly checkedAt: number | null;
   /** When the last walk that added up ended, ms since the epoch. */
   readonly walkedAt: number | null;
+  /** What the last complete walk could not confirm; null: it added up and its deletes were settled. */
+  readonly unconfirmed: Unconfirmed | null;
   readonly error: string | null;
   readonly runId: string;
 }

@@ -19,6 +19,7 @@ const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {
   rowsAtWalk: 10,
   checkedAt: NOW - 3_600_000,
   walkedAt: NOW - 3_600_000,
+  unconfirmed: null,
   error: null,
   runId: "r",
   ...more,

@@ -130,6 +130,7 @@ const OPTIONS: SyncOptions = {
   runId: null,
   streams: LISTS,
   named: false,
+  configured: LISTS,
   full: false,
   companies: [],
   content: [],

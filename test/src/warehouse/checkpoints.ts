@@ -56,6 +56,7 @@ export const aState = (more: Partial<ScopeState> = {}): ScopeState => ({
   rowsAtWalk: null,
   checkedAt: T0,
   walkedAt: null,
+  unconfirmed: null,
   error: null,
   runId: "run-1",
   ...more,

@@ -31,6 +31,8 @@ const finished: ProgressEvent = {
   deleted: 0,
   unchanged: 985,
   rejected: 0,
+  complete: true,
+  unconfirmed: 0,
 };
 
 /** The run after events that arrive the given seconds after the start. */

@@ -95,6 +95,8 @@ describe("renderSummary", () => {
     deleted: 0,
     unchanged: 0,
     rejected: 0,
+    complete: true,
+    unconfirmed: 0,
   };
   const report: SyncReport = {
     run_id: "r1",

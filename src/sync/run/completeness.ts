@@ -1,0 +1,60 @@
+// Completeness: what a walk that did not add up leaves unconfirmed, and what the report of a run says of each stream.
+// A stream is complete when every list of it was proven to be (marts.freshness) and this run left nothing of it undone.
+import { z } from "zod";
+import type { StreamName } from "../../catalog/streams.ts";
+import type { StreamVerdict } from "../../core/sync-report.ts";
+import { formatCount } from "../../core/units.ts";
+import type { Database } from "../../warehouse/duckdb/database.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
+
+/** A list as the mirror holds it and as the service counts it, when a walk of it ended. */
+export interface WalkedList {
+  /** Rows mirrored. */
+  readonly rows: number;
+  /** Of these, rows that the walk did not meet. */
+  readonly unmet: number;
+  /** Rows the service counts, without those that can be no rows here; null: it does not count. */
+  readonly counted: number | null;
+}
+
+/** What could not be confirmed of a list; null: all of it was. */
+export const unconfirmedIn = ({ rows, unmet, counted }: WalkedList): Unconfirmed | null => {
+  const beyond = counted === null ? 0 : Math.max(0, rows - counted);
+  const lacking = counted === null ? 0 : Math.max(0, counted - rows);
+  const count = Math.max(unmet, beyond) + lacking;
+  if (count === 0) return null;
+  const figures = counted === null || counted === rows ? "" : `, the service counts ${formatCount(counted)}`;
+  const missed = unmet === 0 ? "" : `; the last walk did not meet ${formatCount(unmet)} of them`;
+  return { rows: count, because: `the mirror holds ${formatCount(rows)} rows${figures}${missed}` };
+};
+
+const verdictRow = z.object({
+  stream: z.string(),
+  complete: z.boolean(),
+  unconfirmed: z.number(),
+  because: z.string().nullable(),
+});
+
+/** What is proven of each stream now. */
+export const readVerdicts = async (database: Database): Promise<ReadonlyMap<string, StreamVerdict>> => {
+  const rows = await database.query(sqlText("plan/completeness.sql"), [], verdictRow);
+  return new Map(
+    rows.map(({ stream, complete, unconfirmed, because }) => [
+      stream,
+      { complete, unconfirmed, ...(because === null ? {} : { unconfirmed_because: because }) },
+    ]),
+  );
+};
+
+/** The verdict of a stream in the report of a run that may have failed in it, or left something of it undone. */
+export const verdictOf = (
+  proven: ReadonlyMap<string, StreamVerdict>,
+  stream: StreamName,
+  run: { readonly failed: string | null; readonly left: boolean },
+): StreamVerdict => {
+  const known = proven.get(stream) ?? { complete: false, unconfirmed: 0, unconfirmed_because: "never read" };
+  if (!known.complete || (run.failed === null && !run.left)) return known;
+  const because = run.failed ?? "the run ended before it was read";
+  return { complete: false, unconfirmed: 0, unconfirmed_because: because };
+};

@@ -1,4 +1,4 @@
--- Purpose: how old the data of each stream is at worst. Grain: one row per stream and, for lists of one company, scope.
+-- Purpose: when each list was last compared with the service. Grain: one row per stream and scope.
 -- Readers: src/server/figures/data-time.ts.
 SELECT stream, scope, checked_at
 FROM sync.stream_state

@@ -193,7 +193,14 @@ SELECT
 FROM tables
 JOIN verdicts ON verdicts.table_name = tables.table_name
 LEFT JOIN streams ON streams.stream = tables.stream
-LEFT JOIN configured ON configured.stream = tables.stream;
+LEFT JOIN configured ON configured.stream = tables.stream
+ORDER BY list_position(
+  [
+    'accounts', 'owners', 'contacts', 'signals', 'signal_counts', 'companies', 'company_inputs', 'news_articles', 'job_openings',
+    'earnings_calls', 'filings', 'account_insights', 'usage_snapshots', 'usage_breakdown', 'usage_requests', 'usage_limits'
+  ],
+  tables.table_name
+);
 
 COMMENT ON VIEW marts.freshness IS 'How much each table holds, how old it is, and whether it is proven to be complete. One row per mirrored table.';
 COMMENT ON COLUMN marts.freshness.table_name IS 'Table in schema main.';

@@ -1,6 +1,5 @@
 // docs/integrations/dbt/models/sources.yml as text, from the data dictionary: tables, columns, tests, freshness. Pure.
-import { type DictionaryColumn, type DictionaryTable, streamOfTable } from "./dictionary.ts";
-import { streamSpec } from "./streams.ts";
+import type { DictionaryColumn, DictionaryTable } from "./dictionary.ts";
 import { isTableName, type TableName } from "./tables.ts";
 
 /** A YAML scalar: JSON text is one. */
@@ -37,22 +36,22 @@ const columnLines = (table: DictionaryTable, column: DictionaryColumn): readonly
   ];
 };
 
-const days = (ms: number): number => Math.max(1, Math.round(ms / 86_400_000));
-
-/** When the stream was last compared with the service, not when a row last changed: quiet data is not stale. */
+/**
+ * Freshness counts from the moment at which the part that is furthest behind became older than the stream's max_age, so it
+ * follows the configuration. Quiet data is not stale, one fresh company does not make up for a stale one, and what is not
+ * configured or no longer followed does not count.
+ */
 const freshnessLines = (name: TableName): readonly string[] => {
-  const stream = streamOfTable(name);
-  const spec = streamSpec(stream);
-  // Rows of followed inputs need not exist; others are checked at least as often as the catalog says.
+  // Rows of followed inputs need not exist.
   if (name === "company_inputs") return [];
-  // Companies of accounts come embedded in them and are checked together.
-  const streams = stream === "companies" ? "'companies', 'accounts'" : `'${stream}'`;
-  const query = `select max(checked_at) from {{ source('sync', 'stream_state') }} where stream in (${streams})`;
+  const due =
+    "case when max_age_hours is null or scopes = 0 then now() else coalesce(least(due_at, now()), 'epoch') end";
+  const query = `select ${due} from {{ source('marts', 'freshness') }} where table_name = '${name}'`;
   return [
     `        loaded_at_query: ${scalar(query)}`,
     "        freshness:",
-    `          warn_after: {count: ${days(spec.maxAgeMs) + 1}, period: day}`,
-    `          error_after: {count: ${days(spec.maxAgeMs) * 3 + 1}, period: day}`,
+    "          warn_after: {count: 1, period: day}",
+    "          error_after: {count: 7, period: day}",
   ];
 };
 

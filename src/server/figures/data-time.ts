@@ -4,7 +4,7 @@ import type { RouteMatch } from "../../replica/query/route-match.ts";
 import type { RouteSpec } from "../../replica/routes.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
-import { lastRunAt } from "./overview.ts";
+import { lastRunAt, readFreshness } from "./overview.ts";
 
 /** Streams a route's rows come from; the first one that was ever checked counts. */
 const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
@@ -35,8 +35,10 @@ const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at:
 const readChecked = perSnapshot(async (snapshot) => {
   const oldest = new Map<string, number>();
   const lists = new Map<string, number>();
+  for (const { stream, oldest_checked_at: checkedAt } of await readFreshness(snapshot)) {
+    if (checkedAt !== null) oldest.set(stream, checkedAt);
+  }
   for (const row of await snapshot.query(sqlText("server/checked.sql"), [], checkedRow)) {
-    oldest.set(row.stream, Math.min(oldest.get(row.stream) ?? row.checked_at, row.checked_at));
     lists.set(`${row.stream} ${row.scope}`, row.checked_at);
   }
   return { oldest, lists };

@@ -52,7 +52,7 @@ test("usage_by_endpoint puts the mirror's ledger beside the last breakdown of th
 
 test("freshness has a row per table, with the checks of the stream that fills it", async () => {
   const mart = await aMart(`
-    INSERT INTO main.accounts (id, _synced_at) VALUES (1, '2025-01-01'), (2, '2025-01-02');
+    INSERT INTO main.accounts (id, company_id, _synced_at) VALUES (1, 'c1', '2025-01-01'), (2, 'c2', '2025-01-02');
     INSERT INTO sync.stream_state (stream, scope, status, checked_at, walked_at, error, run_id) VALUES
       ('accounts', '', 'idle', now() - INTERVAL 3 HOUR, '2025-01-01', NULL, 'r'),
       ('filings', 'c1', 'failed', '2025-01-03', NULL, 'broken', 'r'), ('filings', 'c2', 'idle', NULL, NULL, NULL, 'r');`);

@@ -1,0 +1,87 @@
+// The report of a sync says of each stream that it is complete exactly when that is proven.
+import { afterEach, expect, test } from "vitest";
+import type { SyncReport } from "../../../src/core/sync-report.ts";
+import { aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { createFakeService } from "../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+
+const rigs: SyncRig[] = [];
+afterEach(async () => {
+  for (const rig of rigs.splice(0)) await rig.close();
+});
+
+const rigOf = async (...args: Parameters<typeof startSyncRig>): Promise<SyncRig> => {
+  const rig = await startSyncRig(...args);
+  rigs.push(rig);
+  return rig;
+};
+
+const verdicts = (report: SyncReport) =>
+  Object.fromEntries(
+    report.streams.map(({ stream, complete, unconfirmed }) => [stream, complete ? "complete" : unconfirmed]),
+  );
+const marts = (rig: SyncRig, stream: string) =>
+  rig.rows(
+    `SELECT DISTINCT complete, unconfirmed, unconfirmed_because FROM marts.freshness WHERE stream = '${stream}'`,
+  );
+
+test("a first sync of a source at rest is complete in every stream, and so are looks whose counts agree", async () => {
+  const service = createFakeService(anOrganization(4));
+  const rig = await rigOf(service);
+  for (const round of [1, 2, 3]) {
+    if (round === 3) service.data.signals.push(aSignal(9001, { updatedAt: "2026-11-20T00:00:00.000Z" }));
+    const { report, error } = await rig.sync();
+    expect(error).toBeNull();
+    expect(new Set(Object.values(verdicts(report)))).toEqual(new Set(["complete"]));
+  }
+  expect(await rig.rows("SELECT DISTINCT complete, unconfirmed FROM marts.freshness")).toEqual([
+    { complete: true, unconfirmed: 0 },
+  ]);
+});
+
+test("a budget cut leaves what was not read unconfirmed; the next sync completes it", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 5 });
+  const rig = await rigOf(service);
+  const { report } = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "4" });
+  expect(report.status).toBe("stopped");
+  const cut = report.streams.filter(({ complete }) => !complete).map(({ stream }) => stream);
+  expect(cut).toEqual(expect.arrayContaining(["signals", "filings", "news_articles"]));
+  const whole = await rig.sync();
+  expect(new Set(Object.values(verdicts(whole.report)))).toEqual(new Set(["complete"]));
+  // A mirror that was complete is not said to be complete by a run that had no credit left to look.
+  const poor = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "1" });
+  expect(
+    poor.report.streams.some(({ complete, unconfirmed_because: because }) => !complete && because !== undefined),
+  ).toBe(true);
+});
+
+test("a failed stream is not complete", async () => {
+  const service = createFakeService(anOrganization(3));
+  const rig = await rigOf(service);
+  await rig.sync();
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path === "/v1/contacts" ? { status: 418, body: {} } : undefined),
+  };
+  const { report, error } = await rig.sync();
+  expect(error?.code).toBe("STREAMS_FAILED");
+  expect(verdicts(report)).toMatchObject({ contacts: 0, accounts: "complete", signals: "complete" });
+  expect(await marts(rig, "contacts")).toMatchObject([{ complete: false }]);
+});
+
+test("a list that the service counts otherwise than it lists stays unconfirmed by that many rows", async () => {
+  const service = createFakeService(anOrganization(3));
+  const rig = await rigOf(service);
+  const articles = service.data.lists.c_1?.["news-articles"] ?? [];
+  articles.push(aNewsArticle("n1a"));
+  const { report, error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(verdicts(report)).toMatchObject({ news_articles: 1, job_openings: "complete" });
+  expect(await marts(rig, "news_articles")).toEqual([
+    {
+      complete: false,
+      unconfirmed: 1,
+      unconfirmed_because: "1 of 3 lists: the mirror holds 2 rows, the service counts 3",
+    },
+  ]);
+});

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { aMart } from "./mart.ts";
+
+const wanted = (inputs: readonly string[], maxAge: Readonly<Record<string, number>>) =>
+  `INSERT INTO sync.capabilities VALUES ('wanted', '${JSON.stringify({ inputs, max_age_ms: maxAge })}', now());`;
+const DAY = 86_400_000;
+
+const state = (
+  stream: string,
+  scope: string,
+  checked: string,
+  more: { status?: string; because?: string; rows?: number } = {},
+) =>
+  `INSERT INTO sync.stream_state (stream, scope, status, checked_at, walked_at, run_id, unconfirmed, unconfirmed_because) VALUES
+     ('${stream}', '${scope}', '${more.status ?? "idle"}', ${checked}, ${checked}, 'r', ${more.rows ?? 0}, ${more.because === undefined ? "NULL" : `'${more.because}'`});`;
+
+test("details, dropped inputs and companies that nobody follows any more age no table", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now());
+    INSERT INTO main.company_inputs (input, company_id, _first_synced_at) VALUES ('kept.example', 'c2', now()), ('dropped.example', 'c3', now());
+    INSERT INTO main.companies (id) VALUES ('c1'), ('c2'), ('c3');
+    ${wanted(["kept.example"], { accounts: 7 * DAY, signals: 7 * DAY, companies: 30 * DAY, filings: 30 * DAY })}
+    ${state("accounts", "", "now()")} ${state("signals", "", "now()")} ${state("signals", "detail:7", "now() - INTERVAL 90 DAY")}
+    ${state("companies", "c2", "now()")} ${state("companies", "input:dropped.example", "now() - INTERVAL 90 DAY")}
+    ${["c1", "c2"].map((company) => state("filings", company, "now()")).join(" ")}
+    ${state("filings", "c3", "now() - INTERVAL 90 DAY")} ${state("filings", "gone", "now() - INTERVAL 90 DAY")}`);
+  const rows = await mart.rows(`SELECT table_name, hours_behind < 1, due_at > now(), complete FROM marts.freshness
+    WHERE table_name IN ('signals', 'companies', 'filings') ORDER BY table_name`);
+  expect(rows).toEqual([
+    ["companies", true, true, true],
+    ["filings", true, true, true],
+    ["signals", true, true, true],
+  ]);
+});
+
+test("one fresh company does not make up for a stale one, nor for one that was never read; max_age says when", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now()), (2, 'c2', now()), (3, 'c3', now() - INTERVAL 9 DAY);
+    ${wanted([], { accounts: 7 * DAY, filings: 2 * DAY, news_articles: 30 * DAY })}
+    ${state("accounts", "", "now()")} ${state("filings", "c1", "now()")} ${state("filings", "c2", "now() - INTERVAL 3 DAY")} ${state("filings", "c3", "now()")}
+    ${state("news_articles", "c1", "now()")} ${state("news_articles", "c2", "now()")}`);
+  const rows =
+    await mart.rows(`SELECT table_name, round(hours_behind), max_age_hours, due_at < now(), unchecked_scopes, complete
+    FROM marts.freshness WHERE table_name IN ('filings', 'news_articles') ORDER BY table_name`);
+  expect(rows).toEqual([
+    ["filings", 72, 48, true, 0, true],
+    ["news_articles", 216, 720, false, 1, false],
+  ]);
+});
+
+test("a table is complete only when every list of it was proven to be; else the rows and the reason are named", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now()), (2, 'c2', now());
+    INSERT INTO main.companies (id) VALUES ('c1'), ('c2');
+    ${wanted([], { accounts: DAY, contacts: DAY, signals: DAY, filings: DAY, job_openings: DAY })}
+    ${state("accounts", "", "now()")} ${state("signals", "", "now()", { rows: 105, because: "not met" })}
+    ${state("contacts", "", "now()", { status: "walking" })}
+    UPDATE sync.stream_state SET cursor = '{"progress": "{\\"kind\\":\\"walk\\",\\"coverage\\":{\\"total\\":90,\\"end\\":30}}"}' WHERE stream = 'contacts';
+    ${state("filings", "c1", "now()", { rows: 2, because: "moved" })} ${state("filings", "c2", "now()")}`);
+  const rows = await mart.rows(`SELECT table_name, complete, unconfirmed, unconfirmed_because FROM marts.freshness
+    WHERE table_name IN ('accounts', 'owners', 'contacts', 'signals', 'filings', 'job_openings') ORDER BY table_name`);
+  expect(rows).toEqual([
+    ["accounts", true, 0, null],
+    ["contacts", false, 60, "not read to its end"],
+    ["filings", false, 2, "1 of 2 lists: moved"],
+    ["job_openings", false, 0, "2 of 2 lists: never read"],
+    ["owners", true, 0, null],
+    ["signals", false, 105, "not met"],
+  ]);
+  const found = await mart.rows(`SELECT table_name, affected, detail FROM marts.data_quality
+    WHERE check_name = 'unconfirmed' AND table_name IN ('signals', 'owners')`);
+  expect(found).toEqual([["signals", 105, "not met"]]);
+});
+
+test("lists under accounts are not complete before the accounts are read to their end", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now());
+    ${wanted([], { accounts: DAY, filings: DAY })}
+    ${state("accounts", "", "NULL", { status: "walking" })} ${state("filings", "c1", "now()")}`);
+  expect(
+    await mart.rows("SELECT complete, unconfirmed_because FROM marts.freshness WHERE table_name = 'filings'"),
+  ).toEqual([[false, "accounts are not read to their end"]]);
+});

@@ -37,11 +37,16 @@ export interface RefusedRequest {
   readonly content: boolean;
 }
 
+/** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
+const TAG = /<[a-z/!][^>]*>/g;
+
 /** Maxima an error text names ("must be between 1 and 250", "exceeds the maximum of 100"); no other number counts. */
 const namedMaxima = (text: string, limit: number): readonly number[] => {
   const named =
     /(?:max\w*|at most|exceed(?:s|ing)?|up to|(?:no|not|not be|cannot be) (?:more|greater|larger|bigger|higher) than|less than(?: or equal to)?|between \d+ and|<=?)\D{0,24}?(\d{1,5})\b/g;
-  return [...text.matchAll(named)].map((match) => Number(match[1])).filter((value) => value >= 1 && value < limit);
+  return [...text.replaceAll(TAG, " ").matchAll(named)]
+    .map((match) => Number(match[1]))
+    .filter((value) => value >= 1 && value < limit);
 };
 
 /**

@@ -48,6 +48,13 @@ test("numbers that are no maximum, such as a status or a time, are not taken for
   expect(next?.perPage).toBe(750);
 });
 
+test("a page of HTML names no maximum by its tags, only by its words", () => {
+  const refused = (excerpt: string) =>
+    shapeAfterRefusal(initialShape(1000), { perPage: 1000, ...full }, excerpt, options)?.perPage;
+  expect(refused("<!DOCTYPE html><html><body><h1>Bad request</h1><hr>nginx</body></html>")).toBe(750);
+  expect(refused("<html><h1>perPage</h1><h2>must be at most 120</h2></html>")).toBe(120);
+});
+
 test("a refusal that blames sorting or embedding gives up that, and keeps the page size", () => {
   const blame = (excerpt: string) =>
     shapeAfterRefusal(initialShape(1000), { perPage: 1000, ...full }, excerpt, options);

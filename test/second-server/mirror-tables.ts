@@ -1,0 +1,142 @@
+// Compares the published snapshot with what is expected, cell by cell. Knows of the mirror what DESIGN.md 4.1 promises.
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { ExpectedTable } from "./expected.ts";
+import { canonical, canonicalText, type Json } from "./json-text.ts";
+import type { Kind } from "./resources.ts";
+import { microsOf } from "./times.ts";
+
+type Query = (sql: string) => Promise<readonly (readonly unknown[])[]>;
+
+/** Opens the snapshot read-only, as any reader does. */
+export const withSnapshot = async <T>(path: string, work: (query: Query) => Promise<T>): Promise<T> => {
+  const instance = await DuckDBInstance.create(path, { access_mode: "READ_ONLY", threads: "1" });
+  const connection = await instance.connect();
+  try {
+    return await work(async (sql) => (await connection.runAndReadAll(sql)).getRowsJS());
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+};
+
+const TYPE_OF: Record<Kind, string> = {
+  text: "VARCHAR",
+  whole: "BIGINT",
+  small: "INTEGER",
+  score: "DOUBLE",
+  flag: "BOOLEAN",
+  time: "TIMESTAMP WITH TIME ZONE",
+  day: "TIMESTAMP WITH TIME ZONE",
+  object: "JSON",
+  texts: "VARCHAR[]",
+};
+
+const OWN_COLUMNS = ["_first_synced_at", "_synced_at", "_run_id", "_extra", "_in_scope", "resolved_at"];
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** A cell as text that DuckDB writes itself, so that no client type comes between. */
+const asText = (name: string, type: string): string => {
+  if (type === "TIMESTAMP WITH TIME ZONE") return `epoch_us(${quoted(name)})::VARCHAR`;
+  return type.endsWith("[]") ? `to_json(${quoted(name)})::VARCHAR` : `${quoted(name)}::VARCHAR`;
+};
+
+const wanted = (kind: Kind, value: Json | undefined): string => {
+  if (value === undefined || value === null) return "absent";
+  if (kind === "time" || kind === "day") return String(microsOf(String(value)));
+  if (kind === "whole" || kind === "small") return String(BigInt(String(value)));
+  if (kind === "score") return String(Number(value));
+  return kind === "text" ? String(value) : canonical(value);
+};
+
+const held = (kind: Kind, cell: unknown): string => {
+  if (cell === null) return "absent";
+  if (kind === "score") return String(Number(cell));
+  return kind === "object" || kind === "texts" ? canonicalText(String(cell)) : String(cell);
+};
+
+const cut = (text: string) => (text.length > 90 ? `${text.slice(0, 90)}…` : text);
+
+const membersOf = (text: unknown): ReadonlyMap<string, string> => {
+  if (typeof text !== "string") return new Map();
+  const parsed: unknown = JSON.parse(canonicalNumbers(text));
+  if (typeof parsed !== "object" || parsed === null) return new Map();
+  return new Map(Object.entries(parsed).map(([name, value]) => [name, canonical(value)]));
+};
+/** Whole numbers of any size as text, so that `JSON.parse` does not round them. */
+const canonicalNumbers = (text: string): string => canonicalText(text);
+
+/** Fields without a column must be in `_extra`; a field with one may be, where its column does not say all. */
+const extraProblems = (
+  where: string,
+  record: Readonly<Record<string, Json>>,
+  known: ReadonlySet<string>,
+  cell: unknown,
+): readonly string[] => {
+  const extra = membersOf(cell);
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(record)) {
+    const text = extra.get(name);
+    const right = JSON.stringify(JSON.parse(canonical(value)));
+    if (text === undefined && !known.has(name)) problems.push(`${where} _extra lacks ${name}`);
+    if (text !== undefined && JSON.stringify(JSON.parse(text)) !== right) {
+      problems.push(`${where} _extra.${name}: service ${cut(right)}, mirror ${cut(text)}`);
+    }
+  }
+  for (const name of extra.keys()) if (!(name in record)) problems.push(`${where} _extra has ${name}`);
+  return problems;
+};
+
+const tableProblems = async (query: Query, name: string, expected: ExpectedTable): Promise<readonly string[]> => {
+  const columns = await query(
+    `SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = '${name}'`,
+  );
+  const types = new Map(columns.map(([column, type]) => [String(column), String(type)]));
+  const problems: string[] = [];
+  for (const { name: field, kind } of expected.fields) {
+    const type = types.get(columnOf(field));
+    if (type !== TYPE_OF[kind]) problems.push(`${name}.${columnOf(field)} is ${type}, not ${TYPE_OF[kind]}`);
+  }
+  const documented = new Set([...expected.fields.map((field) => columnOf(field.name)), ...OWN_COLUMNS]);
+  for (const column of types.keys()) if (!documented.has(column)) problems.push(`${name}.${column} is no column of it`);
+  if (problems.length > 0) return problems;
+
+  const keyText = expected.key.map((column) => `${quoted(column)}::VARCHAR`).join(" || '|' || ");
+  const cells = expected.fields.map((field) => asText(columnOf(field.name), TYPE_OF[field.kind]));
+  const extra = types.has("_extra") ? "_extra::VARCHAR" : "NULL";
+  const rows = await query(`SELECT ${[keyText, extra, ...cells].join(", ")} FROM main.${name}`);
+  const known = new Set(expected.fields.map((field) => field.name));
+  const seen = new Set<string>();
+  for (const [keyCell, extraCell, ...values] of rows) {
+    const key = String(keyCell);
+    const where = `${name} ${key}`;
+    if (seen.has(key)) problems.push(`${where}: twice`);
+    seen.add(key);
+    const record = expected.rows.get(key);
+    if (record === undefined) {
+      if (!expected.mayHold(key)) problems.push(`${where}: not in the service`);
+      continue;
+    }
+    expected.fields.forEach((field, at) => {
+      const [right, is] = [wanted(field.kind, record[field.name]), held(field.kind, values[at] ?? null)];
+      if (right === is || (is === "absent" && expected.optional.has(field.name))) return;
+      problems.push(`${where} ${columnOf(field.name)}: service ${cut(right)}, mirror ${cut(is)}`);
+    });
+    if (name !== "owners" && name !== "account_insights")
+      problems.push(...extraProblems(where, record, known, extraCell));
+  }
+  for (const key of expected.rows.keys()) if (!seen.has(key)) problems.push(`${name} ${key}: not in the mirror`);
+  return problems;
+};
+
+/** Every way in which the snapshot differs; empty when it equals the service. */
+export const mirrorProblems = async (
+  snapshot: string,
+  tables: Readonly<Record<string, ExpectedTable>>,
+): Promise<readonly string[]> =>
+  withSnapshot(snapshot, async (query) => {
+    const problems: string[] = [];
+    for (const [name, expected] of Object.entries(tables))
+      problems.push(...(await tableProblems(query, name, expected)));
+    return problems;
+  });

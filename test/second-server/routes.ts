@@ -1,0 +1,198 @@
+// The eighteen endpoints of API.md, over the world as it is now.
+import { badRequest, type Found, found, notFound } from "./answer.ts";
+import { includedOf } from "./included.ts";
+import { insightRoute } from "./insight-route.ts";
+import type { Fields, Json } from "./json-text.ts";
+import { type Filters, filtered, type ListRoute, pageOf, shown } from "./lists.ts";
+import * as resource from "./resources.ts";
+import type { Traits } from "./traits.ts";
+import { usageRoutes } from "./usage-routes.ts";
+import type { Workspace } from "./workspace.ts";
+import type { Row, Rows } from "./world.ts";
+
+const dated = (after: string, before: string, field: string) => [after, before, field] as const;
+const ACCOUNT_FILTERS: Filters = {
+  equal: {
+    ids: "id",
+    domain: "domain",
+    companyId: "companyId",
+    ownerId: "ownerId",
+    type: "type",
+    priority: "priority",
+  },
+  dates: [],
+  texts: { textQuery: ["name", "domain"] },
+};
+const CONTACT_FILTERS: Filters = {
+  equal: { accountId: "accountId", type: "type", changeType: "changeType" },
+  dates: [
+    dated("isInCurrentRoleAfterDate", "isInCurrentRoleBeforeDate", "inCurrentRoleSince"),
+    dated("lastChangeDetectedAfter", "lastChangeDetectedBefore", "lastChangeDetectedOn"),
+  ],
+  texts: {
+    textQuery: ["firstName", "lastName", "currentTitle", "currentCompanyName", "location"],
+    currentTitleTextQuery: ["currentTitle"],
+  },
+};
+const SIGNAL_FILTERS: Filters = {
+  equal: { accountId: "accountId", type: "type" },
+  dates: [dated("afterDate", "beforeDate", "date")],
+  texts: { textQuery: ["headline", "description", "fullContent"] },
+};
+
+const namesIn = (query: URLSearchParams): readonly string[] => query.get("include")?.split(",") ?? [];
+
+const withheldSignalFields = ({ records }: Traits, detail: boolean): ListRoute["withheld"] => {
+  if (detail) return {};
+  const rule = (shownWhen: "always" | "named" | "detail") =>
+    shownWhen === "always" ? null : shownWhen === "named" ? ("named" as const) : ("never" as const);
+  const [sources, content] = [rule(records.signalSources), rule(records.signalContent)];
+  return { ...(sources === null ? {} : { sources }), ...(content === null ? {} : { fullContent: content }) };
+};
+
+/** The profile's own rule: `contactDataUrl` is in the field list only. */
+const companyRules = ({ records }: Traits): ListRoute["withheld"] => ({
+  contactDataUrl: records.contactDataUrl ? "named" : "never",
+});
+
+/** A record of a company, embedded: as its profile shows it by default. */
+const profileOf = (row: Row | undefined, traits: Traits): Fields | null =>
+  row === undefined ? null : shown(row.fields, resource.COMPANY, new URLSearchParams(), traits, companyRules(traits));
+
+export const answerRoute = (workspace: Workspace, path: readonly string[], query: URLSearchParams): Found => {
+  const { world, traits } = workspace;
+  const isFull = workspace.tier() === "full";
+  const { largest, largestOfCompany } = traits.pages;
+
+  const page = (route: ListRoute, related: (rows: readonly Row[]) => Json | undefined, usage: boolean): Found => {
+    if (namesIn(query).length > 0 && traits.included === "refused") return badRequest("include is not supported here");
+    const answer = pageOf(route, query, traits, world.version());
+    if (!answer.ok) return answer;
+    const data = answer.rows.map(({ fields }) => shown(fields, route.fields, query, traits, route.withheld));
+    const included = related(answer.rows);
+    return found(data, { meta: answer.meta, usage, ...(included === undefined ? {} : { included }) });
+  };
+
+  const accountRelations = (rows: readonly Row[], single: boolean): Json | undefined => {
+    const include = namesIn(query);
+    return includedOf(
+      {
+        ...(include.includes("company")
+          ? { company: rows.map((row) => profileOf(world.companies.get(String(row.fields.companyId)), traits)) }
+          : {}),
+        ...(include.includes("owner")
+          ? { owner: rows.map((row) => world.owners.get(String(row.fields.ownerId))?.fields ?? null) }
+          : {}),
+      },
+      traits.included,
+      single,
+    );
+  };
+
+  const hasSignals = ({ fields }: Row): boolean => {
+    const [types, after] = [query.get("hasSignalsOfType"), query.get("hasSignalsAfterDate")];
+    if (types === null && after === null) return true;
+    const asked = new URLSearchParams({
+      ...(types === null ? {} : { type: types }),
+      ...(after === null ? {} : { afterDate: after }),
+      accountId: String(fields.id),
+    });
+    return filtered(world.signals.values(), SIGNAL_FILTERS, asked, traits).length > 0;
+  };
+
+  const list = (rows: Rows, filters: Filters, fields: readonly resource.Field[], sortBy: string): ListRoute => ({
+    fields,
+    rows: isFull ? filtered(rows.values(), filters, query, traits) : [],
+    sortBy,
+    largest,
+    withheld: fields === resource.SIGNAL ? withheldSignalFields(traits, false) : {},
+  });
+
+  const detail = (rows: Rows, id: string, fields: readonly resource.Field[], what: string): Found => {
+    const row = isFull ? rows.get(id) : undefined;
+    if (row === undefined) return notFound(what);
+    const included = fields === resource.ACCOUNT ? accountRelations([row], true) : undefined;
+    return found(shown(row.fields, fields, query, traits, {}), included === undefined ? {} : { included });
+  };
+
+  const counts = (): Found => {
+    const rows = isFull ? filtered(world.signals.values(), SIGNAL_FILTERS, query, traits) : [];
+    if (!isFull) return found({});
+    const byType = resource.SIGNAL_TYPES.map((type) => [
+      type,
+      rows.filter(({ fields }) => fields.type === type).length,
+    ]);
+    const accounts = new Set(rows.map(({ fields }) => String(fields.accountId))).size;
+    return found({ all: rows.length, accounts, ...Object.fromEntries(byType) });
+  };
+
+  const profile = (row: Row | undefined): Found => {
+    if (row === undefined) return notFound("company");
+    const include = namesIn(query);
+    if (include.length > 0 && traits.included === "refused") return badRequest("include is not supported here");
+    const calls = [...(world.ofCompany["earnings-calls"].get(row.key)?.values() ?? [])];
+    const [latest] = calls.sort((a, b) => b.born - a.born);
+    const call = latest === undefined ? null : shown(latest.fields, resource.CALL, new URLSearchParams(), traits, {});
+    const wanted = {
+      ...(include.includes("latestEarningsCall") ? { latestEarningsCall: call } : {}),
+      ...(include.includes("latestEarningsCallAnalysis") ? { latestEarningsCallAnalysis: null } : {}),
+    };
+    const embeds = traits.included !== "absent" && Object.keys(wanted).length > 0;
+    const data = shown(row.fields, resource.COMPANY, query, traits, companyRules(traits));
+    return found(data, embeds ? { included: wanted } : {});
+  };
+
+  const byInput = (input: string): Found => {
+    const names = ["id", "domain", "websiteUrl", "mainStockSymbol", "professionalNetworkUrl", "fundingDataUrl"];
+    return profile([...world.companies.values()].find(({ fields }) => names.some((name) => fields[name] === input)));
+  };
+
+  const ofCompany = (name: resource.CompanyList, id: string): Found => {
+    const rows = world.ofCompany[name].get(id);
+    if (rows === undefined) return notFound("company");
+    const fields = resource.OF_COMPANY[name];
+    const route = {
+      fields,
+      rows: [...rows.values()],
+      sortBy: null,
+      largest: largestOfCompany ?? largest,
+      withheld: {},
+    };
+    return page(route, () => undefined, true);
+  };
+
+  const [resourceName = "", id, sub] = path;
+  switch (resourceName) {
+    case "account-insights":
+      return insightRoute(workspace, query);
+    case "accounts": {
+      if (id !== undefined) return detail(world.accounts, id, resource.ACCOUNT, "account");
+      const route = list(world.accounts, ACCOUNT_FILTERS, resource.ACCOUNT, "mainScore");
+      return page({ ...route, rows: route.rows.filter(hasSignals) }, (rows) => accountRelations(rows, false), true);
+    }
+    case "contacts":
+      if (id !== undefined) return detail(world.contacts, id, resource.CONTACT, "contact");
+      return page(
+        list(world.contacts, CONTACT_FILTERS, resource.CONTACT, "inCurrentRoleSince"),
+        () => undefined,
+        traits.credits.usageOnContacts,
+      );
+    case "signals":
+      if (id === "counts") return counts();
+      if (id !== undefined) return detail(world.signals, id, resource.SIGNAL, "signal");
+      return page(list(world.signals, SIGNAL_FILTERS, resource.SIGNAL, "date"), () => undefined, true);
+    case "companies": {
+      if (id === "by-input" && sub !== undefined) return byInput(sub);
+      if (id === undefined) return notFound("route");
+      if (sub === undefined) return profile(world.companies.get(id));
+      const name = resource.COMPANY_LISTS.find((each) => each === sub);
+      return name === undefined ? notFound("route") : ofCompany(name, id);
+    }
+    case "usage":
+      return usageRoutes(workspace, id, query);
+    case "feedback":
+      return found({ received: true }, { usage: false });
+    default:
+      return notFound("route");
+  }
+};

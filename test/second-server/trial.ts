@@ -1,0 +1,305 @@
+// One seed: a service, a user who syncs it while it changes, and the verdict. Ends with sentences about what is wrong.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expectedTables, type Following } from "./expected.ts";
+import { fewestCredits } from "./fewest-credits.ts";
+import { createHastyClock } from "./hasty-clock.ts";
+import { asProcess, inProcess, type MirrorRuns, type SyncAsk, type SyncEnd } from "./mirror-runs.ts";
+import { mirrorProblems, withSnapshot } from "./mirror-tables.ts";
+import { type Chance, chanceOf } from "./random.ts";
+import { announcesRate } from "./rate-window.ts";
+import { type SecondServer, startSecondServer } from "./service.ts";
+import { drawTraits } from "./traits.ts";
+
+export interface TrialResult {
+  readonly seed: number;
+  readonly problems: readonly string[];
+  /** What happened, a line a sync. */
+  readonly story: readonly string[];
+  readonly requests: number;
+  readonly refusedForSpeed: number;
+  readonly realMs: number;
+}
+
+export interface TrialOptions {
+  /** Path of the built program; null: in this process. */
+  readonly program: string | null;
+}
+
+const HOUR_MS = 3_600_000;
+/** Starts of syncs in trials lie here: a fixed day, so that a seed is the same service tomorrow. */
+const START = Date.UTC(2026, 2, 4, 9, 30);
+
+const INPUT_FIELDS = ["id", "domain", "mainStockSymbol", "websiteUrl"] as const;
+const CONTENT = [
+  "news_articles.articleBody",
+  "job_openings.jobDescription",
+  "earnings_calls.fullTranscript",
+  "earnings_calls.generatedAnalysis",
+  "filings.fullContent",
+  "companies.insights",
+  "signals.fullContent",
+] as const;
+
+/** Inputs and content a user of this seed configures. */
+const drawFollowing = (server: SecondServer, chance: Chance): Following => {
+  const companies = [...server.world.companies.values()];
+  const inputs = Array.from(
+    {
+      length: chance.weigh([
+        [4, 0],
+        [2, 1],
+        [1, 3],
+      ]),
+    },
+    () => {
+      const company = companies[chance.int(0, Math.max(0, companies.length - 1))];
+      const input = company?.fields[chance.pick(INPUT_FIELDS)];
+      return typeof input === "string" && !input.includes(",") && chance.often(0.8)
+        ? input
+        : `nobody-${chance.int(1, 9)}.example`;
+    },
+  );
+  const content = CONTENT.filter(() => chance.often(0.3));
+  return { inputs: [...new Set(inputs)], content: chance.often(0.35) ? content : [] };
+};
+
+interface Trial {
+  readonly server: SecondServer;
+  readonly following: Following;
+  readonly runs: MirrorRuns;
+  readonly snapshot: string;
+  readonly chance: Chance;
+  readonly problems: string[];
+  readonly story: string[];
+  now(): number;
+  advance(ms: number): void;
+}
+
+interface Step {
+  readonly what: string;
+  readonly ask: SyncAsk;
+  /** Exit codes that the contract allows here. */
+  readonly codes: readonly (number | null)[];
+}
+
+/** Longest time that the run may take by its own clock, ms: generous, so that only a wait without an end fails. */
+const dueWithin = ({ server }: Trial, from: number): number => {
+  const { rate, wire } = server.traits;
+  const log = server.log.slice(from);
+  const refused = log.filter(({ why, fault }) => why === "rate" || fault !== "none").length;
+  const spacing = Math.max(rate.windowMs / rate.limit, 60_000 / rate.limit);
+  return 1.5 * log.length * spacing + 2 * rate.windowMs + log.length * wire.latencyMs + refused * 64_000 + 300_000;
+};
+
+/** One sync, and what must hold of any: exit code, ledger, rate, time. */
+const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<SyncEnd & { charged: number }> => {
+  const { server, problems, story } = trial;
+  const from = server.log.length;
+  const chargedBefore = server.workspace.credits.charged();
+  const startedAt = trial.now();
+  const end = await trial.runs.sync(ask);
+  const log = server.log.slice(from);
+  const charged = server.workspace.credits.charged() - chargedBefore;
+  const tookMs = trial.now() - startedAt;
+  const tooFast = log.filter(({ why }) => why === "rate").length;
+  story.push(
+    `${what} ${JSON.stringify(ask)}: code ${end.code}, ${log.length} requests, ${charged} credits, ${tooFast} too fast, ${Math.round(tookMs / 1000)} s ${end.message}`,
+  );
+  const wrong = (problem: string) => problems.push(`${what}: ${problem}`);
+  if (!codes.includes(end.code)) wrong(`exit code ${end.code}, expected ${codes.join(" or ")}: ${end.message}`);
+  if (end.report !== null) {
+    const { spent, ambiguous } = end.report.credits;
+    if (charged < spent || charged > spent + ambiguous) {
+      wrong(`the service charged ${charged}, the report says ${spent} and ${ambiguous} unknown`);
+    }
+    if (ask.maxCredits !== undefined && charged > ask.maxCredits) wrong(`spent ${charged} of ${ask.maxCredits}`);
+  }
+  if (announcesRate(server.traits) && tooFast > 3) wrong(`${tooFast} of ${log.length} requests were too fast`);
+  if (tookMs > dueWithin(trial, from)) wrong(`took ${Math.round(tookMs / 1000)} s`);
+  const firstQuota = log.findIndex(({ why }) => why === "quota");
+  const after = log.length - 1 - firstQuota;
+  if (firstQuota !== -1 && server.traits.credits.refusal !== "429-bare" && after > (log[firstQuota]?.inFlight ?? 0)) {
+    wrong(`${after} requests after the refusal for want of credits, ${log[firstQuota]?.inFlight} were under way`);
+  }
+  return { ...end, charged };
+};
+
+/** Is the ledger of the mirror what the service counted? Over all runs, lost answers aside. */
+const ledgerProblems = async ({ server, snapshot }: Trial): Promise<readonly string[]> =>
+  withSnapshot(snapshot, async (query) => {
+    const [row] = await query(
+      "SELECT coalesce(sum(credits), 0)::INTEGER, count(*) FILTER (WHERE charge = 'ambiguous')::INTEGER FROM sync.requests",
+    );
+    const [spent, ambiguous] = [Number(row?.[0]), Number(row?.[1])];
+    const charged = server.workspace.credits.charged();
+    return charged < spent || charged > spent + ambiguous
+      ? [`the service charged ${charged} in all, sync.requests holds ${spent} and ${ambiguous} unknown`]
+      : [];
+  });
+
+const rest = (trial: Trial): void => trial.server.setUnrest({ faults: false, changeEvery: 0 });
+
+const firstMirror = async (trial: Trial): Promise<void> => {
+  const { server, chance, following, problems } = trial;
+  const kind = chance.weigh([
+    [5, "plain"],
+    [2, "budget"],
+    [2, "ended"],
+    [2, "restless"],
+  ]);
+  if (kind === "plain") {
+    const fewest = fewestCredits(server, following);
+    const { charged, code } = await sync(trial, { what: "first mirror", ask: {}, codes: [0] });
+    // Scouting: each list route may give away a page or two before its largest page is known.
+    if (code === 0 && charged > 1.1 * fewest + 12)
+      problems.push(`first mirror: ${charged} credits, ${fewest} would do`);
+    problems.push(...(code === 0 ? await tablesProblems(trial, "first mirror") : []));
+    return;
+  }
+  if (kind === "budget") {
+    const maxCredits = chance.int(0, 15);
+    await sync(trial, { what: "first mirror, limited", ask: { maxCredits }, codes: [0, 4] });
+  } else if (kind === "ended") {
+    const endAtRequest = chance.int(1, 40);
+    await sync(trial, { what: "first mirror, ended", ask: { endAtRequest }, codes: [0, 130, null] });
+  } else {
+    server.setUnrest({ faults: true, changeEvery: chance.pick([0, 3, 10]) });
+    await sync(trial, { what: "first mirror, restless", ask: {}, codes: [0, 5] });
+  }
+  rest(trial);
+  await sync(trial, { what: "first mirror, the rest", ask: {}, codes: [0, 5] });
+};
+
+const tablesProblems = async (
+  { server, following, snapshot }: Trial,
+  what: string,
+  names: readonly string[] | null = null,
+): Promise<readonly string[]> => {
+  const tables = Object.entries(expectedTables(server, following)).filter(([name]) => names?.includes(name) ?? true);
+  return (await mirrorProblems(snapshot, Object.fromEntries(tables))).map((problem) => `${what}: ${problem}`);
+};
+
+/** Changes that the service announces, then one incremental sync: accounts and signals must be level. */
+const announcedChanges = async (trial: Trial): Promise<void> => {
+  const { server, chance, problems } = trial;
+  for (let left = chance.int(0, 12); left > 0; left -= 1) server.world.change(chance, true);
+  trial.advance(chance.pick([60_000, HOUR_MS, 30 * HOUR_MS]));
+  const { code } = await sync(trial, { what: "after announced changes", ask: {}, codes: [0, 5] });
+  if (code === 0) problems.push(...(await tablesProblems(trial, "after announced changes", ["accounts", "signals"])));
+};
+
+const restlessSync = async (trial: Trial): Promise<void> => {
+  const { server, chance } = trial;
+  for (let left = chance.int(0, 20); left > 0; left -= 1) server.world.change(chance, false);
+  server.setUnrest({ faults: true, changeEvery: chance.pick([0, 2, 7]) });
+  const ask = chance.often(0.3) ? { endAtRequest: chance.int(1, 15) } : {};
+  await sync(trial, { what: "while it changes", ask: { ...ask, full: chance.often(0.4) }, codes: [0, 5, 130, null] });
+  rest(trial);
+};
+
+const lowerTier = async (trial: Trial): Promise<void> => {
+  const { server, problems, chance } = trial;
+  const rowsOf = () =>
+    withSnapshot(trial.snapshot, async (query) => (await query("SELECT count(*)::INTEGER FROM accounts"))[0]?.[0]);
+  const before = await rowsOf();
+  server.setTier("public");
+  await sync(trial, { what: "public tier", ask: { full: chance.often(0.5) }, codes: [0, 5] });
+  if ((await rowsOf()) !== before) problems.push(`public tier: accounts went from ${before} to ${await rowsOf()} rows`);
+  server.setTier("full");
+  trial.advance(31 * 24 * HOUR_MS);
+};
+
+const spentQuota = async (trial: Trial): Promise<void> => {
+  const { server, chance } = trial;
+  const { credits, now } = server.workspace;
+  const { refusal, usageBlock } = server.traits.credits;
+  credits.leave(chance.int(0, 4), now());
+  const codes = refusal === "403-words" ? [3, 4] : refusal === "429-bare" && usageBlock !== "present" ? [4, 5] : [4];
+  await sync(trial, { what: "credits gone", ask: { full: true }, codes });
+  trial.advance(32 * 24 * HOUR_MS);
+  credits.renew(now());
+};
+
+/** The source rests: the mirror must become equal, and then cost next to nothing. */
+const settle = async (trial: Trial): Promise<void> => {
+  const { server, problems } = trial;
+  let left: readonly string[] = [];
+  for (const attempt of [1, 2, 3]) {
+    const ask = { full: true, ...(attempt > 1 ? { allowMassDelete: true } : {}) };
+    const { code } = await sync(trial, { what: `at rest, ${attempt}`, ask, codes: attempt === 1 ? [0, 5] : [0] });
+    left = code === 0 ? await tablesProblems(trial, "at rest") : left;
+    if (code === 0 && left.length === 0) break;
+    trial.advance(HOUR_MS);
+  }
+  problems.push(...left);
+  trial.advance(HOUR_MS);
+  const { charged } = await sync(trial, { what: "unchanged", ask: {}, codes: [0] });
+  const { largest } = server.traits.pages;
+  const { accounts, signals, contacts } = server.world;
+  const pages = [accounts, signals, contacts].map((rows) => Math.max(1, Math.ceil(rows.size / largest)));
+  const unsortable = server.traits.orders.unsortable.length > 0 || server.traits.times.moment === "date";
+  const few = unsortable ? pages.reduce((sum, count) => sum + count, 2) : 5;
+  if (charged > few) problems.push(`unchanged: ${charged} credits`);
+  problems.push(...(await tablesProblems(trial, "unchanged")), ...(await ledgerProblems(trial)));
+};
+
+const play = async (trial: Trial): Promise<void> => {
+  const { chance } = trial;
+  await firstMirror(trial);
+  const more = chance.weigh<readonly ((trial: Trial) => Promise<void>)[]>([
+    [4, [announcedChanges]],
+    [4, [restlessSync]],
+    [2, [announcedChanges, restlessSync]],
+    [1, [lowerTier]],
+    [2, [spentQuota]],
+  ]);
+  for (const act of more) await act(trial);
+  await settle(trial);
+};
+
+/** Runs one seed. Rejects only when the trial itself is broken. */
+export const runTrial = async (seed: number, { program }: TrialOptions): Promise<TrialResult> => {
+  const began = performance.now();
+  const traits = drawTraits(seed);
+  const clock = createHastyClock(program === null ? START : Date.now());
+  const realClock = {
+    now: () => Date.now(),
+    sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, Math.min(ms, 30))),
+    touch: () => undefined,
+  };
+  const server = await startSecondServer(seed, program === null ? clock : realClock, traits);
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-second-"));
+  const chance = chanceOf(`${seed}/story`);
+  const following = drawFollowing(server, chance.named("following"));
+  const settings = { dataDir, ...following };
+  const trial: Trial = {
+    server,
+    following,
+    runs: program === null ? inProcess(server, settings, clock) : asProcess(server, settings, program),
+    snapshot: join(dataDir, "warehouse.duckdb"),
+    chance,
+    problems: [],
+    story: [],
+    now: program === null ? clock.now : realClock.now,
+    advance: program === null ? clock.advance : () => undefined,
+  };
+  try {
+    await play(trial);
+  } catch (error) {
+    trial.problems.push(`the trial broke off: ${error instanceof Error ? error.stack : String(error)}`);
+  } finally {
+    clock.close();
+    await server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  return {
+    seed,
+    problems: trial.problems,
+    story: trial.story,
+    requests: server.log.length,
+    refusedForSpeed: server.log.filter(({ why }) => why === "rate").length,
+    realMs: performance.now() - began,
+  };
+};

@@ -112,11 +112,12 @@ export const shown = (
       ?.split(",")
       .map((name) => name.trim()) ?? null;
   const known = new Map(fields.map((field) => [field.name, field]));
+  const rules = new Map(Object.entries(withheld));
   return Object.fromEntries(
     Object.entries(record).filter(([name]) => {
-      if (withheld[name] === "never") return false;
+      if (rules.get(name) === "never") return false;
       if (named !== null) return named.includes(name) || (name === "id" && traits.records.onlyFieldsKeepsId);
-      return known.get(name)?.optIn !== true && withheld[name] === undefined;
+      return known.get(name)?.optIn !== true && !rules.has(name);
     }),
   );
 };

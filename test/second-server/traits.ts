@@ -194,8 +194,8 @@ const recordsOf = (seed: string) => {
     onlyFieldsKeepsId: chance.often(0.5),
     accounts: chance.weigh([
       [1, [0, 2]],
-      [6, [3, 12]],
-      [2, [13, 40]],
+      [8, [2, 7]],
+      [1, [8, 25]],
     ]),
   };
 };

@@ -1,5 +1,4 @@
 // What jobs that talk to the service work with, opened from the configuration and closed after them.
-import { setMaxListeners } from "node:events";
 import { createLedger } from "../src/budget/memory-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
@@ -17,6 +16,9 @@ import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { type Connect, connectAlone } from "./connection.ts";
 import { redactorOf } from "./redaction.ts";
 
+/** How long a command waits for requests on the wire once its run ends, ms: their answers are paid for. */
+export const GRACE_MS = 8_000;
+
 /** What a job is given from outside. */
 export interface JobContext {
   readonly clock: Clock;
@@ -25,8 +27,10 @@ export interface JobContext {
   readonly emit: ProgressSink;
   /** Aborts when the run should end: finish the page, commit, return. */
   readonly signal: AbortSignal;
-  /** Aborts when even the page under way should be given up. */
-  readonly hardSignal: AbortSignal;
+  /** Aborts when even the page under way should be given up; unset: never. */
+  readonly hardSignal?: AbortSignal;
+  /** How long requests on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  readonly graceMs?: number;
   readonly version: string;
   readonly token: Secret;
   /** How requests get to the service; unset: from this process alone. */
@@ -46,8 +50,6 @@ export const withEngine = async <T>(
   work: (deps: SyncDeps) => Promise<T>,
 ): Promise<T> => {
   const { clock, connect = connectAlone, tracer = noTracer } = context;
-  // Every request in flight listens to these: Node would warn of a leak at the eleventh.
-  setMaxListeners(0, context.signal, context.hardSignal);
   const connection = await connect(config, context);
   try {
     const { dataDir, strictness, baseUrl, memory } = config;

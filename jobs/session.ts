@@ -52,7 +52,7 @@ export interface SessionDeps {
   readonly run: (
     profile: Config,
     request: SyncRequest,
-    context: Pick<JobContext, "signal" | "hardSignal" | "emit">,
+    context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit">>,
   ) => Promise<SyncResult>;
   /** Hears what runs tell. */
   readonly emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;

@@ -4,6 +4,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
+import { withinTime } from "../src/sync/run/ending.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import type { SyncOptions } from "../src/sync/run/sync-run.ts";
 import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
@@ -55,7 +56,6 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     allowMassDelete: request.allowMassDelete,
     runId: request.runId ?? null,
     concurrency: config.concurrency,
-    maxDurationMs: request.maxDurationMs,
     archiveRetentionDays: config.archiveRetentionDays,
     historyRetentionDays: config.historyRetentionDays,
   };
@@ -71,13 +71,15 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
     tracer,
     "sync",
     (span) =>
-      withEngine(config, { ...context, tracer: span }, config.maxCredits, async (deps) => {
-        // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
-        const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
-        const result = await runSync({ ...options, runId }, deps);
-        tellSync(span, result.report, result.error);
-        return result;
-      }),
+      withinTime(context, request.maxDurationMs, (signal) =>
+        withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
+          // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
+          const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
+          const result = await runSync({ ...options, runId }, deps);
+          tellSync(span, result.report, result.error);
+          return result;
+        }),
+      ),
     more,
   );
 };

@@ -39,7 +39,10 @@ export interface SharedLedger {
   readonly figureAt: number | null;
 }
 
-/** Credits can be bought within a period: once it is as old as this, nobody is refused because of a figure of zero. */
+/**
+ * Credits can be bought within a period: a figure of zero refuses nobody whose run began after it, nor once it is as old
+ * as this.
+ */
 const ZERO_HOLDS_MS = 600_000;
 
 export const openSharedLedger = (limits: Limits): SharedLedger => ({
@@ -70,7 +73,13 @@ export type LeaseResult =
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean; readonly state: SharedLedger };
 
 /** Sets one credit aside under `lease`; of one that is open already nothing changes. */
-export const reserveLease = (before: SharedLedger, lease: Omit<Lease, "until">, now: number): LeaseResult => {
+export const reserveLease = (
+  before: SharedLedger,
+  lease: Omit<Lease, "until">,
+  now: number,
+  /** When the run began that asks, ms since the epoch. */
+  since = -Infinity,
+): LeaseResult => {
   const state = lapse(before, now);
   if (state.open.some(({ id }) => id === lease.id)) return { ok: true, state };
   const { ledger } = state;
@@ -79,11 +88,12 @@ export const reserveLease = (before: SharedLedger, lease: Omit<Lease, "until">, 
     return { ok: false, code: "QUOTA_SPENT", settling: true, state };
   }
   const result = reserve(ledger, now);
-  const outdated = state.figureAt !== null && now - state.figureAt >= ZERO_HOLDS_MS;
+  const { figureAt } = state;
+  const outdated = figureAt !== null && (figureAt < since || now - figureAt >= ZERO_HOLDS_MS);
   // Asking with none left costs nothing: the figure is forgotten, and one request goes ahead for a new one.
   if (!result.ok && result.code === "QUOTA_SPENT" && !result.settling && outdated) {
     const unknown = { ...ledger, period: null, spent: 0, unseen: [] };
-    return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now);
+    return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now, since);
   }
   if (!result.ok) return { ...result, state };
   return {

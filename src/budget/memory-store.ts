@@ -31,6 +31,8 @@ export interface Ledger {
   settle(id: string, charge: Charge): void;
   /** `usage` of an answer to a request sent at `sentAt`, ms since the epoch. Settle that request first. */
   observe(quota: Quota, sentAt: number): void;
+  /** Resolves when a request has been settled, or the service has said what is left: then another may get a credit. */
+  settled(): Promise<void>;
   snapshot(): LedgerSnapshot;
   /** The error that ends a run for this reason. */
   denial(code: Denial): DuckmirrorError;
@@ -46,6 +48,10 @@ export const createLedger = (options: LedgerOptions): Ledger => {
   const { clock, maxCredits = null, pace = "greedy", runEveryMs = DAY_MS } = options;
   let state: LedgerState = openLedger({ maxCredits, reserve: options.reserve ?? 0, pace, runEveryMs });
   const open = new Set<string>();
+  const waiting: (() => void)[] = [];
+  const wake = () => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
   let made = 0;
 
   return {
@@ -59,11 +65,18 @@ export const createLedger = (options: LedgerOptions): Ledger => {
       return { ok: true, id };
     },
     settle: (id, charge) => {
-      if (open.delete(id)) state = settle(state, charge, clock.now());
+      if (!open.delete(id)) return;
+      state = settle(state, charge, clock.now());
+      wake();
     },
     observe: (quota, sentAt) => {
       state = observe(state, quota, sentAt, clock.now());
+      wake();
     },
+    settled: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+      }),
     snapshot: () => snapshotOf(state, clock.now()),
     denial: (code) => {
       const { allowance, resetsAt } = snapshotOf(state, clock.now());

@@ -24,6 +24,11 @@ export interface ReservationAsk {
   readonly leaseMs: number;
   readonly fence?: Fence;
   readonly signal?: AbortSignal;
+  /**
+   * When the run began that asks, ms since the epoch of this machine's clock: credits may have been bought since a
+   * figure of zero from before. Unset: the figure is believed for a while.
+   */
+  readonly since?: number | undefined;
 }
 
 export type SharedReservation =
@@ -81,12 +86,13 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     }));
 
   return {
-    reserve: async ({ owner, leaseMs, fence, signal }) => {
+    reserve: async ({ owner, leaseMs, fence, signal, since = -Infinity }) => {
       const lease = { id: randomUUID(), owner, leaseMs };
       try {
         const reservation = await store.update<SharedReservation>(
           (stored, now) => {
-            const result = reserveLease(taken(stored, now), lease, now);
+            const skewMs = now - clock.now();
+            const result = reserveLease(taken(stored, now), lease, now, since + skewMs);
             if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
             const { code, settling } = result;
             const resetsAt = result.state.ledger.period?.resetsAt ?? null;

@@ -2,6 +2,7 @@
 // lives in a state store: in memory for one process, in Redis for all processes of an organization.
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../api/outcome.ts";
+import { LONGEST_RATE_WAIT_MS } from "../api/quota-signs.ts";
 import type { Clock } from "../core/clock.ts";
 import { isCode } from "../core/errors.ts";
 import { FLIGHT_MS, flightsOfOthers, noteFlights, onEarlierClock, type SharedLimiter, startShared } from "./flights.ts";
@@ -75,6 +76,16 @@ const STALE = 0.005;
 /** So many slots in a row must be slow before that is the usual. */
 const LATELY = 4;
 
+/**
+ * A rate recovers within the hour. A limiter that would wait longer took a refusal for want of credits for one (versions
+ * before this one did, and Redis remembers): that wait holds nobody up.
+ */
+const withinTheHour = (limiter: SharedLimiter["limiter"], now: number): SharedLimiter["limiter"] => ({
+  ...limiter,
+  blockedUntil: limiter.blockedUntil > now + LONGEST_RATE_WAIT_MS ? -Infinity : limiter.blockedUntil,
+  spare: limiter.refilledAt > now + LONGEST_RATE_WAIT_MS ? null : limiter.spare,
+});
+
 const shifted = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
 
 export const createThrottle = (options: ThrottleOptions): Throttle => {
@@ -102,7 +113,8 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
     const lost = !stored.limiter.started && latest.limiter.started;
     const { limiter, flights } = onEarlierClock(stored, now);
     const known = lost ? onEarlierClock({ ...latest, flights }, now).limiter : limiter;
-    return { limiter: { ...known, slot: Math.max(known.slot, limiter.slot), configured }, flights };
+    const limits = withinTheHour({ ...known, slot: Math.max(known.slot, limiter.slot), configured }, now);
+    return { limiter: limits, flights };
   };
 
   /** What this process knows at `now` of the store's clock, with all it has not told yet. */

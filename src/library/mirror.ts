@@ -1,5 +1,6 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The same engine as the command line, without
 // its texts: settings in, typed reports out, progress as events.
+import { GRACE_MS } from "../../jobs/engine.ts";
 import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../catalog/vocabulary.ts";
@@ -77,9 +78,6 @@ export interface Mirror {
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
 
-/** How long requests under way may take once a sync was told to end, ms. */
-const GRACE_MS = 8_000;
-
 /** A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
 export const createMirror = (options: MirrorOptions): Mirror => {
   const { settings = {}, env = {}, folder, profile } = options;
@@ -106,24 +104,17 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
       const token = await resolveToken(config);
       const { signal = new AbortController().signal } = request;
-      const hard = new AbortController();
-      const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
-      signal.addEventListener("abort", giveUp, { once: true });
-      try {
-        return await syncJob(config, requestOf(request), {
-          clock: systemClock,
-          random: Math.random,
-          emit: (event) => {
-            for (const listener of listeners) listener(event);
-          },
-          signal,
-          hardSignal: hard.signal,
-          version: packageVersion(),
-          token,
-        });
-      } finally {
-        signal.removeEventListener("abort", giveUp);
-      }
+      return syncJob(config, requestOf(request), {
+        clock: systemClock,
+        random: Math.random,
+        emit: (event) => {
+          for (const listener of listeners) listener(event);
+        },
+        signal,
+        graceMs: GRACE_MS,
+        version: packageVersion(),
+        token,
+      });
     },
     query: (sql, { signal } = {}) => runQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }),
     stream: (sql, use) => streamQuery({ snapshot, sql }, use),

@@ -21,11 +21,14 @@ export interface EngineDeps {
   readonly tracer?: Tracer;
 }
 
+/** How long requests on the wire are waited for once a run ends, ms: less than a worker that stops takes. */
+const GRACE_MS = 6_000;
+
 /** What jobs are given. The token is read for each run: keys can be rotated while the worker lives. */
 const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => {
   const token = await resolveToken(profile);
   scrubber.hide(token);
-  return { ...deps, token };
+  return { ...deps, token, graceMs: GRACE_MS };
 };
 
 /** The engine, as sessions start it. */

@@ -105,7 +105,6 @@ export const command = defineCommand({
           random: Math.random,
           emit: progress.sink,
           signal,
-          hardSignal: new AbortController().signal,
           version,
           token: new Secret(sandbox.token),
           tracer,

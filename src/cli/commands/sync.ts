@@ -1,5 +1,6 @@
 // duckmirror sync: mirrors what is due, within rate and credits. Exit code and --json as the contract says.
 import { z } from "zod";
+import { GRACE_MS } from "../../../jobs/engine.ts";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
@@ -8,9 +9,6 @@ import { defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { withSharedLimits } from "../worker/shared-limits.ts";
-
-/** How long a page under way may take to arrive after the run was interrupted. */
-const GRACE_MS = 8000;
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
@@ -56,10 +54,6 @@ export const command = defineCommand({
     scrubber.hide(token);
     const progress = await context.progress(config);
     const tracer = await context.tracer(config);
-    const hard = new AbortController();
-    // A service that does not answer must not keep an interrupted run from ending.
-    const giveUp = () => void setTimeout(() => hard.abort(), GRACE_MS).unref();
-    signal.addEventListener("abort", giveUp, { once: true });
     try {
       const { report, error } = await withSharedLimits(config, context, (limits) =>
         syncJob(config, request, {
@@ -68,7 +62,7 @@ export const command = defineCommand({
           random: Math.random,
           emit: progress.sink,
           signal,
-          hardSignal: hard.signal,
+          graceMs: GRACE_MS,
           version,
           token,
           tracer,

@@ -1,5 +1,7 @@
 // duckmirror verify: compares the mirror with the service at the fewest credits and names every difference.
+
 import { z } from "zod";
+import { GRACE_MS } from "../../../jobs/engine.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
 import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
@@ -123,9 +125,17 @@ export const command = defineCommand({
         repair: input.repair,
         allowMassDelete: input.allowMassDelete,
       };
-      const hardSignal = new AbortController().signal;
       const tracer = await context.tracer(config);
-      const engine = { clock, random: Math.random, emit: progress.sink, signal, hardSignal, version, token, tracer };
+      const engine = {
+        clock,
+        random: Math.random,
+        emit: progress.sink,
+        signal,
+        graceMs: GRACE_MS,
+        version,
+        token,
+        tracer,
+      };
       const { report, error } = await withSharedLimits(config, context, (limits) =>
         verifyJob(config, request, { ...limits, ...engine }),
       );

@@ -1,11 +1,12 @@
 // A connection to the service whose rate and credits are shared, through Redis, with every process that has the same
 // token. Requests leave from this process (role all).
-import { setTimeout as delay } from "node:timers/promises";
 import { type Connect, clientOf } from "../../../jobs/connection.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import type { OrganizationLedger } from "../../budget/organization-ledger.ts";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
 import { organizationKey } from "../../budget/redis-store.ts";
+import type { Clock } from "../../core/clock.ts";
+import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
 import { denialOf, openShared } from "../remote/organizations.ts";
 
@@ -16,30 +17,66 @@ const SETTLING_MS = 200;
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
+/** What is not settled in Redis within this time after a run runs out by itself, ms. */
+const CLOSING_MS = 300;
+
+interface OpenCredits extends SharedCredits {
+  /** Waits a moment for what is being settled. */
+  close(): Promise<void>;
+}
+
 /** Credits of an organization as its ledger in Redis knows them. What cannot be told there runs out by itself. */
-const creditsOf = (ledger: OrganizationLedger): SharedCredits => {
+const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
+  const since = clock.now();
   const reserved = new Map<string, string>();
+  const settling = new Set<Promise<void>>();
+
+  const settle = (id: string, outcome: ApiOutcome | null, charge: "spent" | "free" | "ambiguous"): Promise<void> => {
+    const quota = outcome === null ? null : quotaIn(outcome);
+    const report = quota === null || outcome === null ? [] : [{ quota, sentAt: outcome.sentAt }];
+    // The answer is paid for and must be kept, whatever became of Redis.
+    const settled = ledger
+      .settle(id, charge, ...report)
+      .catch(() => undefined)
+      .finally(() => settling.delete(settled));
+    settling.add(settled);
+    return settled;
+  };
+
+  /** Asks once; gives back what is granted to a run that has ended meanwhile. */
+  const ask = (requestId: string, signal: AbortSignal) => {
+    const asked = ledger.reserve({ owner: requestId, leaseMs: LEASE_MS, signal, since });
+    asked.then(
+      (reservation) => {
+        if (reservation.ok && signal.aborted) void settle(reservation.id, null, "free");
+      },
+      () => undefined,
+    );
+    return untilAborted(asked, signal);
+  };
+
   return {
-    reserve: async (requestId) => {
+    reserve: async (requestId, signal) => {
       for (;;) {
-        const reservation = await ledger.reserve({ owner: requestId, leaseMs: LEASE_MS });
+        const reservation = await ask(requestId, signal);
         if (reservation.ok) {
           reserved.set(requestId, reservation.id);
           return null;
         }
         if (!reservation.settling) return denialOf(reservation);
-        await delay(SETTLING_MS);
+        await clock.sleep(SETTLING_MS, signal);
       }
     },
     settle: async (requestId, outcome, charge) => {
       const id = reserved.get(requestId);
       reserved.delete(requestId);
-      if (id === undefined) return;
-      const quota = quotaIn(outcome);
-      // The answer is paid for and must be kept, whatever became of Redis.
-      await ledger
-        .settle(id, charge, ...(quota === null ? [] : [{ quota, sentAt: outcome.sentAt }]))
-        .catch(() => undefined);
+      if (id !== undefined) await settle(id, outcome, charge);
+    },
+    close: async () => {
+      const over = new AbortController();
+      const force = clock.sleep(CLOSING_MS, over.signal).catch(() => undefined);
+      await Promise.race([Promise.all(settling), force]);
+      over.abort();
     },
   };
 };
@@ -51,9 +88,13 @@ export const connectShared =
     const client = clientOf(config, context);
     const organization = organizationKey(config.baseUrl ?? "", context.token.reveal());
     const { throttle, ledger } = openShared(config, { connection, organization, clock: context.clock });
+    const credits = creditsOf(ledger, context.clock);
     return {
-      sender: createLocalSender({ client, throttle, credits: creditsOf(ledger) }),
+      sender: createLocalSender({ client, throttle, credits }),
       takeOver: async () => new Set(),
-      close: () => client.close(),
+      close: async () => {
+        await credits.close();
+        await client.close();
+      },
     };
   };

@@ -38,6 +38,8 @@ export const fetchPayload = z.object({
   organization: z.string(),
   mirror: z.string(),
   epoch: z.string(),
+  /** When the loader's run began: credits may have been bought since what was known before. */
+  since: z.number().optional(),
   /** When its slot of the rate limit was taken. */
   slotAt: z.number(),
   /** W3C `traceparent` of the request's span. */

@@ -15,8 +15,8 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
     ? sender
     : {
         ...sender,
-        send: async (parcel, hardSignal) => {
-          const sending = await sender.send(parcel, hardSignal);
+        send: async (parcel, ends) => {
+          const sending = await sender.send(parcel, ends);
           return sending.kind === "outcome" ? { ...sending, outcome: redactOutcome(sending.outcome, redact) } : sending;
         },
       };

@@ -1,10 +1,11 @@
 // Sender: how a request gets to the service and its outcome back. In one process it is a client behind a throttle;
 // with several machines the request travels to a fetcher (src/queue). The fetcher's loop does not know which.
 import type { Client } from "../../api/client.ts";
-import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
+import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { Throttle } from "../../budget/throttle.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { untilAborted } from "../../core/until-aborted.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 
 /** One request on its way. */
@@ -35,13 +36,23 @@ export type Sending =
   /** It never left: the run is ending. */
   | { readonly kind: "unsent" };
 
+/** What ends the sending of a request. */
+export interface SendEnds {
+  /** The run ends: it does not leave any more. */
+  readonly signal: AbortSignal;
+  /** It is broken off even on the wire. */
+  readonly hardSignal: AbortSignal;
+}
+
 export interface Sender {
   /** Resolves when one more request may be handed over; rejects with the signal's reason when it aborts first. */
   turn(signal: AbortSignal): Promise<void>;
   /** When that will be as far as is known now, ms since the epoch; in the past: now. */
   nextTurnAt(): number;
-  /** Sends one request; uses up the turn. `hardSignal` breaks it off. Rejects only on faults of duckmirror. */
-  send(parcel: Parcel, hardSignal: AbortSignal): Promise<Sending>;
+  /** Sends one request; uses up the turn. Rejects only on faults of duckmirror. */
+  send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
+  /** What an answer said about the rate, as its verdict has it; null: nothing. */
+  observe(rate: RateInfo | null): void;
   /** The service refused a request for speed: none leaves before `untilMs`, ms since the epoch. */
   backOff(untilMs: number): void;
 }
@@ -62,11 +73,30 @@ export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorErro
 
 /** The credits of an organization, as all processes that spend them share them. */
 export interface SharedCredits {
-  /** Sets one aside for a request that leaves now; null: there is one. */
-  reserve(requestId: string): Promise<DuckmirrorError | null>;
-  /** The request ended so. */
+  /**
+   * Sets one aside for a request that leaves now; null: there is one. Rejects with the signal's reason when that aborts
+   * first, and with REDIS_UNAVAILABLE or REDIS_FULL.
+   */
+  reserve(requestId: string, signal: AbortSignal): Promise<DuckmirrorError | null>;
+  /** The request ended so. Never rejects. */
   settle(requestId: string, outcome: ApiOutcome, charge: ReturnType<typeof chargeOf>): Promise<void>;
 }
+
+/** Why no credit could be set aside; null: there is one. */
+const refusedCredit = async (
+  credits: SharedCredits,
+  requestId: string,
+  signal: AbortSignal,
+): Promise<Sending | null> => {
+  let error: DuckmirrorError | null;
+  try {
+    error = await credits.reserve(requestId, signal);
+  } catch (reason) {
+    error = refusedTurn(reason, signal);
+    if (error === null) return { kind: "unsent" };
+  }
+  return error === null ? null : { kind: "denied", error };
+};
 
 /** Sends from this process. `credits`: null when no other process spends credits of the same organization. */
 export const createLocalSender = (deps: {
@@ -79,16 +109,18 @@ export const createLocalSender = (deps: {
   return {
     turn: (signal) => throttle.acquire(signal),
     nextTurnAt: () => knownTurnAt(throttle.state()),
-    backOff: (untilMs) => throttle.backOff(untilMs),
-    send: async ({ requestId, call }, hardSignal) => {
-      const error = (await credits?.reserve(requestId)) ?? null;
-      if (error !== null) return { kind: "denied", error };
+    backOff: (untilMs) => void throttle.backOff(untilMs),
+    observe: (rate) => void throttle.observe(rate, flying),
+    send: async ({ requestId, call }, { signal, hardSignal }) => {
+      const refused = credits === null ? null : await refusedCredit(credits, requestId, signal);
+      if (refused !== null) return refused;
       flying += 1;
       const outcome = await client.send(call, hardSignal).finally(() => {
         flying -= 1;
       });
-      throttle.observe(outcome.kind === "broken" ? null : outcome.rate, flying);
-      await credits?.settle(requestId, outcome, chargeOf(outcome));
+      // A run that ends does not wait until Redis has taken this in.
+      const settled = credits?.settle(requestId, outcome, chargeOf(outcome));
+      if (settled !== undefined) await untilAborted(settled, signal).catch(() => undefined);
       return { kind: "outcome", outcome, lostAttempts: 0 };
     },
   };

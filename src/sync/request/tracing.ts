@@ -79,10 +79,10 @@ export const tracedSender = (
         }
       }
     },
-    send: (parcel, hardSignal) => {
+    send: (parcel, ends) => {
       const { method, path } = ENDPOINTS[parcel.call.endpoint];
       const send = async (span: Span) => {
-        const sending = await sender.send({ ...parcel, traceparent: span.traceparent }, hardSignal);
+        const sending = await sender.send({ ...parcel, traceparent: span.traceparent }, ends);
         tellOutcome(span, sending);
         return sending;
       };

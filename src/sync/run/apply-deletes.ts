@@ -6,7 +6,6 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { detailCall } from "../request/calls.ts";
-import { refusedTurn } from "../request/sender.ts";
 import { loadsOf } from "../rows/loads.ts";
 import { finishedState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
@@ -30,22 +29,10 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
   const { name } = scope.task.stream;
   if (name !== "accounts" && name !== "contacts" && name !== "signals") return "gone";
   for (const id of scope.sample.slice(0, PROBES)) {
-    const reservation = run.deps.ledger.tryReserve();
-    if (!reservation.ok) {
-      run.stop ??= run.deps.ledger.denial(reservation.code);
-      return "later";
-    }
-    try {
-      await run.deps.sender.turn(run.deps.signal);
-    } catch (error) {
-      run.deps.ledger.settle(reservation.id, "free");
-      run.stop ??= refusedTurn(error, run.deps.signal);
-      return "later";
-    }
     const call = detailCall(name, id, run.options);
     const { walkId } = scope.task;
     const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: PROBE_DETAIL };
-    const { result, requests } = await run.fetcher.fetch(order, reservation.id);
+    const { result, requests } = await run.fetcher.fetch({ order: () => order });
     run.stats.countRequests(requests);
     const loads =
       result.kind !== "answer"
@@ -65,7 +52,7 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
     const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
     await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });
     if (result.kind === "answer") return "alive";
-    if (result.kind === "stop") run.stop ??= result.error;
+    if (result.kind === "no-credit") run.ending.stop(result.error);
     if (result.kind !== "absent") return "later";
   }
   return "gone";

@@ -1,16 +1,19 @@
 // Dispatcher: which request goes out next. The most valuable one that is ready, as soon as the rate allows, while the
 // allowance lasts; several in flight, so that latency does not cost throughput.
+//
+//   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
+//   then wait for what is on the wire.
 import { streamSpec } from "../../catalog/streams.ts";
-import { type Candidate, stateKey } from "../plan/candidate.ts";
-import { type Plan, planSync } from "../plan/plan-view.ts";
-import { refusedTurn } from "../request/sender.ts";
+import type { Plan } from "../plan/plan-view.ts";
+import type { Fetched } from "../request/fetcher.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { totalOf } from "../task/scope-state.ts";
-import { createTask, landed, type ScopeTask } from "../task/scope-task.ts";
-import { wantedCall } from "../task/wanted-call.ts";
+import { landed, type ScopeTask } from "../task/scope-task.ts";
+import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./answers.ts";
 import { settleDeletes } from "./apply-deletes.ts";
-import { enoughReady, hasReady, mostValuable } from "./ready-tasks.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
+import { emitPage } from "./page-events.ts";
+import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 import { failTask, putOff } from "./task-ends.ts";
 import { advance } from "./task-steps.ts";
@@ -23,8 +26,6 @@ const MOST_UNCOMMITTED = 256;
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 /** Requests that may be under way however large answers are: at 300 a minute, 1.5 s each, eight are. */
 const ALWAYS_FLYING = 8;
-/** Shorter waits for the rate limit are not worth a word. */
-const NOTABLE_WAIT_MS = 2000;
 
 interface Pick {
   readonly task: ScopeTask;
@@ -32,233 +33,159 @@ interface Pick {
   readonly read: ReadRequest | null;
 }
 
-export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
-  const { deps, options } = run;
-  let pending: Candidate[] = [];
-  let { states } = initial.view;
-  /** Requests without an answer so far, and all that are not through: those, and answers that are not committed. */
-  let flying = 0;
+/** What is under way. */
+interface Traffic {
+  /** Requests without an answer. */
+  flying: number;
+  /** Those, and answers that are not committed. */
+  open: number;
   /** Decoded bytes of an answer, as the latest ones were. */
-  let answerBytes = 0;
-  let open = 0;
-  let fault: unknown = null;
-  let wake: () => void = () => undefined;
-  let woken = Promise.resolve();
-  const sleep = () => {
-    woken = new Promise((resolve) => {
-      wake = resolve;
-    });
-  };
-  sleep();
+  answerBytes: number;
+  /** The last request found no credit: the next one is tried when something under way has ended. */
+  penniless: boolean;
+  /** Ends the wait for a change of the above. */
+  wake: () => void;
+}
 
-  const enqueue = (candidates: readonly Candidate[]): boolean => {
-    const fresh = candidates.filter((candidate) => !run.taken.has(stateKey(candidate.stream, candidate.scope)));
-    for (const candidate of fresh) {
-      run.taken.add(stateKey(candidate.stream, candidate.scope));
-      run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
-    }
-    pending = [...pending, ...fresh].sort((a, b) => b.value - a.value);
-    for (const stream of new Set(fresh.map((candidate) => candidate.stream))) {
-      const of = fresh.filter((candidate) => candidate.stream === stream);
-      const requests = of.some((candidate) => candidate.requests === null)
-        ? null
-        : of.reduce((sum, candidate) => sum + (candidate.requests ?? 0), 0);
-      deps.emit({ kind: "stream-planned", stream, requests, because: of[0]?.because ?? "" });
-    }
-    return fresh.length > 0;
-  };
+const changed = (traffic: Traffic): Promise<void> =>
+  new Promise((resolve) => {
+    traffic.wake = resolve;
+  });
 
-  const replan = async (): Promise<boolean> => {
-    run.replan = false;
-    const plan = await planSync(deps.warehouse, options, run.shapes, deps.clock.now());
-    states = plan.view.states;
-    return enqueue(plan.candidates);
-  };
+/** Room for one more request: on the wire, and in memory for what it brings. */
+const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
+  flying < run.options.concurrency &&
+  run.committer.waiting() < MOST_UNCOMMITTED &&
+  run.committer.waitingBytes() + Math.max(0, flying - ALWAYS_FLYING) * answerBytes < MOST_UNCOMMITTED_BYTES;
 
-  /** The usage routes tell of the other requests, so they come when those are done. */
-  const isLast = (candidate: Candidate) => candidate.stream === "usage";
-  const useless = (candidate: Candidate) =>
-    run.tierLowered && (candidate.stream === "account_insights" || candidate.mode === "detail");
+const pick = (run: SyncRun): Pick | null => {
+  const task = mostValuable(run);
+  if (task === null) return null;
+  const [read, ...rest] = task.ready;
+  if (read === undefined) {
+    task.asked = true;
+    return { task, read: null };
+  }
+  task.ready = rest;
+  return { task, read };
+};
 
-  /** Brings pending candidates to life until enough tasks have something to send. */
-  const promote = async () => {
-    const busy = () => [...run.active.values()].some((task) => task.stream.name !== "usage");
-    while (pending.length > 0 && !enoughReady(run) && run.active.size < options.concurrency + MOST_UNCOMMITTED) {
-      const index = Math.max(
-        pending.findIndex((candidate) => !isLast(candidate)),
-        0,
-      );
-      const candidate = pending[index];
-      if (candidate === undefined || (isLast(candidate) && busy())) return;
-      pending.splice(index, 1);
-      if (useless(candidate)) continue;
-      const task = createTask({
-        candidate,
-        before: states.get(stateKey(candidate.stream, candidate.scope)),
-        shape: shapeOf(run, candidate.stream),
-        rows: run.rows.get(stateKey(candidate.stream, candidate.scope)) ?? 0,
-        runId: run.runId,
-        now: deps.clock.now(),
-      });
-      run.active.set(taskKey(task), task);
-      run.stats.of(candidate.stream).modes.add(candidate.mode);
-      await advance(run, task);
-    }
-  };
+/** The request did not leave: its task decides anew, for its list may have moved meanwhile. */
+const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
+  if (read === null) {
+    task.asked = false;
+    return;
+  }
+  landed(task, read);
+  await advance(run, task);
+};
 
-  const pick = (): Pick | null => {
-    const best = mostValuable(run);
-    if (best === null) return null;
-    const [read, ...rest] = best.ready;
-    if (read === undefined) {
-      best.asked = true;
-      return { task: best, read: null };
-    }
-    best.ready = rest;
-    return { task: best, read };
-  };
-
-  const unpick = ({ task, read }: Pick) => {
-    if (read === null) task.asked = false;
-    else task.ready = [read, ...task.ready];
-  };
-
-  const send = async ({ task, read }: Pick, reservation: string) => {
-    const { stream, scope } = task.candidate;
-    const wanted = wantedCall(task, read, shapeOf(run, stream), options);
-    const order = { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted };
-    const { result, requests } = await run.fetcher.fetch(order, reservation).finally(() => {
-      flying -= 1;
-      wake();
-    });
-    run.stats.countRequests(requests);
-    if (result.kind === "answer") answerBytes += (result.outcome.bytes - answerBytes) / 4;
-    if (result.kind === "answer" || result.kind === "absent" || result.kind === "adjust") run.failuresInARow = 0;
-    if (result.kind === "answer") {
+/** Takes in what became of a request. */
+const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
+  const { task, read } = picked;
+  switch (result.kind) {
+    case "answer":
+      run.failuresInARow = 0;
       if (read === null) await takeSingleAnswer(run, task, wanted, result, requests);
       else await takeListAnswer(run, task, read, wanted, result, requests);
-    } else if (result.kind === "absent") {
+      return emitPage(run, task);
+    case "absent":
+      run.failuresInARow = 0;
       await takeAbsence(run, task, read, wanted, result, requests);
-    } else {
+      return emitPage(run, task);
+    case "adjust":
+      run.failuresInARow = 0;
       await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
-      if (result.kind === "adjust") return askDifferently(run, task, read, wanted, result.outcome);
+      return askDifferently(run, task, read, wanted, result.outcome);
+    case "failed":
+      run.failuresInARow = result.everywhere ? run.failuresInARow + 1 : 0;
+      if (run.failuresInARow >= MOST_FAILURES) run.ending.stop(result.error);
+      await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
       if (read !== null) landed(task, read);
-      if (result.kind === "stop") run.stop ??= result.error;
-      if (result.kind === "failed") {
-        run.failuresInARow = result.everywhere ? run.failuresInARow + 1 : 0;
-        if (run.failuresInARow >= MOST_FAILURES) run.stop ??= result.error;
-        return failTask(run, task, result.error, { resumable: true });
-      }
+      return failTask(run, task, result.error, { resumable: true });
+    case "ended":
+      await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+      if (read !== null) landed(task, read);
       putOff(run, task);
-    }
-    emitPage(task);
-  };
+      return emitPage(run, task);
+    case "no-credit":
+      return unpick(run, picked);
+    default:
+      return result satisfies never;
+  }
+};
 
-  /** Pages of a stream in all: by the list's length where there is one list, else by the lists that are due. */
-  const pagesTotal = (task: ScopeTask, stats: ReturnType<typeof run.stats.of>): number | null => {
-    if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
-    const total = totalOf(task);
-    const walking = task.progress?.kind === "walk" && total !== null;
-    return walking ? Math.max(stats.pages, Math.ceil(total / shapeOf(run, task.stream.name).perPage)) : null;
+const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
+  const { task, read } = picked;
+  const { stream, scope } = task.candidate;
+  let wanted: WantedCall = wantedCall(task, read, shapeOf(run, stream), run.options);
+  const order = () => {
+    // The shape may have become known while the request waited for its turn.
+    wanted = wantedCall(task, read, shapeOf(run, stream), run.options);
+    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted };
   };
+  const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
+    traffic.flying -= 1;
+    traffic.wake();
+  });
+  const { result, requests } = fetched;
+  run.stats.countRequests(requests);
+  if (result.kind === "answer") traffic.answerBytes += (result.outcome.bytes - traffic.answerBytes) / 4;
+  traffic.penniless = result.kind === "no-credit";
+  // Nothing under way could give a credit back, and what is committed has decided what else to ask.
+  if (result.kind === "no-credit" && traffic.open === 1) run.ending.stop(result.error);
+  await take(run, picked, wanted, fetched);
+};
 
-  const emitPage = (task: ScopeTask) => {
-    const { stream } = task.candidate;
-    const stats = run.stats.of(stream);
-    deps.emit({
-      kind: "page",
-      stream,
-      requests: stats.requests,
-      credits: stats.credits,
-      rows: stats.rows,
-      pagesDone: stats.pages,
-      pagesTotal: pagesTotal(task, stats),
-      rowsTotal: task.stream.scope === "organization" ? totalOf(task) : null,
-    });
-  };
-
-  const launch = (picked: Pick, reservation: string) => {
-    flying += 1;
-    open += 1;
-    send(picked, reservation)
-      .catch((error: unknown) => {
-        fault ??= error;
-      })
+/** Sends a request; resolves when it has left, or will not. */
+const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
+  new Promise((resolve) => {
+    traffic.flying += 1;
+    traffic.open += 1;
+    send(run, traffic, picked, resolve)
+      .catch((error: unknown) => run.ending.fail(error))
       .finally(() => {
-        open -= 1;
-        wake();
+        traffic.open -= 1;
+        traffic.wake();
+        resolve();
       });
-  };
+  });
 
-  /** Room for one more request: on the wire, and in memory for what it brings. */
-  const hasRoom = () =>
-    flying < options.concurrency &&
-    run.committer.waiting() < MOST_UNCOMMITTED &&
-    run.committer.waitingBytes() + Math.max(0, flying - ALWAYS_FLYING) * answerBytes < MOST_UNCOMMITTED_BYTES;
-
-  const ending = () => run.stop !== null || fault !== null || deps.signal.aborted;
-
-  /** Nothing is under way any more: decide over what company lists lost, then see whether more became due. */
-  const goOn = async (): Promise<boolean> => {
-    const losing = run.losing.splice(0);
-    for (const name of new Set(losing.map((task) => task.stream.name))) {
-      const tasks = losing.filter((task) => task.stream.name === name);
-      await settleDeletes(run, streamSpec(name), tasks);
-    }
-    if ((await replan()) || pending.length > 0) return true;
-    const stuck = [...run.active.values()].find((task) => !hasReady(task));
-    if (stuck !== undefined) throw new TypeError(`${taskKey(stuck)} waits for nothing`);
-    return run.active.size > 0;
-  };
-
-  enqueue(initial.candidates);
-  while (!ending()) {
-    if (run.replan) await replan();
-    await promote();
-    const picked = hasRoom() ? pick() : null;
-    if (picked === null) {
-      if (open === 0) {
-        if (await goOn()) continue;
-        break;
-      }
-      await woken;
-      sleep();
-      continue;
-    }
-    const reservation = deps.ledger.tryReserve();
-    if (!reservation.ok) {
-      unpick(picked);
-      // Requests under way may still turn out to cost nothing.
-      if (open === 0) {
-        run.stop = deps.ledger.denial(reservation.code);
-        break;
-      }
-      await woken;
-      sleep();
-      continue;
-    }
-    const until = deps.sender.nextTurnAt();
-    if (until - deps.clock.now() > NOTABLE_WAIT_MS) deps.emit({ kind: "waiting", why: "rate", until, stream: null });
-    try {
-      await deps.sender.turn(deps.signal);
-    } catch (error) {
-      deps.ledger.settle(reservation.id, "free");
-      unpick(picked);
-      run.stop ??= refusedTurn(error, deps.signal);
-      break;
-    }
-    if (ending()) {
-      deps.ledger.settle(reservation.id, "free");
-      unpick(picked);
-      break;
-    }
-    launch(picked, reservation.id);
+/** Nothing is under way any more: decide over what company lists lost, then see whether more became due. */
+const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
+  const losing = run.losing.splice(0);
+  for (const name of new Set(losing.map((task) => task.stream.name))) {
+    const tasks = losing.filter((task) => task.stream.name === name);
+    await settleDeletes(run, streamSpec(name), tasks);
   }
-  while (open > 0) {
-    await woken;
-    sleep();
+  if ((await backlog.replan()) || !backlog.isEmpty()) return true;
+  const stuck = [...run.active.values()].find((task) => !hasReady(task));
+  if (stuck !== undefined) throw new TypeError(`${taskKey(stuck)} waits for nothing`);
+  return run.active.size > 0;
+};
+
+/** Sends what there is to send, until nothing is left or the run ends. */
+const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<void> => {
+  const { signal } = run.deps;
+  while (!signal.aborted) {
+    if (run.replan) await backlog.replan();
+    await backlog.promote(run.options.concurrency + MOST_UNCOMMITTED);
+    const waits = traffic.penniless && traffic.open > 0;
+    traffic.penniless = false;
+    const picked = !waits && hasRoom(run, traffic) ? pick(run) : null;
+    if (picked !== null) await launch(run, traffic, picked);
+    else if (traffic.open > 0) await changed(traffic);
+    else if (!(await goOn(run, backlog))) return;
   }
-  for (const candidate of pending) run.stats.of(candidate.stream).left = true;
+};
+
+/** Runs the plan. Never rejects: why the run ended early, faults included, is for `run.ending` to say. */
+export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
+  const traffic: Traffic = { flying: 0, open: 0, answerBytes: 0, penniless: false, wake: () => undefined };
+  const backlog = createBacklog(run, initial);
+  run.deps.signal.addEventListener("abort", () => traffic.wake(), { once: true });
+  await loop(run, traffic, backlog).catch((error: unknown) => run.ending.fail(error));
+  while (traffic.open > 0) await changed(traffic);
+  backlog.leave();
   for (const task of [...run.active.values()]) putOff(run, task);
-  if (fault !== null) throw fault;
 };

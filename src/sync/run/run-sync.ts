@@ -1,9 +1,8 @@
 // Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
 
-import { setMaxListeners } from "node:events";
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/sync-report.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
@@ -18,6 +17,7 @@ import { createFetcher } from "../request/fetcher.ts";
 import { createCommitter } from "./committer.ts";
 import { readVerdicts } from "./completeness.ts";
 import { dispatch } from "./dispatcher.ts";
+import { createEnding } from "./ending.ts";
 import { createRunStats } from "./run-stats.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
 
@@ -57,42 +57,46 @@ const reportJson = (report: SyncReport): JsonValue => {
   return { ...report, streams };
 };
 
-/** The run's own signal: aborts with the caller's, and when the run's time is over. Waiting of any kind ends with it. */
-const watchTime = (options: SyncOptions, deps: SyncDeps) => {
-  const over = new AbortController();
-  const ended = new AbortController();
-  if (options.maxDurationMs !== null) {
-    const timer = deps.clock.sleep(options.maxDurationMs, ended.signal);
-    timer.then(
-      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
-      () => undefined,
-    );
-  }
-  return {
-    signal: AbortSignal.any([deps.signal, over.signal]),
-    timeOver: over.signal,
-    end: () => ended.abort(),
-  };
-};
-
-/** A run that ended for want of credits says when there are some again, as this run or an earlier one heard it. */
-const tellReset = async (run: SyncRun): Promise<void> => {
+/** Credits are gone: when the service said, to this run or an earlier one, that there are some again. */
+const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<DuckmirrorError> => {
   const { ledger, warehouse, clock, emit } = run.deps;
-  if (run.stop?.code !== "QUOTA_SPENT") return;
-  const until = ledger.snapshot().resetsAt ?? (await readLastQuota(warehouse.database))?.resetsAt ?? null;
-  if (until === null || until <= clock.now()) return;
-  emit({ kind: "waiting", why: "quota", until, stream: null });
-  if (!run.stop.context.until) run.stop = new DuckmirrorError("QUOTA_SPENT", { until: ` until ${iso(until)}` });
+  if (stop.code !== "QUOTA_SPENT") return stop;
+  const earlier = ledger.snapshot().resetsAt === null ? await readLastQuota(warehouse.database) : null;
+  const resetsAt = ledger.snapshot().resetsAt ?? earlier?.resetsAt ?? null;
+  if (resetsAt === null || resetsAt <= clock.now()) return stop;
+  emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
+  if (stop.context.until) return stop;
+  // What an earlier run heard may have changed: credits can be bought.
+  const until =
+    earlier === null ? ` until ${iso(resetsAt)}` : `; by its last report the period ends at ${iso(resetsAt)}`;
+  return new DuckmirrorError("QUOTA_SPENT", { until });
 };
 
-/** How the run ended, from the failures of its streams and what stopped it. */
-const endOf = (run: SyncRun, failed: readonly string[]): { status: RunStatus; error: DuckmirrorError | null } => {
-  const stop = run.stop;
-  if (stop !== null && stop.exitCode === 4) return { status: "stopped", error: stop };
-  if (stop !== null) return { status: "failed", error: stop };
-  if (run.deps.signal.aborted) return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
-  if (failed.length === 0) return { status: "done", error: null };
-  return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+interface End {
+  readonly status: RunStatus;
+  readonly error: DuckmirrorError | null;
+}
+
+/** How the run ended, from the failures of its streams and what stopped it. Throws the fault that ended it. */
+const endOf = async (run: SyncRun): Promise<End> => {
+  const reason = run.ending.reason();
+  switch (reason?.kind) {
+    case "failed":
+      throw reason.fault;
+    case "stopped": {
+      const error = await tellReset(run, reason.error);
+      return { status: error.exitCode === EXIT.budget ? "stopped" : "failed", error };
+    }
+    case "interrupted":
+      return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
+    case undefined: {
+      const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+      if (failed.length === 0) return { status: "done", error: null };
+      return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+    }
+    default:
+      return reason satisfies never;
+  }
 };
 
 /** The latest usage block, recorded whenever that is due; `final` takes what has not been recorded yet. */
@@ -146,8 +150,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await rememberWanted(warehouse, options, startedAt);
   emit({ kind: "run-started", runId, mode, at: startedAt });
 
-  const watch = watchTime(options, deps);
-  setMaxListeners(0, watch.signal);
+  const ending = createEnding(deps);
+  const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
   const quota = quotaRecorder(clock);
   let sequence = 0;
@@ -155,10 +159,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     runId,
     startedAt,
     options,
-    deps: { ...deps, signal: watch.signal },
+    deps: { ...deps, signal, hardSignal },
+    ending,
     archive,
     fetcher: createFetcher(
-      { ...deps, signal: watch.signal, archive, onQuota: quota.see },
+      { ...deps, signal, hardSignal, stop, archive, onQuota: quota.see },
       () => `${runId}-${(++sequence).toString(36)}`,
     ),
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
@@ -169,7 +174,6 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     taken: new Set(),
     losing: [],
     compared: new Map(),
-    stop: null,
     tierLowered: false,
     fullAccess: false,
     replan: false,
@@ -195,10 +199,10 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     };
   };
 
+  let end: End;
   try {
-    await dispatch(run, plan).finally(watch.end);
-    if (watch.timeOver.aborted) run.stop ??= new DuckmirrorError("DURATION_SPENT");
-    await tellReset(run);
+    await dispatch(run, plan).finally(ending.close);
+    end = await endOf(run);
   } catch (error) {
     await archive.close();
     const finishedAt = clock.now();
@@ -213,8 +217,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const { archiveRetentionDays, historyRetentionDays } = options;
   if (archiveRetentionDays !== null) await pruneArchive(warehouse.archiveDir, archiveRetentionDays, clock.now());
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
-  const failed = options.streams.filter((stream) => run.stats.of(stream).failed !== null);
-  const { status, error } = endOf(run, failed);
+  const { status, error } = end;
   const ended = await report(status, clock.now());
   for (const stream of ended.streams) {
     const { error: failure, unconfirmed_because: because, ...counts } = stream;

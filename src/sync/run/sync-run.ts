@@ -3,7 +3,6 @@
 import type { Ledger } from "../../budget/memory-store.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { DuckmirrorError } from "../../core/errors.ts";
 import type { ProgressSink } from "../../core/progress-events.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
@@ -18,6 +17,7 @@ import type { Sender } from "../request/sender.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
 import type { DeleteGuard } from "./deletes.ts";
+import type { Ending } from "./ending.ts";
 import type { RunStats } from "./run-stats.ts";
 
 /** What a sync is to do. */
@@ -26,8 +26,6 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly runId: string | null;
   /** Most requests in flight. */
   readonly concurrency: number;
-  /** ms; null: as long as it takes. */
-  readonly maxDurationMs: number | null;
   /** Streams this mirror is to hold, also those this run does not read. */
   readonly configured: readonly StreamName[];
   /** Days that archived answers and old versions are kept; null: for ever. */
@@ -47,10 +45,15 @@ export interface SyncDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly emit: ProgressSink;
-  /** Aborting it ends the run cleanly: what is under way is finished and committed. */
+  /**
+   * Aborting it ends the run cleanly: what is under way is finished and committed. With an error other than INTERRUPTED
+   * as its reason, that error is why the run stopped.
+   */
   readonly signal: AbortSignal;
-  /** Aborting it breaks off what is under way, too. */
-  readonly hardSignal: AbortSignal;
+  /** Aborting it breaks off what is under way, too; unset: never. */
+  readonly hardSignal?: AbortSignal | undefined;
+  /** How long requests on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  readonly graceMs?: number | undefined;
   /** What its spans stand in; unset: nothing is traced. */
   readonly tracer?: Tracer;
 }
@@ -60,7 +63,9 @@ export interface SyncRun {
   readonly runId: string;
   readonly startedAt: number;
   readonly options: SyncOptions;
+  /** Its signals are those of `ending`. */
   readonly deps: SyncDeps;
+  readonly ending: Ending;
   readonly archive: Archive;
   readonly fetcher: Fetcher;
   readonly committer: Committer;
@@ -76,8 +81,6 @@ export interface SyncRun {
   readonly losing: ScopeTask[];
   /** Rows of the lists that were read completely in this run, per stream: what a share of deletes is measured by. */
   readonly compared: Map<StreamName, number>;
-  /** Why the run ends early. */
-  stop: DuckmirrorError | null;
   /** Full Access lists came back empty although the mirror holds rows. */
   tierLowered: boolean;
   /** The accounts list held rows in this run: the organization has Full Access. */

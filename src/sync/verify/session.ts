@@ -1,5 +1,4 @@
-// What a verification holds while it runs, and how it asks: the same reservation, rate, retries, ledger and archive as a
-// sync, one request at a time.
+// What a verification holds while it runs, and how it asks: as a sync does, one request at a time.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -7,15 +6,18 @@ import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/recor
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import type { ListShape } from "../request/list-shape.ts";
-import { refusedTurn } from "../request/sender.ts";
 import { loadsOf } from "../rows/loads.ts";
+import type { Ending } from "../run/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
 import type { Difference } from "./report.ts";
 
 export interface VerifyRun {
   readonly runId: string;
   readonly options: SyncOptions;
+  /** Its signals are those of `ending`. */
   readonly deps: SyncDeps;
+  /** Why nothing more can be asked. */
+  readonly ending: Ending;
   readonly fetcher: Fetcher;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly states: ReadonlyMap<string, ScopeState>;
@@ -26,8 +28,6 @@ export interface VerifyRun {
   /** Makes what was archived durable, then commits. */
   readonly commit: (requests: readonly RequestRecord[], loads: readonly TableLoad[]) => Promise<void>;
   credits: number;
-  /** Why nothing more can be asked. */
-  stop: DuckmirrorError | null;
 }
 
 export interface Question {
@@ -47,7 +47,7 @@ export type Reply =
     }
   | { readonly kind: "absent" | "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
   | { readonly kind: "failed"; readonly error: DuckmirrorError }
-  /** The run is at its end: `run.stop` says why, or the user interrupted it. */
+  /** The run ends: `run.ending` says why. */
   | { readonly kind: "stopped" };
 
 /** It belongs to no walk, and recovery loads it without taking it for a part of one. */
@@ -55,21 +55,8 @@ const NO_WALK = { read: null, overlap: null };
 
 /** Asks once. An answer is not committed yet: the caller does that, with or without its rows. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const { ledger, sender, signal } = run.deps;
-  const reservation = ledger.tryReserve();
-  if (!reservation.ok) {
-    run.stop = ledger.denial(reservation.code);
-    return { kind: "stopped" };
-  }
-  try {
-    await sender.turn(signal);
-  } catch (error) {
-    ledger.settle(reservation.id, "free");
-    run.stop ??= refusedTurn(error, signal);
-    return { kind: "stopped" };
-  }
   const order = { runId: run.runId, stream, scope, walkId: null, call, detail: NO_WALK };
-  const { result, requests } = await run.fetcher.fetch(order, reservation.id);
+  const { result, requests } = await run.fetcher.fetch({ order: () => order });
   run.credits += requests.filter(({ charge }) => charge === "spent").length;
   switch (result.kind) {
     case "answer": {
@@ -91,11 +78,10 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
     case "failed":
       await run.commit(requests, []);
       return { kind: "failed", error: result.error };
-    case "stop":
-      await run.commit(requests, []);
-      run.stop = result.error;
+    case "no-credit":
+      run.ending.stop(result.error);
       return { kind: "stopped" };
-    case "interrupted":
+    case "ended":
       await run.commit(requests, []);
       return { kind: "stopped" };
     default:

@@ -3,7 +3,7 @@
 import type { Quota } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
 import type { QuotaReading, ScopeState } from "../../warehouse/record/checkpoint.ts";
@@ -12,6 +12,7 @@ import { readScopeRows, readShapes } from "../plan/mirror-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
+import { createEnding } from "../run/ending.ts";
 import { newRunId } from "../run/run-sync.ts";
 import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
 import { type Check, type ListStream, planChecks, type VerifyFacts } from "./checks.ts";
@@ -172,11 +173,15 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   };
   const archive = deps.archive.open({ runId, now: startedAt });
   let sequence = 0;
+  const ending = createEnding(deps);
+  const { signal, hardSignal, stop } = ending;
+  const ended = { ...deps, signal, hardSignal };
   const run: VerifyRun = {
     runId,
     options: options.sync,
-    deps,
-    fetcher: createFetcher({ ...deps, archive, onQuota }, () => `${runId}-${(++sequence).toString(36)}`),
+    deps: ended,
+    ending,
+    fetcher: createFetcher({ ...ended, stop, archive, onQuota }, () => `${runId}-${(++sequence).toString(36)}`),
     shapes,
     states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
     repair: options.repair,
@@ -186,7 +191,6 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
       await warehouse.commit({ runId, loads, requests, scopes: [], quota: null });
     },
     credits: 0,
-    stop: null,
   };
 
   const pagesOf = (stream: StreamName, scope: string) => {
@@ -206,7 +210,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   };
   try {
     for (const check of checks) {
-      if (deps.signal.aborted || failures >= MOST_FAILURES) break;
+      if (signal.aborted || failures >= MOST_FAILURES) break;
       const before = run.credits;
       const found = await make(run, check);
       if (found.status === "stopped") break;
@@ -225,9 +229,10 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
         note: found.note,
       });
       tell(check.stream, found.records);
-      if (run.stop !== null || (options.repair && creditsLeft(ledger) <= walkCredits(differences, pagesOf))) break;
+      if (signal.aborted || (options.repair && creditsLeft(ledger) <= walkCredits(differences, pagesOf))) break;
     }
   } finally {
+    ending.close();
     await archive.close();
   }
   differences = [...distinct(differences)];
@@ -244,14 +249,16 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   };
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: readingOf(quota, clock.now()) });
   const showed = reports.some(({ status }) => status === "equal" || status === "differs");
-  const interrupted = deps.signal.aborted ? new DuckmirrorError("INTERRUPTED") : null;
+  const reason = ending.reason();
+  const interrupted = reason?.kind === "interrupted" ? new DuckmirrorError("INTERRUPTED") : null;
+  const stopped = reason?.kind === "stopped" ? reason.error : null;
   const broken =
     failed === null || showed ? null : new DuckmirrorError("REQUEST_FAILED", { endpoint: "verify", detail: failed });
-  const credentials = run.stop?.exitCode === 4 && showed ? null : run.stop;
+  const credentials = stopped?.exitCode === EXIT.budget && showed ? null : stopped;
   const early = credentials ?? interrupted ?? broken;
   const first = reportOf();
   await warehouse.finishRun(runId, {
-    status: early === null ? "done" : early.exitCode === 4 ? "stopped" : "failed",
+    status: early === null ? "done" : early.exitCode === EXIT.budget ? "stopped" : "failed",
     finishedAt: clock.now(),
     summary: summaryOf(first),
     error: early?.code ?? errorOf(differences)?.code ?? null,

@@ -141,7 +141,6 @@ const OPTIONS: SyncOptions = {
   maxShare: 1,
   allowMassDelete: true,
   concurrency: 5,
-  maxDurationMs: null,
   archiveRetentionDays: null,
   historyRetentionDays: null,
 };

@@ -123,7 +123,8 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
 
   const fence = { key: fenceKeyOf(organization.key, mirror), value: epoch };
-  const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal });
+  const since = payload.since === undefined ? undefined : payload.since - (storeClock.now() - clock.now());
+  const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal, since });
   if (!reservation.ok) {
     if (reservation.code === "FENCED") return fenced();
     if (reservation.settling) return later(SETTLING_MS);
@@ -147,7 +148,8 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         const raw = await exchange();
         const answer = asSeenByLoader(raw);
         if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
-        if (fresh) void organization.throttle.observe(raw.kind === "broken" ? null : raw.rate, 0);
+        // What a refusal means for the rate is the loader's to say: it may be about credits (api/retry-policy.ts).
+        if (fresh) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
         const packed = await packAnswer(request, departure.nth, answer);
         // Where the ledger cannot be told, the reservation runs out and counts as spent until the service's figures say.
         const settled = organization.ledger.settle(reservation.id, chargeOfRaw(answer)).catch(() => undefined);

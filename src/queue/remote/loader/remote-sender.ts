@@ -1,13 +1,14 @@
 // Sender of a loader: each request becomes one job for the fetchers; its answer comes back through the mailbox. A slot of
 // the rate is taken right before a request is queued, and the next one waits until that one has left.
 import type { Queue } from "bullmq";
-import type { ApiOutcome } from "../../../api/outcome.ts";
+import type { ApiOutcome, Quota } from "../../../api/outcome.ts";
 import type { ReadingOptions } from "../../../api/wire-answer.ts";
 import type { OrganizationLedger } from "../../../budget/organization-ledger.ts";
 import type { Throttle } from "../../../budget/throttle.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { knownTurnAt, type Parcel, type Sender, type Sending } from "../../../sync/request/sender.ts";
+import { untilAborted } from "../../../core/until-aborted.ts";
+import { knownTurnAt, type Parcel, type SendEnds, type Sender, type Sending } from "../../../sync/request/sender.ts";
 import { type Packed, unpackAnswer } from "../answers.ts";
 import { type Mailbox, MOST_SLOT_AGE_MS } from "../mailbox.ts";
 import { callOf, type FetchPayload, type RemoteRequest, requestOf } from "../messages.ts";
@@ -20,7 +21,7 @@ const FIRST_LOOK_MS = 4;
 const LONGEST_LOOK_MS = 250;
 /** How long Redis may be away before a request counts as one that cannot be sent. */
 const REDIS_PATIENCE_MS = 60_000;
-const CANCEL_MS = 2_000;
+const CANCEL_MS = 500;
 
 /** A request that was handed over and has no answer yet. */
 export interface Pending {
@@ -40,7 +41,7 @@ export interface RemoteSenderDeps {
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
   /** What every job of this loader says. */
-  readonly sender: Omit<FetchPayload, "v" | "slotAt" | "traceparent" | "request">;
+  readonly sender: Omit<FetchPayload, "v" | "since" | "slotAt" | "traceparent" | "request">;
   /** Where Redis is, for messages. */
   readonly address: string;
 }
@@ -77,6 +78,7 @@ export const vanished = (pending: Pending, now: number): Sending => ({
 
 export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const { clock, storeClock, throttle, ledger, queue, mailbox, reading, sender, address } = deps;
+  const beganAt = clock.now();
   const pending = new Map<string, Pending>();
   /** Queued requests that have not left as far as is known. */
   const queued = new Set<string>();
@@ -124,7 +126,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     for (let lookMs = FIRST_LOOK_MS; queued.size > 0; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
       await clock.sleep(lookMs, signal);
       // While Redis is away nothing leaves: looking goes on until the turn is given up.
-      const left = await mailbox.departed([...queued]).catch(() => new Set<string>());
+      const left = await untilAborted(mailbox.departed([...queued]), signal).catch(() => new Set<string>());
       for (const requestId of left) queued.delete(requestId);
     }
   };
@@ -165,8 +167,9 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     waiting.resolve({ kind: "outcome", outcome, lostAttempts: 0 });
   };
 
-  const send = (parcel: Parcel, hardSignal: AbortSignal): Promise<Sending> =>
+  const send = (parcel: Parcel, { signal, hardSignal }: SendEnds): Promise<Sending> =>
     new Promise((resolve) => {
+      if (signal.aborted) return resolve({ kind: "unsent" });
       const request = requestOf(parcel);
       const { requestId } = request;
       const onAbort = () => void cancel(waiting);
@@ -185,7 +188,8 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       if (hardSignal.aborted) return onAbort();
       const { traceparent } = parcel;
       const traced = typeof traceparent === "string" ? { traceparent } : {};
-      const payload: FetchPayload = { v: 1, ...sender, slotAt: takeSlot(), ...traced, request };
+      const since = beganAt + storeClock.skewMs();
+      const payload: FetchPayload = { v: 1, ...sender, since, slotAt: takeSlot(), ...traced, request };
       let mayBeQueued = false;
       const add = async () => {
         // It may be there already, or even answered, where only the reply got lost: then the first memory counts.
@@ -195,17 +199,19 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
         mayBeQueued = true;
         await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });
       };
-      patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal: hardSignal }).catch((error: unknown) =>
-        // A request that may have been queued may also have left.
-        waiting.resolve(mayBeQueued ? vanished(waiting, clock.now()) : { kind: "denied", error: unavailable(error) }),
-      );
+      const added = patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal });
+      untilAborted(added, signal).catch((error: unknown) => {
+        // A request that may have been queued may also have left; where the run ends it is taken back if it has not.
+        if (!mayBeQueued)
+          waiting.resolve(signal.aborted ? { kind: "unsent" } : { kind: "denied", error: unavailable(error) });
+        else if (signal.aborted) void cancel(waiting);
+        else waiting.resolve(vanished(waiting, clock.now()));
+      });
     });
 
-  const observe = async (outcome: ApiOutcome) => {
-    void throttle.observe(outcome.kind === "broken" ? null : outcome.rate, pending.size);
-    const quota = outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null;
-    // The figures come again with the next answer.
-    if (quota !== null) await ledger.observe(quota, outcome.sentAt).catch(() => undefined);
+  /** What is left, for everybody. Where Redis is away the figures come again with the next answer. */
+  const report = (quota: Quota | null, sentAt: number): void => {
+    if (quota !== null) ledger.observe(quota, sentAt).catch(() => undefined);
   };
 
   return {
@@ -216,6 +222,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     },
     nextTurnAt: () => knownTurnAt(throttle.state()),
     backOff: (untilMs) => void throttle.backOff(untilMs),
+    observe: (rate) => void throttle.observe(rate, pending.size),
     send,
     pending: () => pending,
     deliver: async (packed) => {
@@ -229,7 +236,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
         return "taken";
       }
       const { outcome } = unpacked;
-      void observe(outcome);
+      if (outcome.kind === "ok" || outcome.kind === "refused") report(outcome.usage, outcome.sentAt);
       return new Promise<"taken" | "left">((resolve) => {
         const leave = () => resolve("left");
         undurable.add(leave);

@@ -145,7 +145,10 @@ test("an answer that a loader died with is taken over by the next one, and not a
   await announced(first.warehouse, parcel);
   await first.sender.turn(never());
   // It hears the answer and dies before it is durable.
-  expect(await first.sender.send(parcel, never())).toMatchObject({ kind: "outcome", outcome: { kind: "ok" } });
+  expect(await first.sender.send(parcel, { signal: never(), hardSignal: never() })).toMatchObject({
+    kind: "outcome",
+    outcome: { kind: "ok" },
+  });
   await first.close();
 
   const second = await aLoader(redis, config);
@@ -170,7 +173,7 @@ test("a request that no fetcher took is known never to have left", async () => {
   const parcel = aParcel("run-1-1", "run-1");
   await announced(first.warehouse, parcel);
   await first.sender.turn(never());
-  const sending = first.sender.send(parcel, never());
+  const sending = first.sender.send(parcel, { signal: never(), hardSignal: never() });
   const client = aClient(redis);
   await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   await first.close();
@@ -188,7 +191,7 @@ test("a fetcher spends nothing for a loader that another one has replaced", asyn
   const config = org.config(redis);
   const first = await aLoader(redis, config);
   await first.sender.turn(never());
-  const sending = first.sender.send(aParcel("run-1-1", "run-1"), never());
+  const sending = first.sender.send(aParcel("run-1-1", "run-1"), { signal: never(), hardSignal: never() });
   const client = aClient(redis);
   await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), { timeout: 120_000 });
   await client.set(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:epoch`, "another loader");
@@ -210,7 +213,7 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   await client.hset(`${key}:departures`, parcel.requestId, 1);
   await loader.sender.turn(never());
   await aFetcher(redis, [config]);
-  const sending = loader.sender.send(parcel, never());
+  const sending = loader.sender.send(parcel, { signal: never(), hardSignal: never() });
   const answer = await vi.waitFor(async () => {
     const note = await client.hget(`${key}:answers`, "run-1-1.2");
     if (note === null) throw new Error("no answer yet");

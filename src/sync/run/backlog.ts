@@ -1,0 +1,101 @@
+// Backlog: candidates of the plan that no task has taken up yet, the most valuable first. Brings them to life as tasks
+// while the run needs more to send, and plans anew when something finished that may make others due.
+import { type Candidate, stateKey } from "../plan/candidate.ts";
+import { type Plan, planSync } from "../plan/plan-view.ts";
+import { createTask } from "../task/scope-task.ts";
+import { enoughReady } from "./ready-tasks.ts";
+import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
+import { advance } from "./task-steps.ts";
+
+export interface Backlog {
+  /** Plans anew; true when something became due that this run has not dealt with. */
+  replan(): Promise<boolean>;
+  /** Brings candidates to life until enough tasks have something to send, or `mostTasks` are under way. */
+  promote(mostTasks: number): Promise<void>;
+  isEmpty(): boolean;
+  /** The run ends: what is left here is reported as left. */
+  leave(): void;
+}
+
+/** The usage routes tell of the other requests, so they come when those are done. */
+const isLast = (candidate: Candidate) => candidate.stream === "usage";
+
+const isUseless = (run: SyncRun, candidate: Candidate) =>
+  run.tierLowered && (candidate.stream === "account_insights" || candidate.mode === "detail");
+
+const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
+  for (const stream of new Set(candidates.map((candidate) => candidate.stream))) {
+    const mine = candidates.filter((candidate) => candidate.stream === stream);
+    const requests = mine.some((candidate) => candidate.requests === null)
+      ? null
+      : mine.reduce((sum, candidate) => sum + (candidate.requests ?? 0), 0);
+    run.deps.emit({ kind: "stream-planned", stream, requests, because: mine[0]?.because ?? "" });
+  }
+};
+
+export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
+  const { deps, options } = run;
+  let pending: Candidate[] = [];
+  let { states } = initial.view;
+
+  const enqueue = (candidates: readonly Candidate[]): boolean => {
+    const fresh = candidates.filter((candidate) => !run.taken.has(stateKey(candidate.stream, candidate.scope)));
+    for (const candidate of fresh) {
+      run.taken.add(stateKey(candidate.stream, candidate.scope));
+      run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
+    }
+    pending = [...pending, ...fresh].sort((a, b) => b.value - a.value);
+    announce(run, fresh);
+    return fresh.length > 0;
+  };
+
+  const isBusy = () => [...run.active.values()].some((task) => task.stream.name !== "usage");
+
+  /** The next one to bring to life; null: none may come yet. */
+  const take = (): Candidate | null => {
+    const index = Math.max(
+      pending.findIndex((candidate) => !isLast(candidate)),
+      0,
+    );
+    const candidate = pending[index];
+    if (candidate === undefined || (isLast(candidate) && isBusy())) return null;
+    pending.splice(index, 1);
+    return candidate;
+  };
+
+  const start = async (candidate: Candidate): Promise<void> => {
+    const key = stateKey(candidate.stream, candidate.scope);
+    const task = createTask({
+      candidate,
+      before: states.get(key),
+      shape: shapeOf(run, candidate.stream),
+      rows: run.rows.get(key) ?? 0,
+      runId: run.runId,
+      now: deps.clock.now(),
+    });
+    run.active.set(taskKey(task), task);
+    run.stats.of(candidate.stream).modes.add(candidate.mode);
+    await advance(run, task);
+  };
+
+  enqueue(initial.candidates);
+  return {
+    replan: async () => {
+      run.replan = false;
+      const plan = await planSync(deps.warehouse, options, run.shapes, deps.clock.now());
+      states = plan.view.states;
+      return enqueue(plan.candidates);
+    },
+    promote: async (mostTasks) => {
+      while (!enoughReady(run) && run.active.size < mostTasks) {
+        const candidate = take();
+        if (candidate === null) return;
+        if (!isUseless(run, candidate)) await start(candidate);
+      }
+    },
+    isEmpty: () => pending.length === 0,
+    leave: () => {
+      for (const candidate of pending) run.stats.of(candidate.stream).left = true;
+    },
+  };
+};

@@ -1,0 +1,103 @@
+// Ending: why a run ends before its work is done, and the two signals that say so. The first reason counts, but a fault
+// counts before all others.
+//
+//   running --stop | fail | the caller's signal--> ending --grace over | the caller's hard signal--> broken off
+//
+// `signal` aborts when the run begins to end: no request leaves any more, and every wait of the run ends. Requests on
+// the wire are paid for, so their answers may still come until `hardSignal` aborts.
+import { setMaxListeners } from "node:events";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+
+type Reason =
+  /** The service, a limit or the time: the report names the error. */
+  | { readonly kind: "stopped"; readonly error: DuckmirrorError }
+  /** The user or a worker that stops. */
+  | { readonly kind: "interrupted" }
+  /** A fault of duckmirror or of the machine. */
+  | { readonly kind: "failed"; readonly fault: unknown };
+
+export interface Ending {
+  readonly signal: AbortSignal;
+  readonly hardSignal: AbortSignal;
+  /** Ends the run for this reason; of a run that ends already nothing changes. */
+  stop(error: DuckmirrorError): void;
+  /** Ends the run because something threw what nobody expected. */
+  fail(fault: unknown): void;
+  /** null: nothing has ended the run early. */
+  reason(): Reason | null;
+  /** The work of the run is over: from now on nothing ends it early. */
+  close(): void;
+}
+
+export interface EndingOptions {
+  /** The caller's. A reason other than INTERRUPTED that it aborts with stops the run, e.g. DURATION_SPENT. */
+  readonly signal: AbortSignal;
+  /** Unset: never. */
+  readonly hardSignal?: AbortSignal | undefined;
+  readonly clock: Clock;
+  /** How long answers on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  readonly graceMs?: number | undefined;
+}
+
+const reasonOf = (reason: unknown): Reason =>
+  reason instanceof DuckmirrorError && reason.code !== "INTERRUPTED"
+    ? { kind: "stopped", error: reason }
+    : { kind: "interrupted" };
+
+export const createEnding = ({ signal, hardSignal, clock, graceMs }: EndingOptions): Ending => {
+  const over = new AbortController();
+  const broken = new AbortController();
+  const closed = new AbortController();
+  // Every request in flight listens to them: Node would warn of a leak at the eleventh.
+  setMaxListeners(0, over.signal, broken.signal);
+  let reason: Reason | null = null;
+
+  const breakOff = () => broken.abort(new DuckmirrorError("INTERRUPTED"));
+  const end = (why: Reason) => {
+    if (closed.signal.aborted) return;
+    if (reason !== null) {
+      if (why.kind === "failed" && reason.kind !== "failed") reason = why;
+      return;
+    }
+    reason = why;
+    over.abort(why.kind === "stopped" ? why.error : new DuckmirrorError("INTERRUPTED"));
+    if (graceMs === undefined) return;
+    clock.sleep(graceMs, closed.signal).then(breakOff, () => undefined);
+  };
+  const heed = (of: AbortSignal, act: () => void) => {
+    if (of.aborted) act();
+    else of.addEventListener("abort", act, { once: true, signal: closed.signal });
+  };
+  heed(signal, () => end(reasonOf(signal.reason)));
+  if (hardSignal !== undefined) heed(hardSignal, breakOff);
+
+  return {
+    signal: over.signal,
+    hardSignal: broken.signal,
+    stop: (error) => end({ kind: "stopped", error }),
+    fail: (fault) => end({ kind: "failed", fault }),
+    reason: () => reason,
+    close: () => closed.abort(),
+  };
+};
+
+/** Runs `work` with a signal that also aborts, with DURATION_SPENT, once `maxMs` are over; null: never. */
+export const withinTime = async <T>(
+  { signal, clock }: Pick<EndingOptions, "signal" | "clock">,
+  maxMs: number | null,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  if (maxMs === null) return work(signal);
+  const late = new AbortController();
+  const ended = new AbortController();
+  clock.sleep(maxMs, ended.signal).then(
+    () => late.abort(new DuckmirrorError("DURATION_SPENT")),
+    () => undefined,
+  );
+  try {
+    return await work(AbortSignal.any([signal, late.signal]));
+  } finally {
+    ended.abort();
+  }
+};

@@ -1,0 +1,28 @@
+// Progress of a stream in numbers, told after every answer.
+import { totalOf } from "../task/scope-state.ts";
+import type { ScopeTask } from "../task/scope-task.ts";
+import { type SyncRun, shapeOf } from "./sync-run.ts";
+
+/** Pages of a stream in all: by the list's length where there is one list, else by the lists that are due. */
+const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {
+  const stats = run.stats.of(task.candidate.stream);
+  if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
+  const total = totalOf(task);
+  const walking = task.progress?.kind === "walk" && total !== null;
+  return walking ? Math.max(stats.pages, Math.ceil(total / shapeOf(run, task.stream.name).perPage)) : null;
+};
+
+export const emitPage = (run: SyncRun, task: ScopeTask): void => {
+  const { stream } = task.candidate;
+  const { requests, credits, rows, pages } = run.stats.of(stream);
+  run.deps.emit({
+    kind: "page",
+    stream,
+    requests,
+    credits,
+    rows,
+    pagesDone: pages,
+    pagesTotal: pagesTotal(run, task),
+    rowsTotal: task.stream.scope === "organization" ? totalOf(task) : null,
+  });
+};

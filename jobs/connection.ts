@@ -15,6 +15,8 @@ export interface ConnectionContext {
   readonly clock: Clock;
   readonly version: string;
   readonly token: Secret;
+  /** Ends the waits of opening it. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Connection {

@@ -26,7 +26,7 @@ export interface RedisConnection {
 
 const COMMAND_TIMEOUT_MS = 5_000;
 const LONGEST_RETRY_MS = 2_000;
-const CLOSING_MS = 1_000;
+const CLOSING_MS = 400;
 /** How long checkRedis waits for a connection. */
 const FIRST_CONNECTION_MS = 10_000;
 

@@ -9,14 +9,14 @@ import type { CommandContext } from "../command.ts";
  */
 export const withSharedLimits = async <T>(
   config: Config,
-  { shared, terminal }: CommandContext,
+  { shared, terminal, signal }: CommandContext,
   work: (limits: { readonly connect?: Connect }) => Promise<T>,
 ): Promise<T> => {
   if (config.redisUrl === null) return work({});
   const { openAsking } = await import("../../queue/bullmq/connection.ts");
   const { connectShared } = await import("../../queue/bullmq/shared-connection.ts");
   const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
-  const connection = await openAsking(config.redisUrl, warn);
+  const connection = await openAsking(config.redisUrl, warn, signal);
   try {
     return await work({ connect: connectShared(connection) });
   } finally {

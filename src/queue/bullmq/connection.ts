@@ -3,17 +3,22 @@
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/redis-connection.ts";
 import type { Secret } from "../../core/secret.ts";
+import { untilAborted } from "../../core/until-aborted.ts";
 
 const LONGEST_RETRY_MS = 2_000;
 
 /**
- * The connection of what asks. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. `warn` hears what
- * is unwise about this Redis.
+ * The connection of what asks. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA, and the signal's
+ * reason when it aborts first. `warn` hears what is unwise about this Redis.
  */
-export const openAsking = async (url: Secret, warn: (text: string) => void): Promise<RedisConnection> => {
+export const openAsking = async (
+  url: Secret,
+  warn: (text: string) => void,
+  signal?: AbortSignal,
+): Promise<RedisConnection> => {
   const connection = connectRedis(url.reveal(), { name: "duckmirror-asks" });
   try {
-    for (const warning of await checkRedis(connection)) warn(warning);
+    for (const warning of await untilAborted(checkRedis(connection), signal)) warn(warning);
     return connection;
   } catch (error) {
     await connection.close();

@@ -4,7 +4,6 @@ import { ENDPOINTS } from "../../api/endpoints.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { chargeOf, rateSaid, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
-import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
@@ -14,7 +13,6 @@ export interface FetcherDeps extends TurnDeps {
   readonly random: () => number;
   /** Ends the run: no other request would fare better. */
   readonly stop: (error: DuckmirrorError) => void;
-  readonly tracer?: Tracer;
 }
 
 export type FetchResult =
@@ -114,7 +112,7 @@ const keep = async (
 };
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const { sender, clock, tracer = noTracer } = deps;
+  const { sender, clock } = deps;
 
   /** What a turn without an answer comes to. After the first attempt nobody else could use the credit better. */
   const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number): FetchResult => {
@@ -128,40 +126,40 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
   const tell = ({ outcome, order }: Answered, verdict: Verdict): void => {
     sender.observe(rateSaid(outcome, verdict, clock.now()));
     if (verdict.kind === "stop") deps.stop(new DuckmirrorError(verdict.code, verdict.context));
+    const { stream } = order;
+    if (verdict.kind === "retry") {
+      deps.emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });
+    }
     if (verdict.kind !== "wait") return;
     sender.backOff(verdict.untilMs);
-    deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream: order.stream });
-  };
-
-  const backOff = async (waitMs: number, { stream }: FetchOrder): Promise<void> => {
-    deps.emit({ kind: "waiting", why: "retry", until: clock.now() + waitMs, stream });
-    const attributes = { "duckmirror.wait.reason": "retry", "duckmirror.stream": stream };
-    // Cut short where the run ends: the next turn says so.
-    await inSpan(tracer, "wait", () => clock.sleep(waitMs, deps.signal), { attributes }).catch(() => undefined);
+    deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
   };
 
   /** What the outcome of an attempt comes to; null: another attempt. */
-  const resultOf = async ({ outcome, order }: Answered, verdict: Verdict, requestId: string, receivedAt: number) => {
+  const resultOf = (
+    { outcome }: Answered,
+    verdict: Verdict,
+    requestId: string,
+    receivedAt: number,
+  ): FetchResult | null => {
     switch (verdict.kind) {
       case "use":
-        if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome } as const;
+        if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome };
         throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
       case "absent":
-        return { kind: "absent", requestId, receivedAt } as const;
+        return { kind: "absent", requestId, receivedAt };
       case "adjust":
-        if (outcome.kind === "refused") return { kind: "adjust", outcome } as const;
+        if (outcome.kind === "refused") return { kind: "adjust", outcome };
         throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);
       case "wait":
-        return null;
       case "retry":
-        await backOff(verdict.waitMs, order);
         return null;
       case "fail": {
         const error = new DuckmirrorError(verdict.code, verdict.context);
-        return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code) } as const;
+        return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code) };
       }
       case "stop":
-        return { kind: "ended" } as const;
+        return { kind: "ended" };
       default:
         return verdict satisfies never;
     }
@@ -176,9 +174,10 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         decided ??= decide();
         return decided;
       };
+      let backOffMs = 0;
       for (let number = 1; ; number++) {
         const requestId = nextRequestId();
-        const turn = await takeTurn(deps, { requestId, number, order });
+        const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number) };
         const receivedAt = clock.now();
         const verdict = verdictOf(turn.outcome, {
@@ -191,8 +190,9 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         tell(turn, verdict);
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), rowOf(turn, requestId, number, verdict));
-        const result = await resultOf(turn, verdict, requestId, receivedAt);
+        const result = resultOf(turn, verdict, requestId, receivedAt);
         if (result !== null) return { requests, result };
+        backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;
       }
     },
   };

@@ -1,5 +1,5 @@
-// Turn: one attempt at one request, in the only order there is: reserve a credit, wait for the rate, note the intent,
-// send, settle. No request leaves any other way (invariant I4). Once the run ends nothing is waited for, and nothing
+// Turn: one attempt at one request, in the only order there is: reserve a credit, wait (back off, then for the rate), note
+// the intent, send, settle. No request leaves any other way (invariant I4). Once the run ends nothing is waited for, and nothing
 // leaves.
 import type { ApiCall, ApiOutcome, Quota } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
@@ -10,6 +10,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { ProgressSink } from "../../core/progress-events.ts";
+import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import { urlOf } from "./calls.ts";
@@ -27,6 +28,7 @@ export interface TurnDeps {
   readonly signal: AbortSignal;
   /** Breaks off requests on the wire too. */
   readonly hardSignal: AbortSignal;
+  readonly tracer?: Tracer;
 }
 
 /** What is being fetched, for the ledger and the archive. */
@@ -44,6 +46,8 @@ interface Attempt {
   readonly requestId: string;
   /** 1-based. */
   readonly number: number;
+  /** How long to wait before it because of the attempt before, ms. */
+  readonly backOffMs: number;
   /** Called when the request may leave, and not before: what is worth asking may change while it waits. */
   readonly order: () => FetchOrder;
 }
@@ -72,6 +76,13 @@ const reserve = async ({ ledger, signal }: TurnDeps) => {
     await untilAborted(ledger.settled(), signal).catch(() => undefined);
   }
   return ENDED;
+};
+
+/** Waits before another attempt at what failed. Cut short where the run ends: then no turn comes either. */
+const backOff = async ({ clock, signal, tracer = noTracer }: TurnDeps, ms: number): Promise<void> => {
+  if (ms === 0) return;
+  const attributes = { "duckmirror.wait.reason": "retry" };
+  await inSpan(tracer, "wait", () => clock.sleep(ms, signal), { attributes }).catch(() => undefined);
 };
 
 /** Waits for the rate; answers with why no turn came, or null. */
@@ -122,6 +133,8 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   /** What becomes of the credit where no answer says it. */
   let otherwise: Charge = "free";
   try {
+    // With its credit set aside: an attempt that could not be paid for is not waited for.
+    await backOff(deps, attempt.backOffMs);
     const refused = await waitForRate(deps, attempt.number);
     if (refused !== null) return refused;
     const order = attempt.order();

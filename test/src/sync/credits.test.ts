@@ -70,7 +70,7 @@ test("a service that refuses for lack of credits stops the run as budget, not as
   const events = rig.events.length;
   const next = await rig.sync();
   const resetsAt = report.credits.resets_at ?? "";
-  expect(next.error?.message).toContain(`until ${resetsAt}`);
+  expect(next.error?.message).toContain(`by its last report the period ends at ${resetsAt}`);
   const waits = rig.events.slice(events).filter(({ kind }) => kind === "waiting");
   expect(waits).toEqual([{ kind: "waiting", why: "quota", until: Date.parse(resetsAt), stream: null }]);
 });

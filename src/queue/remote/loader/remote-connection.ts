@@ -5,6 +5,7 @@ import type { Connect } from "../../../../jobs/connection.ts";
 import { organizationKey } from "../../../budget/redis-store.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
+import { untilAborted } from "../../../core/until-aborted.ts";
 import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
@@ -29,7 +30,8 @@ export interface RemoteConnectionOptions {
 
 const LOOK_EVERY_MS = 1_000;
 const CLAIM_PATIENCE_MS = 30_000;
-const CLOSING_MS = 2_000;
+/** A Redis that does not answer is not waited for longer than this. */
+const CLOSING_MS = 500;
 /** Longer than any run; a run that ends in order removes its fence. */
 const FENCE_LASTS_MS = 30 * 86_400_000;
 const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
@@ -40,10 +42,10 @@ const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c
  */
 export const remoteConnection =
   ({ redisUrl, warn }: RemoteConnectionOptions): Connect =>
-  async (config, { clock, token }) => {
+  async (config, { clock, token, signal }) => {
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const mirror = await mirrorIdOf(config.dataDir);
-    const asking = await openAsking(redisUrl, warn);
+    const asking = await openAsking(redisUrl, warn, signal);
     const { redis, address } = asking;
     const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
     const organization = organizationKey(config.baseUrl, token.reveal());
@@ -125,12 +127,13 @@ export const remoteConnection =
     return {
       sender,
       takeOver: async (warehouse, redact) => {
-        const patience = { clock, forMs: CLAIM_PATIENCE_MS };
-        await patiently(() => hearTime().then(claim), patience);
-        const unsent = await patiently(
-          () => takeOver(warehouse, { clock, storeClock, queue, mailbox, reading, redact }),
-          patience,
-        );
+        const claimed = async () => {
+          const patience = { clock, forMs: CLAIM_PATIENCE_MS, signal };
+          await patiently(() => hearTime().then(claim), patience);
+          const taking = { clock, storeClock, queue, mailbox, reading, redact, signal };
+          return patiently(() => takeOver(warehouse, taking), patience);
+        };
+        const unsent = await untilAborted(claimed(), signal);
         const arrivals = createArrivals({ clock, mailbox, sender, warehouse, skewMs: storeClock.skewMs });
         receive(arrivals);
         keepLooking(arrivals);
@@ -138,14 +141,17 @@ export const remoteConnection =
       },
       close: async () => {
         sender.end();
-        // What is still queued must not leave for a run that has ended.
-        await mailbox
-          .resign(epoch)
-          .then(() => redis.eval(DROP_FENCE, 1, fence.key, epoch))
-          .catch((error: unknown) => warn(detailOf(error)));
         const forced = new AbortController();
         const force = clock.sleep(CLOSING_MS, forced.signal).catch(() => undefined);
-        await Promise.race([Promise.allSettled(closing.map((close) => close())), force]);
+        const closed = async () => {
+          // What is still queued must not leave for a run that has ended.
+          await mailbox
+            .resign(epoch)
+            .then(() => redis.eval(DROP_FENCE, 1, fence.key, epoch))
+            .catch((error: unknown) => warn(detailOf(error)));
+          await Promise.allSettled(closing.map((close) => close()));
+        };
+        await Promise.race([closed(), force]);
         forced.abort();
         working.end();
         await queue.close().catch(() => undefined);

@@ -27,6 +27,8 @@ export interface TakeOverDeps {
   readonly reading: ReadingOptions;
   /** What must not be stored is not archived either. */
   readonly redact: Redactor | null;
+  /** Ends the wait for answers that are on their way. */
+  readonly signal: AbortSignal | undefined;
 }
 
 const crashedRuns = async (warehouse: Warehouse): Promise<ReadonlySet<string>> => {
@@ -61,7 +63,7 @@ const openRequests = async (warehouse: Warehouse, runId: string): Promise<readon
  * that certainly never left. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
  */
 export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
-  const { clock, storeClock, queue, mailbox, reading, redact } = deps;
+  const { clock, storeClock, queue, mailbox, reading, redact, signal } = deps;
   const crashed = await crashedRuns(warehouse);
   const open: string[] = [];
   for (const runId of crashed) open.push(...(await openRequests(warehouse, runId)));
@@ -84,7 +86,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     const states = await Promise.all(awaited.map((requestId) => queue.getJobState(requestId)));
     return states.includes("active");
   };
-  while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS);
+  while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS, signal);
 
   const taken = new Map<string, Set<string>>();
   const keep = async (packed: Packed): Promise<void> => {

@@ -112,7 +112,7 @@ test("a request that left before Redis was emptied counts as one that may have c
   const stop = new AbortController();
   await loader.sender.turn(stop.signal);
   const breakOff = new AbortController();
-  const sending = loader.sender.send(aParcel("run-1-1", "run-1"), breakOff.signal);
+  const sending = loader.sender.send(aParcel("run-1-1", "run-1"), { signal: stop.signal, hardSignal: breakOff.signal });
   await vi.waitFor(async () => expect(await client.hget(departures, "run-1-1")).toBe("1"), { timeout: 30_000 });
   await client.flushall();
   // The run ends: what is still queued is taken back, and BullMQ says of a job it does not know that it was removed.

@@ -2,7 +2,7 @@
 // are passed in. The only owner of retries. Its words are also the table in docs/ERRORS.md.
 import type { ErrorCode } from "../core/errors.ts";
 import { ENDPOINTS } from "./endpoints.ts";
-import type { ApiOutcome, BrokenOutcome, RateInfo } from "./outcome.ts";
+import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./quota-signs.ts";
 
 type FailContext = Readonly<Record<string, string | number>>;
@@ -293,16 +293,4 @@ export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";
   if (outcome.kind === "refused" || outcome.reached === "unsent") return "free";
   return outcome.status === 200 ? "spent" : "ambiguous";
-};
-
-/**
- * What an outcome tells the limiter. A refusal that ends the run says nothing about the rate: credits that are gone come
- * back in their own time, and a limiter that waited for them would hold up this run and later ones. A refusal's
- * Retry-After counts only where its verdict is to wait. Throws nothing.
- */
-export const rateSaid = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
-  if (outcome.kind === "broken" || outcome.rate === null || verdict.kind === "stop") return null;
-  const { retryAt } = outcome.rate;
-  const waits = verdict.kind === "wait" || (outcome.kind === "ok" && (retryAt ?? now) - now <= LONGEST_RATE_WAIT_MS);
-  return waits ? outcome.rate : { ...outcome.rate, retryAt: null };
 };

@@ -2,7 +2,6 @@
 // lives in a state store: in memory for one process, in Redis for all processes of an organization.
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../api/outcome.ts";
-import { LONGEST_RATE_WAIT_MS } from "../api/quota-signs.ts";
 import type { Clock } from "../core/clock.ts";
 import { isCode } from "../core/errors.ts";
 import { FLIGHT_MS, flightsOfOthers, noteFlights, onEarlierClock, type SharedLimiter, startShared } from "./flights.ts";
@@ -76,8 +75,11 @@ const STALE = 0.005;
 /** So many slots in a row must be slow before that is the usual. */
 const LATELY = 4;
 
+/** A rate recovers within the hour; whoever says later speaks of a quota (api/quota-signs.ts). */
+const LONGEST_RATE_WAIT_MS = 3_600_000;
+
 /**
- * A rate recovers within the hour. A limiter that would wait longer took a refusal for want of credits for one (versions
+ * A limiter that would wait longer took a refusal for want of credits for one (versions
  * before this one did, and Redis remembers): that wait holds nobody up.
  */
 const withinTheHour = (limiter: SharedLimiter["limiter"], now: number): SharedLimiter["limiter"] => ({

@@ -2,7 +2,8 @@
 // outcome is decided by the API's pure retry policy. A verdict that ends the run ends it here, the moment it is known.
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { chargeOf, rateSaid, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { rateSaid } from "../../api/rate-said.ts";
+import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";

@@ -1,12 +1,16 @@
 // Build: TypeScript to dist/ (or the folder given), the status page with its libraries, the SQL files beside it at the same relative path, the CLI executable.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
 
+if (!existsSync(at("node_modules/typescript"))) {
+  console.error("The packages it is built with are not installed: run `npm ci` first.");
+  process.exit(1);
+}
 rmSync(out, { recursive: true, force: true });
 const tsc = [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.build.json"), "--outDir", out];
 execFileSync(process.execPath, tsc, { stdio: "inherit" });

@@ -71,7 +71,7 @@ SELECT
     false
   ) AS changed_company,
   moves.moved_on,
-  moves.in_current_role_since,
+  CAST(moves.in_current_role_since AT TIME ZONE 'UTC' AS DATE) AS in_current_role_since,
   contacts.id IS NOT NULL AS still_listed
 FROM moves
 LEFT JOIN main.accounts AS accounts ON accounts.id = moves.account_id
@@ -92,5 +92,5 @@ COMMENT ON COLUMN marts.contact_moves.to_company IS 'Employer after; NULL when n
 COMMENT ON COLUMN marts.contact_moves.to_title IS 'Job title after; NULL when not known.';
 COMMENT ON COLUMN marts.contact_moves.changed_company IS 'Whether the employer changed: the names differ, or one is missing and the change is a departure or newJoiner.';
 COMMENT ON COLUMN marts.contact_moves.moved_on IS 'When the service detected the change; for an observed move, when the mirror did.';
-COMMENT ON COLUMN marts.contact_moves.in_current_role_since IS 'Start of the role after the move.';
+COMMENT ON COLUMN marts.contact_moves.in_current_role_since IS 'First day of the role after the move.';
 COMMENT ON COLUMN marts.contact_moves.still_listed IS 'Whether the service still lists the contact.';

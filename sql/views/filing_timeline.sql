@@ -11,9 +11,9 @@ SELECT
   companies.name AS company_name,
   tracked.account_id,
   filings.type,
-  filings.filing_date,
+  CAST(filings.filing_date AT TIME ZONE 'UTC' AS DATE) AS filing_date,
   CAST(filings.filing_date AT TIME ZONE 'UTC' AS DATE) AS day,
-  filings.report_date,
+  CAST(filings.report_date AT TIME ZONE 'UTC' AS DATE) AS report_date,
   date_diff('day', filings.report_date AT TIME ZONE 'UTC', filings.filing_date AT TIME ZONE 'UTC') AS days_to_file,
   filings.fiscal_year,
   filings.quarter,
@@ -30,9 +30,9 @@ COMMENT ON COLUMN marts.filing_timeline.filing_id IS 'Filing: filings.id.';
 COMMENT ON COLUMN marts.filing_timeline.company_name IS 'Name of the company.';
 COMMENT ON COLUMN marts.filing_timeline.account_id IS 'Account on this company (the lowest id of several); NULL when none is tracked.';
 COMMENT ON COLUMN marts.filing_timeline.type IS 'Form, such as 10-K.';
-COMMENT ON COLUMN marts.filing_timeline.filing_date IS 'When it was filed.';
-COMMENT ON COLUMN marts.filing_timeline.day IS 'Day it was filed, UTC.';
-COMMENT ON COLUMN marts.filing_timeline.report_date IS 'End of the period it reports on.';
+COMMENT ON COLUMN marts.filing_timeline.filing_date IS 'Day it was filed.';
+COMMENT ON COLUMN marts.filing_timeline.day IS 'The same, under the name that other timelines use.';
+COMMENT ON COLUMN marts.filing_timeline.report_date IS 'Last day of the period it reports on.';
 COMMENT ON COLUMN marts.filing_timeline.days_to_file IS 'Days from the end of the period to the filing.';
 COMMENT ON COLUMN marts.filing_timeline.fiscal_year IS 'Fiscal year.';
 COMMENT ON COLUMN marts.filing_timeline.quarter IS 'Fiscal quarter.';

@@ -22,6 +22,8 @@ SELECT
   signals.sources[1] AS source_url,
   signals.created_at AS detected_at,
   date_diff('hour', signals.date AT TIME ZONE 'UTC', signals.created_at AT TIME ZONE 'UTC') AS hours_to_detect,
+  CAST(signals.clinical_trial_primary_completion_date AT TIME ZONE 'UTC' AS DATE) AS clinical_trial_primary_completion_date,
+  CAST(signals.clinical_trial_study_completion_date AT TIME ZONE 'UTC' AS DATE) AS clinical_trial_study_completion_date,
   signals.updated_at,
   signals._first_synced_at AS first_synced_at
 FROM main.signals AS signals
@@ -47,5 +49,7 @@ COMMENT ON COLUMN marts.signal_timeline.matching_keywords IS 'Keywords of the or
 COMMENT ON COLUMN marts.signal_timeline.source_url IS 'First of the sources.';
 COMMENT ON COLUMN marts.signal_timeline.detected_at IS 'When the service created the signal.';
 COMMENT ON COLUMN marts.signal_timeline.hours_to_detect IS 'Hours from the event to its signal.';
+COMMENT ON COLUMN marts.signal_timeline.clinical_trial_primary_completion_date IS 'Primary completion date of the clinical trial.';
+COMMENT ON COLUMN marts.signal_timeline.clinical_trial_study_completion_date IS 'Completion date of the clinical trial.';
 COMMENT ON COLUMN marts.signal_timeline.updated_at IS 'When the signal last changed.';
 COMMENT ON COLUMN marts.signal_timeline.first_synced_at IS 'When the signal first reached this mirror: what is new since a given moment.';

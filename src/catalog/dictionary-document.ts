@@ -94,7 +94,9 @@ the same, and every table, view and column carries its meaning as a comment (\`S
 - [history](#schema-history): every superseded or deleted version
 - [sync](#schema-sync): runs, requests, credits, what did not fit
 
-Times are TIMESTAMPTZ, dates without a time are midnight UTC; views count days in UTC whatever the session's time zone.
+Times are TIMESTAMPTZ. In main a date without a time is midnight UTC, so west of Greenwich \`posted_on::date\` is the day
+before: write \`(posted_on AT TIME ZONE 'UTC')::date\`, set the session to UTC, or read the marts, where such fields are DATE
+and days are UTC whatever the session's time zone.
 Values an enumeration does not document are stored as they come. JSON columns hold objects whose inner structure the API
 does not document. Attached to a session under another name (\`ATTACH 'warehouse.duckdb' AS w\`), the views need \`USE w\`
 in DuckDB before 1.5; opened directly they need nothing.

@@ -62,3 +62,13 @@ export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (lette
 /** Field specs in the order they are written. */
 export const fields = (drafts: Readonly<Record<string, Draft>>): readonly FieldSpec[] =>
   Object.entries(drafts).map(([name, draft]) => ({ name, column: snakeCase(name), ...draft }));
+
+/** Fields that are days rather than moments; main holds them as midnight UTC. */
+export const DATE_ONLY: readonly string[] = [
+  "inCurrentRoleSince",
+  "postedOn",
+  "filingDate",
+  "reportDate",
+  "clinicalTrialPrimaryCompletionDate",
+  "clinicalTrialStudyCompletionDate",
+];

@@ -93,7 +93,10 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--dir <dir>", "folder to export to (default: export in the data directory)")
-      .option("--tables <list>", "tables, e.g. signals,history.signals,marts.account_360, or main, history, marts")
+      .option(
+        "--tables <list>",
+        "tables, e.g. signals,history.signals,marts.account_360, or main, history, marts, sync",
+      )
       .option("--since <time>", "only rows that changed since, e.g. 2025-01-31 or 24h; needs --dir")
       .addOption(cli.createOption("--format <format>", "default: parquet").choices([...EXPORT_FORMATS]))
       .option("--guard-formulas", "CSV: put a quote before cells a spreadsheet would take for a formula"),

@@ -1,17 +1,7 @@
 // One row of a table as one JSON object, written by DuckDB itself: no value passes through a JavaScript number, so
 // integers beyond 2^53 and the text of JSON columns come out exactly. PURE: builds SQL from the catalog only.
-import type { FieldSpec } from "../../catalog/fields.ts";
+import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
 import { literal, quoted } from "../../core/sql-text.ts";
-
-/** Fields that are dates rather than moments; at midnight UTC they are written without a time. */
-const DATE_ONLY: ReadonlySet<string> = new Set([
-  "inCurrentRoleSince",
-  "postedOn",
-  "filingDate",
-  "reportDate",
-  "clinicalTrialPrimaryCompletionDate",
-  "clinicalTrialStudyCompletionDate",
-]);
 
 /** Quoted column of a field, optionally qualified: `a."main_score"`. */
 export const columnOf = (field: Pick<FieldSpec, "column">, alias?: string): string =>
@@ -43,7 +33,7 @@ export const valueJson = (field: FieldSpec, alias?: string): string => {
     case "VARCHAR[]":
       return `CAST(to_json(${column}) AS VARCHAR)`;
     case "TIMESTAMPTZ":
-      return timeJson(column, DATE_ONLY.has(field.name));
+      return timeJson(column, DATE_ONLY.includes(field.name));
     default: {
       const never: never = field.columnType;
       return never;

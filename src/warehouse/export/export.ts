@@ -15,9 +15,10 @@ import { type Instant, instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
-import { type Manifest, type ManifestEntry, readManifest } from "./manifest.ts";
+import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
 import {
+  cellsSql,
   copySql,
   type ExportColumn,
   type ExportFormat,
@@ -103,10 +104,14 @@ const partsOf = async (
   // A snapshot from before this view or table existed has nothing to export of it.
   if (columns.length === 0) return [];
   const found = await database.query(fingerprintSql(table, columns), [since], partRow);
-  // An empty table is a file too: its columns are there, and a reader's pattern finds something.
-  const parts = found.length === 0 ? [{ month: null, row_count: 0, content: "0" }] : found;
-  const { format, guardFormulas } = request;
-  const shape = createHash("sha256").update(JSON.stringify({ columns, guardFormulas, orderBy: table.orderBy }));
+  // An empty table that is one file keeps it: its columns are there, and a reader's pattern finds something. One that is
+  // cut by month has no file: a folder without any month opens in neither pandas nor pyarrow.
+  const isWhole = table.monthOf === null;
+  const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
+  const { format } = request;
+  const shape = createHash("sha256").update(
+    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy }),
+  );
   const shapeText = shape.digest("hex").slice(0, 16);
   return parts.map(({ month, row_count, content }) => {
     const folder = table.monthOf === null ? table.label : `${table.label}/${monthFolder(month)}`;
@@ -156,8 +161,7 @@ const sameSet = (before: Manifest | null, request: ExportRequest, since: string 
 };
 
 const reportOf = (request: ExportRequest, manifest: Manifest, written: ReadonlySet<string>, removed: number) => {
-  const labels = [...new Set(manifest.files.map(({ table }) => table))];
-  const tables = labels.map((table): TableReport => {
+  const tables = manifest.tables.map((table): TableReport => {
     const files = manifest.files.filter((entry) => entry.table === table);
     const fresh = files.filter(({ file }) => written.has(file));
     const sum = (entries: readonly ManifestEntry[], of: "rows" | "bytes") => entries.reduce((all, e) => all + e[of], 0);
@@ -190,7 +194,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   await recoverSwap(dir);
   const since = request.since === null ? null : new Date(request.since).toISOString();
   const before = sameSet(await readManifest(dir), request, since);
-  const known = [...new Set((before?.files ?? []).map(({ table }) => table))];
+  const known = tablesOf(before);
   const tables = exportTables(request.tables, known);
   const timeless = tables.find(({ changedAt }) => changedAt === null);
   if (since !== null && timeless !== undefined) {
@@ -236,7 +240,9 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   await Promise.all(small.map((part) => sideBySide(() => take(part))));
   if (failures.length > 0) throw failures[0];
   const files = [...others, ...parts.flatMap((part) => entries.get(part) ?? [])];
-  const manifest: Manifest = { version: 1, format, since, guardFormulas: request.guardFormulas, run, files };
+  const labels = [...new Set([...known, ...tables.map(({ label }) => label)])];
+  const { guardFormulas } = request;
+  const manifest: Manifest = { version: 1, format, since, guardFormulas, run, tables: labels, files };
   const removals = (before?.files ?? [])
     .map(({ file }) => file)
     .filter((old) => !files.some(({ file }) => file === old));

@@ -32,6 +32,8 @@ const manifestSchema = z.object({
   guardFormulas: z.boolean().default(false),
   /** Last run of the mirror that this set shows. */
   run: z.string().nullable(),
+  /** Every table of the set, also those without rows, which may have no file. Sets of earlier versions lack it. */
+  tables: z.array(z.string()).default([]),
   files: z.array(entrySchema),
 });
 
@@ -56,6 +58,10 @@ export const readJson = async (file: string): Promise<unknown> => {
   });
   return text === null ? null : JSON.parse(text);
 };
+
+/** Names of the tables of a set, with or without files. */
+export const tablesOf = (manifest: Manifest | null): readonly string[] =>
+  manifest === null ? [] : [...new Set([...manifest.tables, ...manifest.files.map(({ table }) => table)])];
 
 /** The manifest of a folder; null where there is none. Throws EXPORT_FOLDER when it is not one of this program. */
 export const readManifest = async (dir: string): Promise<Manifest | null> => {

@@ -70,7 +70,11 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
   for (const file of plan.removals) {
     ifThere(() => rmSync(inside(dir, file)));
-    ifThere(() => rmdirSync(dirname(inside(dir, file))), "ENOTEMPTY", "EEXIST", "EBUSY");
+    // A month's folder, then its table's: readers refuse a folder without files.
+    const folder = dirname(inside(dir, file));
+    for (const left of [folder, dirname(folder)].filter((path) => path !== dir && path.startsWith(dir))) {
+      ifThere(() => rmdirSync(left), "ENOTEMPTY", "EEXIST", "EBUSY");
+    }
   }
   for (const folder of folders) await syncPath(folder);
   await rm(staging, { recursive: true, force: true });

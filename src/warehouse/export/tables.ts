@@ -1,6 +1,7 @@
 // What an export consists of: which tables, cut how, in which order, and the SELECT of each format. Pure.
 
 import { sqlName } from "../../catalog/dictionary.ts";
+import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -61,9 +62,10 @@ const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
   };
 };
 
-const ofMarts = (name: string): ExportTable => ({
-  label: sqlName({ schema: "marts", name }),
-  path: `marts.${quoted(name)}`,
+/** Views, and the tables of schema sync: small or without a column that says when a row changed. */
+const whole = (schema: "marts" | "sync", name: string): ExportTable => ({
+  label: sqlName({ schema, name }),
+  path: `${schema}.${quoted(name)}`,
   monthOf: null,
   orderBy: [],
   version: [],
@@ -73,13 +75,14 @@ const ofMarts = (name: string): ExportTable => ({
 const GROUPS: Readonly<Record<string, readonly ExportTable[]>> = {
   main: TABLE_NAMES.map(ofMain),
   history: TABLE_NAMES.map(ofHistory),
-  marts: VIEW_NAMES.map(ofMarts),
+  marts: VIEW_NAMES.map((name) => whole("marts", name)),
+  sync: LEDGER_TABLES.map(({ name }) => whole("sync", name)),
 };
 
 const ALL = Object.values(GROUPS).flat();
 
 /**
- * Tables by what was typed: names, or `main`, `history`, `marts` for all of a schema. Empty: those of main, and
+ * Tables by what was typed: names, or `main`, `history`, `marts`, `sync` for all of a schema. Empty: those of main, and
  * `before`: what the folder holds already, so that a set stays of one moment. Throws USAGE on a name that is none.
  */
 export const exportTables = (names: readonly string[], before: readonly string[]): readonly ExportTable[] => {
@@ -109,7 +112,8 @@ const guarded = (text: string): string =>
 
 const cell = ({ name, type }: ExportColumn, format: ExportFormat, guardFormulas: boolean): string => {
   const column = quoted(name);
-  if (format === "parquet") return column;
+  // Parquet's own JSON type is bytes to readers that do not know it (polars).
+  if (format === "parquet") return type === "JSON" ? `CAST(${column} AS VARCHAR) AS ${column}` : column;
   if (type === "TIMESTAMP WITH TIME ZONE") {
     return `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') AS ${column}`;
   }
@@ -158,6 +162,12 @@ const withinMonth = (column: string, month: string): string => {
   return `${column} >= make_timestamptz(${micros(0)}) AND ${column} < make_timestamptz(${micros(1)})`;
 };
 
+/** The SELECT list of a file, which also says how its values are written. */
+export const cellsSql = (
+  columns: readonly ExportColumn[],
+  { format, guardFormulas }: { readonly format: ExportFormat; readonly guardFormulas: boolean },
+): string => columns.map((column) => cell(column, format, guardFormulas)).join(", ");
+
 export interface PartFilter {
   /** `2025-01`, `none` for rows without a month; null: the table is not cut. */
   readonly month: string | null;
@@ -170,7 +180,6 @@ export const copySql = (
   filter: PartFilter,
   options: { readonly format: ExportFormat; readonly guardFormulas: boolean },
 ): string => {
-  const cells = columns.map((column) => cell(column, options.format, options.guardFormulas));
   const order = table.orderBy.length === 0 ? "ALL" : table.orderBy.map(quoted).join(", ");
   const column = table.monthOf === null ? "" : quoted(table.monthOf);
   const month =
@@ -179,6 +188,6 @@ export const copySql = (
       : filter.month === "none"
         ? `(${column} IS NULL OR NOT isfinite(${column}))`
         : withinMonth(column, filter.month);
-  return `COPY (SELECT ${cells.join(", ")} FROM ${table.path} WHERE ${sinceSql(table)} AND ${month} ORDER BY ${order})
+  return `COPY (SELECT ${cellsSql(columns, options)} FROM ${table.path} WHERE ${sinceSql(table)} AND ${month} ORDER BY ${order})
 TO $2 (${FORMAT_OPTIONS[options.format]})`;
 };

@@ -17,6 +17,7 @@ export const VIEW_NAMES = [
   "contact_moves",
   "champion_alerts",
   "hiring_trend",
+  "job_timeline",
   "funding_events",
   "earnings_calendar",
   "filing_timeline",

@@ -11,7 +11,7 @@ import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { exportSnapshot } from "../export/export.ts";
-import { readManifest } from "../export/manifest.ts";
+import { readManifest, tablesOf } from "../export/manifest.ts";
 import { exportFolders } from "../export/registry.ts";
 import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
@@ -135,7 +135,7 @@ const refreshExports = async (
       dir,
       memory,
       format: manifest.format,
-      tables: [...new Set(manifest.files.map(({ table }) => table))],
+      tables: tablesOf(manifest),
       since: manifest.since === null ? null : timeMs(manifest.since),
       guardFormulas: manifest.guardFormulas,
     });

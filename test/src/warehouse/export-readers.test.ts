@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, readonly [hyparquet: string, arrow: string]
   INTEGER: ["INT_32", "Int32"],
   DOUBLE: ["DOUBLE", "Float64"],
   BOOLEAN: ["BOOLEAN", "Bool"],
-  JSON: ["JSON", "Utf8"],
+  JSON: ["UTF8", "Utf8"],
   "TIMESTAMP WITH TIME ZONE": ["UTC micros", "Timestamp<MICROSECOND, UTC>"],
   "VARCHAR[]": ["LIST of UTF8", "List<Utf8>"],
 };

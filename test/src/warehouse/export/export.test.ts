@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { anExport, filesIn, readParquet, sha256, someSignals } from "../export-set.ts";
@@ -91,7 +92,7 @@ test("an export that changes nothing touches nothing; a change rewrites its mont
   expect((await set.manifest()).files.length).toBe(before.length);
 });
 
-test("a month that lost its last row loses its file, and a table that lost all keeps one without rows", async () => {
+test("a month that lost its last row loses its file, and a table cut by month that lost all has none", async () => {
   const set = await anExport(TWO_MONTHS);
   await set.run();
   await set.change("DELETE FROM main.signals WHERE id = 1");
@@ -99,13 +100,42 @@ test("a month that lost its last row loses its file, and a table that lost all k
   expect(filesIn(set.dir)).not.toContain("signals/year_month=2025-01/signals.parquet");
   await set.change("DELETE FROM main.signals");
   await set.run();
-  const left = filesIn(set.dir).filter((file) => file.startsWith("signals/"));
-  expect(left).toEqual(["signals/year_month=__HIVE_DEFAULT_PARTITION__/signals.parquet"]);
-  const [row] = await readParquet(
-    `SELECT count(*) AS n, count(headline) AS m FROM read_parquet('${set.dir}/signals/*/*.parquet')`,
+  expect(filesIn(set.dir).filter((file) => file.startsWith("signals"))).toEqual([]);
+  expect(existsSync(join(set.dir, "signals"))).toBe(false);
+});
+
+test("a young mirror's history has no file, is in the manifest all the same, and gets its files with its first rows", async () => {
+  const set = await anExport(TWO_MONTHS);
+  const report = await set.run({ tables: ["history", "owners"] });
+  expect(filesIn(set.dir)).toEqual(["owners/owners.parquet"]);
+  expect((await set.manifest()).tables).toEqual(["owners", ...TABLE_NAMES.map((name) => `history.${name}`)]);
+  expect(report.tables.find(({ table }) => table === "history.accounts")).toMatchObject({
+    files: 0,
+    rows: 0,
+    bytes: 0,
+  });
+  const [row] = await readParquet(`SELECT count(*) AS n, count(data) AS m FROM '${set.dir}/owners/*.parquet'`, anyRow);
+  expect(row).toEqual({ n: 0, m: 0 });
+  await set.change(`INSERT INTO history.accounts (id, valid_from, valid_to, change)
+    VALUES (1, '2025-01-01', '2025-02-01', 'update')`);
+  await set.run();
+  expect(filesIn(set.dir)).toContain("history.accounts/year_month=2025-02/history.accounts.parquet");
+});
+
+test("JSON is text in Parquet: readers that do not know Parquet's JSON type would take it for bytes", async () => {
+  const set = await anExport("INSERT INTO main.owners (id, data) VALUES ('1', '{\"name\": \"A\"}')");
+  await set.run({ tables: ["owners"] });
+  const schema = await readParquet(
+    `SELECT name, converted_type FROM parquet_schema('${set.dir}/owners/owners.parquet') WHERE name = 'data'`,
     anyRow,
   );
-  expect(row).toEqual({ n: 0, m: 0 });
+  expect(schema).toEqual([{ name: "data", converted_type: "UTF8" }]);
+});
+
+test("the ledger can be exported: runs, requests, where every list stands", async () => {
+  const set = await anExport(TWO_MONTHS);
+  const report = await set.run({ tables: ["sync"] });
+  expect(report.tables.map(({ table }) => table)).toEqual(LEDGER_TABLES.map(({ name }) => `sync.${name}`));
 });
 
 test("a file that was removed or cut short is written again", async () => {

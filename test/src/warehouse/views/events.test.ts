@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DATE_ONLY, snakeCase } from "../../../../src/catalog/fields.ts";
 import { aMart } from "./mart.ts";
 
 const SIGNALS = `
@@ -104,4 +105,29 @@ test("filing_timeline tells how long after the period a company filed", async ()
     ["c1", 1, "Acme", 3, "10-Q", "2025-05-10", 40, true],
     ["c2", 1, null, null, "8-K", null, null, false],
   ]);
+});
+
+test("dates without a time are the service's own day, also for a reader west of Greenwich", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.contacts (id, change_type, in_current_role_since, _synced_at) VALUES (1, 'newJoiner', '2025-03-01', '2025-04-01');
+    INSERT INTO main.job_openings (company_id, id, posted_on) VALUES ('c1', 1, '2025-03-01 00:00:00+00');
+    INSERT INTO main.filings (company_id, id, filing_date, report_date) VALUES ('c1', 1, '2025-03-01', '2024-12-31');
+    INSERT INTO main.signals (id, clinical_trial_study_completion_date) VALUES (1, '2026-01-01');
+    SET TimeZone = 'America/New_York'`);
+  const [row] = await mart.rows(`
+    SELECT CAST(posted_on::date AS VARCHAR), CAST(posted_month AS VARCHAR),
+      (SELECT CAST(in_current_role_since::date AS VARCHAR) FROM marts.contact_moves),
+      (SELECT CAST(filing_date::date AS VARCHAR) || ' ' || CAST(report_date::date AS VARCHAR) FROM marts.filing_timeline),
+      (SELECT CAST(clinical_trial_study_completion_date::date AS VARCHAR) FROM marts.signal_timeline)
+    FROM marts.job_timeline`);
+  expect(row).toEqual(["2025-03-01", "2025-03-01", "2025-03-01", "2025-03-01 2024-12-31", "2026-01-01"]);
+});
+
+test("no view of the marts hands on a date-only field as a moment", async () => {
+  const mart = await aMart("SELECT 1");
+  const dateOnly = DATE_ONLY.map((name) => `'${snakeCase(name)}'`).join(", ");
+  expect(
+    await mart.rows(`SELECT table_name, column_name, data_type FROM duckdb_columns()
+      WHERE schema_name = 'marts' AND column_name IN (${dateOnly}) AND data_type <> 'DATE'`),
+  ).toEqual([]);
 });

@@ -1,0 +1,79 @@
+// The package as a stranger gets it: packed from a clean checkout, installed in an empty project on each Node.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { tempFolder } from "../acceptance/temp-folder.ts";
+import { programOnPath } from "../support/redis-binary.ts";
+import { NODE_VERSIONS } from "./clients-installed.ts";
+import { run, runWell } from "./programs.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+const npm = (): string => {
+  const found = programOnPath("npm");
+  if (found === null) throw new Error("npm is not on the PATH");
+  return found;
+};
+
+const QUIET = ["--no-audit", "--no-fund", "--ignore-scripts"];
+
+let tarball: string;
+beforeAll(async () => {
+  const checkout = join(tempFolder(), "checkout");
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  for (const file of String(files).split("\0")) {
+    if (file !== "" && file !== "node_modules" && existsSync(join(root, file))) {
+      cpSync(join(root, file), join(checkout, file));
+    }
+  }
+  symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
+  // With scripts: `prepack` builds what is packed.
+  await runWell(npm(), ["pack", "--pack-destination", dirname(checkout)], { cwd: checkout });
+  const name = readdirSync(dirname(checkout)).find((file) => file.endsWith(".tgz"));
+  if (name === undefined) throw new Error("npm pack wrote no file");
+  tarball = join(dirname(checkout), name);
+});
+
+test("without its packages a checkout is not packed: a package without code must not pass for one", async () => {
+  const bare = tempFolder();
+  for (const file of ["package.json", "build.mjs"]) cpSync(join(root, file), join(bare, file));
+  const packed = await run(npm(), ["pack", "--dry-run"], { cwd: bare });
+  expect(packed.code).not.toBe(0);
+  expect(packed.err).toContain("npm ci");
+});
+
+/** Names and versions of every package below a node_modules folder. */
+const installed = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => /(^|node_modules\/)(@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
+    .map((path) => join(folder, path));
+
+describe.each(NODE_VERSIONS)("Node %s", (version) => {
+  test("installs, runs and is imported; every package that came along is made for it", async () => {
+    const project = tempFolder();
+    writeFileSync(join(project, "package.json"), '{"name": "empty", "private": true, "type": "module"}');
+    const bin = inject("nodes")[version] ?? "";
+    const node = join(bin, "node");
+    const on = { cwd: project, env: { PATH: `${bin}:${process.env.PATH}` } };
+    expect(await runWell(node, ["--version"], on)).toBe(`v${version}\n`);
+    await runWell(npm(), ["install", "--engine-strict", ...QUIET, tarball], on);
+    const cookie = z.object({ name: z.string(), version: z.string() });
+    const cookies = installed(join(project, "node_modules"))
+      .filter((path) => path.endsWith("/cookie/package.json"))
+      .map((path) => cookie.parse(JSON.parse(readFileSync(path, "utf8"))).version);
+    expect(cookies.map((found) => found.split(".")[0])).toEqual(["1"]);
+    const load = `
+      import { createRequire } from "node:module";
+      const mirror = await import("duckmirror");
+      const own = createRequire(import.meta.resolve("duckmirror"));
+      createRequire(own.resolve("fastify"))("light-my-request");
+      console.log(Object.keys(mirror).join());`;
+    expect(await runWell(node, ["--input-type=module", "-e", load], on)).toContain("createMirror");
+    const program = join(project, "node_modules/.bin/duckmirror");
+    expect(await runWell(node, [program, "--help"], on)).toContain("Usage: duckmirror");
+    const demo = await runWell(node, [program, "demo", "--accounts", "2", "--quiet", "--json"], on);
+    expect(z.object({ status: z.string() }).parse(JSON.parse(demo)).status).toBe("done");
+  });
+});

@@ -8,7 +8,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
 
 if (!existsSync(at("node_modules/typescript"))) {
-  console.error("The packages it is built with are not installed: run `npm ci` first.");
+  process.stderr.write("The packages it is built with are not installed: run `npm ci` first.\n");
   process.exit(1);
 }
 rmSync(out, { recursive: true, force: true });

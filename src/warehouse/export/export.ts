@@ -11,21 +11,14 @@ import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
-import { type Instant, instant } from "../duckdb/duck-values.ts";
+import { instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
+import { type Part, partsOf } from "./parts.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
-import {
-  cellsSql,
-  copySql,
-  type ExportColumn,
-  type ExportFormat,
-  type ExportTable,
-  exportTables,
-  fingerprintSql,
-} from "./tables.ts";
+import { copySql, type ExportFormat, exportTables } from "./tables.ts";
 
 export interface ExportRequest {
   /** Path of the published snapshot. */
@@ -75,56 +68,8 @@ const LARGE_PART_ROWS = 500_000;
 /** One more than there are cores, for while checksums are taken. */
 const SMALL_AT_ONCE = availableParallelism() + 1;
 
-/** One file of the set, as the snapshot wants it. */
-interface Part {
-  readonly table: ExportTable;
-  readonly columns: readonly ExportColumn[];
-  readonly file: string;
-  /** `2025-01`, `none`, or null when the table is not cut. */
-  readonly partition: string | null;
-  readonly rows: number;
-  readonly fingerprint: string;
-}
-
 const runRow = z.object({ run_id: z.string() });
-const columnRow = z.object({ name: z.string(), type: z.string() });
 const copiedRow = z.object({ Count: z.number() });
-const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
-
-/** Folder of a month, as Hive-partitioned readers expect it. */
-const monthFolder = (month: string | null): string => `year_month=${month ?? "__HIVE_DEFAULT_PARTITION__"}`;
-
-const partsOf = async (
-  database: Database,
-  table: ExportTable,
-  request: ExportRequest,
-  since: Instant | null,
-): Promise<readonly Part[]> => {
-  const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
-  // A snapshot from before this view or table existed has nothing to export of it.
-  if (columns.length === 0) return [];
-  const found = await database.query(fingerprintSql(table, columns), [since], partRow);
-  // An empty table that is one file keeps it: its columns are there, and a reader's pattern finds something. One that is
-  // cut by month has no file: a folder without any month opens in neither pandas nor pyarrow.
-  const isWhole = table.monthOf === null;
-  const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
-  const { format } = request;
-  const shape = createHash("sha256").update(
-    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy }),
-  );
-  const shapeText = shape.digest("hex").slice(0, 16);
-  return parts.map(({ month, row_count, content }) => {
-    const folder = table.monthOf === null ? table.label : `${table.label}/${monthFolder(month)}`;
-    return {
-      table,
-      columns,
-      file: `${folder}/${table.label}.${format}`,
-      partition: table.monthOf === null ? null : (month ?? "none"),
-      rows: row_count,
-      fingerprint: `${row_count}-${content}-${shapeText}`,
-    };
-  });
-};
 
 const sha256Of = async (file: string): Promise<string> => {
   const hash = createHash("sha256");

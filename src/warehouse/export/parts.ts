@@ -1,0 +1,58 @@
+// The files that an export of a snapshot consists of: which rows each holds, and a fingerprint that says whether the file
+// that is there already holds them.
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Database } from "../duckdb/database.ts";
+import type { Instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { cellsSql, type ExportColumn, type ExportFormat, type ExportTable, fingerprintSql } from "./tables.ts";
+
+/** One file of the set, as the snapshot wants it. */
+export interface Part {
+  readonly table: ExportTable;
+  readonly columns: readonly ExportColumn[];
+  readonly file: string;
+  /** `2025-01`, `none`, or null when the table is not cut. */
+  readonly partition: string | null;
+  readonly rows: number;
+  readonly fingerprint: string;
+}
+
+const columnRow = z.object({ name: z.string(), type: z.string() });
+const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
+
+/** Folder of a month, as Hive-partitioned readers expect it. */
+const monthFolder = (month: string | null): string => `year_month=${month ?? "__HIVE_DEFAULT_PARTITION__"}`;
+
+/** The parts of one table, as the snapshot holds it now. `since`: only rows that changed since then. */
+export const partsOf = async (
+  database: Database,
+  table: ExportTable,
+  request: { readonly format: ExportFormat; readonly guardFormulas: boolean },
+  since: Instant | null,
+): Promise<readonly Part[]> => {
+  const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
+  // A snapshot from before this view or table existed has nothing to export of it.
+  if (columns.length === 0) return [];
+  const found = await database.query(fingerprintSql(table, columns), [since], partRow);
+  // An empty table that is one file keeps it: its columns are there, and a reader's pattern finds something. One that is
+  // cut by month has no file: a folder without any month opens in neither pandas nor pyarrow.
+  const isWhole = table.monthOf === null;
+  const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
+  const { format } = request;
+  const shape = createHash("sha256").update(
+    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy }),
+  );
+  const shapeText = shape.digest("hex").slice(0, 16);
+  return parts.map(({ month, row_count, content }) => {
+    const folder = table.monthOf === null ? table.label : `${table.label}/${monthFolder(month)}`;
+    return {
+      table,
+      columns,
+      file: `${folder}/${table.label}.${format}`,
+      partition: table.monthOf === null ? null : (month ?? "none"),
+      rows: row_count,
+      fingerprint: `${row_count}-${content}-${shapeText}`,
+    };
+  });
+};

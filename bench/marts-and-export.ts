@@ -4,11 +4,12 @@
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { VIEW_NAMES } from "../src/catalog/view-names.ts";
 import { openWorld } from "../src/sandbox/world-file.ts";
 import { openDatabase } from "../src/warehouse/duckdb/database.ts";
 import { exportSnapshot } from "../src/warehouse/export/export.ts";
 import { migrate } from "../src/warehouse/file/migrate.ts";
-import { applyViews, VIEW_NAMES } from "../src/warehouse/file/views.ts";
+import { applyViews } from "../src/warehouse/file/views.ts";
 import { runQuery } from "../src/warehouse/read/query.ts";
 
 const ROUNDS = 5;

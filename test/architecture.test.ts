@@ -32,30 +32,33 @@ describe("the checker refuses", () => {
   test.each([
     ["core that imports catalog", "src/core/a.ts", 'import { x } from "../catalog/b.ts";'],
     ["catalog that imports sync, even only its types", "src/catalog/a.ts", 'import type { X } from "../sync/b.ts";'],
-    ["neighbours: api and warehouse", "src/warehouse/a.ts", 'import { x } from "../api/b.ts";'],
+    ["neighbours: api and warehouse", "src/warehouse/load/a.ts", 'import { x } from "../../api/b.ts";'],
     [
       "neighbours: budget that imports more than types of api",
       "src/budget/a.ts",
       'import { x } from "../api/outcome.ts";',
     ],
     ["the sandbox using the client it is to try", "src/sandbox/a.ts", 'import { x } from "../api/client.ts";'],
-    ["sync that imports the command line", "src/sync/a.ts", 'import { x } from "../cli/b.ts";'],
+    ["sync that imports the command line", "src/sync/run/a.ts", 'import { x } from "../../cli/b.ts";'],
     ["a wrong arrow by re-export", "src/api/a.ts", 'export { x } from "../sync/b.ts";'],
     ["a wrong arrow by import()", "src/api/a.ts", 'const x = () => import("../sync/b.ts");'],
     ["a job that imports the queue", "jobs/a.ts", 'import { x } from "../src/queue/b.ts";'],
+    ["a folder that looks up", "src/sync/plan/a.ts", 'import { x } from "../run/b.ts";'],
+    ["a folder that looks up in the warehouse", "src/warehouse/record/a.ts", 'import { x } from "../file/b.ts";'],
+    ["a file beside the folders of its layer", "src/warehouse/b.ts", "export const x = 1;"],
     ["a layer nobody knows", "src/extra/a.ts", "export const x = 1;"],
-    ["DuckDB outside the warehouse", "src/sync/a.ts", 'import { x } from "@duckdb/node-api";'],
+    ["DuckDB outside the warehouse", "src/sync/run/a.ts", 'import { x } from "@duckdb/node-api";'],
     [
       "DuckDB outside the warehouse, only a part of it",
       "src/replica/a.ts",
       'import { x } from "@duckdb/node-api/lib/b";',
     ],
     ["undici outside api", "src/cli/a.ts", 'import { request } from "undici";'],
-    ["process outside cli", "src/sync/a.ts", "export const dir = process.cwd();"],
-    ["process by import", "src/sync/a.ts", 'import { env } from "node:process";'],
+    ["process outside cli", "src/sync/run/a.ts", "export const dir = process.cwd();"],
+    ["process by import", "src/sync/run/a.ts", 'import { env } from "node:process";'],
     ["console outside cli", "jobs/a.ts", 'console.log("x");'],
-    ["a time read by Date.parse", "src/sync/a.ts", "export const x = (text: string) => Date.parse(text);"],
-    ["Date.parse handed on", "src/sync/a.ts", "export const x = (texts: string[]) => texts.map(Date.parse);"],
+    ["a time read by Date.parse", "src/sync/run/a.ts", "export const x = (text: string) => Date.parse(text);"],
+    ["Date.parse handed on", "src/sync/run/a.ts", "export const x = (texts: string[]) => texts.map(Date.parse);"],
     ["a time read by new Date", "jobs/a.ts", "export const x = (row: { at: unknown }) => new Date(String(row.at));"],
     ["a barrel", "src/api/index.ts", "export const x = 1;"],
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
@@ -71,12 +74,12 @@ describe("the checker refuses", () => {
 
   test("a cycle, also one by types, and names it", () => {
     const found = problems(
-      ["src/sync/a.ts", 'import { b } from "./b.ts";'],
-      ["src/sync/b.ts", 'import { c } from "./strategies/c.ts";'],
-      ["src/sync/strategies/c.ts", 'import type { A } from "../a.ts";'],
+      ["src/replica/a.ts", 'import { b } from "./b.ts";'],
+      ["src/replica/b.ts", 'import { c } from "./query/c.ts";'],
+      ["src/replica/query/c.ts", 'import type { A } from "../a.ts";'],
     );
     expect(found).toEqual([
-      "import cycle: src/sync/a.ts -> src/sync/b.ts -> src/sync/strategies/c.ts -> src/sync/a.ts",
+      "import cycle: src/replica/a.ts -> src/replica/b.ts -> src/replica/query/c.ts -> src/replica/a.ts",
     ]);
   });
 });
@@ -91,15 +94,15 @@ describe("the checker allows", () => {
     ],
     [
       "the words process and console in texts and names",
-      "src/sync/a.ts",
+      "src/sync/run/a.ts",
       '// process.env\nexport const process1 = "console.log";',
     ],
     [
       "a property of that name",
-      "src/sync/a.ts",
+      "src/sync/run/a.ts",
       "export const x = (job: { process: { id: number } }) => job.process.id;",
     ],
-    ["a moment as a Date", "src/sync/a.ts", "export const x = (ms: number) => new Date(ms).toISOString();"],
+    ["a moment as a Date", "src/sync/run/a.ts", "export const x = (ms: number) => new Date(ms).toISOString();"],
     ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(400)],
   ])("%s", (_, path, code) => {
     expect(architectureProblems([{ path, text: `// What it is.\n${code}\n` }])).toEqual([]);

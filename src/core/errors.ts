@@ -260,7 +260,7 @@ export const ERRORS = {
   QUERY_LIMIT: row(
     EXIT.usage,
     "The query was stopped: {detail}.",
-    "Ask for less at a time, or run it without limits: `duckmirror query --file`.",
+    "Ask for less at a time, or give it more: `duckmirror query --timeout 1h --memory 8GiB`.",
   ),
   REDIS_UNAVAILABLE: row(
     EXIT.streamsFailed,

@@ -13,7 +13,8 @@ import { DuckmirrorError } from "../core/errors.ts";
 import type { ProgressEvent } from "../core/progress-events.ts";
 import type { SyncReport } from "../core/sync-report.ts";
 import { packageVersion } from "../core/version.ts";
-import { type QueryCursor, type QueryResult, runQuery, streamQuery } from "../warehouse/read/query.ts";
+import { createQueryBoxes, runBoxedQuery } from "../warehouse/box/boxed-query.ts";
+import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
@@ -70,13 +71,21 @@ export interface Mirror {
    * WRITER_BUSY, configuration errors and faults.
    */
   sync(request?: SyncRequestOptions): Promise<SyncOutcome>;
-  /** Runs read-only SQL on the snapshot and gathers the rows. Rejects with SNAPSHOT_MISSING or QUERY_FAILED. */
-  query(sql: string, options?: { readonly signal?: AbortSignal }): Promise<QueryResult>;
+  /**
+   * Runs read-only SQL on the snapshot, in a process of its own, and gathers the rows. Rejects with SNAPSHOT_MISSING,
+   * QUERY_FAILED, or QUERY_LIMIT where it needed more than `timeMs` (default 10 minutes) or `memoryMiB` (default 2048).
+   */
+  query(
+    sql: string,
+    options?: { readonly signal?: AbortSignal; readonly timeMs?: number; readonly memoryMiB?: number },
+  ): Promise<QueryResult>;
   /** The same in batches while they stream: `use` is given columns and an iterator. */
   stream<T>(sql: string, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
   /** Hears what syncs do, in order; answers with a function that ends it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
+
+const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
 /** A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
 export const createMirror = (options: MirrorOptions): Mirror => {
@@ -116,8 +125,9 @@ export const createMirror = (options: MirrorOptions): Mirror => {
         token,
       });
     },
-    query: (sql, { signal } = {}) => runQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }),
-    stream: (sql, use) => streamQuery({ snapshot, sql }, use),
+    query: (sql, { signal, ...limits } = {}) =>
+      runBoxedQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
+    stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

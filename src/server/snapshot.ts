@@ -3,6 +3,7 @@
 import { statSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
+import { assertReadable } from "../warehouse/read/readable.ts";
 
 /** One version of the mirror. Valid while the `use` that handed it out runs. */
 export interface Snapshot {
@@ -63,10 +64,14 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
   let current: Version | null = null;
   let closed = false;
 
-  const open = (): Promise<Database> =>
-    openDatabase(path, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch((cause: unknown) => {
-      throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
-    });
+  const open = async (): Promise<Database> => {
+    assertReadable(path);
+    return openDatabase(path, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
+      (cause: unknown) => {
+        throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+      },
+    );
+  };
   const closeDatabase = async (version: Version): Promise<void> => {
     const opened = version.database;
     version.database = null;

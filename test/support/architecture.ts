@@ -57,6 +57,15 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Inside a layer of several folders: folder → folders it may import, the highest first. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  "src/sync": ["verify", "run", "recovery", "task", "plan", "request", "rows", "strategies"],
+  "src/warehouse": ["forget", "export", "file", "box", "read", "load", "journal", "archive", "record", "duckdb"],
+};
+
+/** Files that start, or are, a process of their own, and so touch `process`. */
+const PROGRAMS = ["src/warehouse/box/box.ts", "src/warehouse/box/program.ts"];
+
 /** Type-only imports allowed between neighbours: importing layer → file. */
 const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["budget", "src/api/outcome.ts"]];
 
@@ -177,8 +186,27 @@ const arrowProblems = (file: Parsed): string[] => {
   });
 };
 
+/** `src/sync/plan/due.ts` → its layer's folders and `plan`; null where a layer is one folder. */
+const folderOf = (path: string) => {
+  const [first, layer, folder] = path.split("/");
+  const order = FOLDERS[`${first}/${layer}`];
+  return order === undefined || folder === undefined ? null : { order, folder };
+};
+
+const folderProblems = (file: Parsed): string[] => {
+  const from = folderOf(file.path);
+  if (from === null) return [];
+  if (!from.order.includes(from.folder)) return [`${file.path}: its layer has no such folder`];
+  return file.imports.flatMap(({ specifier }) => {
+    const target = isRelative(specifier) ? resolveFrom(file.path, specifier) : "";
+    const to = folderOf(target);
+    if (to?.order !== from.order || from.order.indexOf(to.folder) >= from.order.indexOf(from.folder)) return [];
+    return [`${file.path}: ${from.folder} must not import ${target}`];
+  });
+};
+
 const globalProblems = (file: Parsed): string[] => {
-  if (layerOf(file.path) === null || layerOf(file.path) === "cli") return [];
+  if (layerOf(file.path) === null || layerOf(file.path) === "cli" || PROGRAMS.includes(file.path)) return [];
   const imported = file.imports.filter(({ specifier }) => /^(node:)?(process|console)$/.test(specifier));
   const names = [...file.globals, ...imported.map(({ specifier }) => specifier)];
   return [...new Set(names)].map((name) => `${file.path}: only src/cli touches ${name}`);
@@ -228,6 +256,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
   return [
     ...files.flatMap((file) => [
       ...arrowProblems(file),
+      ...folderProblems(file),
       ...globalProblems(file),
       ...timeProblems(file),
       ...nameProblems(file),

@@ -18,14 +18,10 @@ const asRead = (text: string) => text.replace(/\{(\w+):([\w ]+)\}/g, "{$1} $2s")
 
 const cell = (text: string | number) => asRead(String(text)).replaceAll("|", "\\|");
 
-/** A Markdown table, padded the way the formatter pads it. */
+/** A Markdown table, not padded: a longer message changes its own line only. */
 const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string => {
-  const cells = [head, ...rows].map((row) => row.map(cell));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const [first = [], ...rest] = cells;
-  return [line(first), line(widths.map((width) => "-".repeat(width))), ...rest.map(line)].join("\n");
+  const line = (row: readonly (string | number)[]) => `| ${row.map(cell).join(" | ")} |`;
+  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
 };
 
 export const renderErrorsDocument = (): string =>

@@ -4,8 +4,9 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
-import { counted } from "../../core/units.ts";
-import { type QueryCursor, streamQuery } from "../../warehouse/read/query.ts";
+import { counted, parseBytes, parseDuration } from "../../core/units.ts";
+import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
+import type { QueryCursor } from "../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../terminal/query-output.ts";
 import { renderTable } from "../terminal/table.ts";
@@ -15,9 +16,15 @@ const MOST_ROWS_SHOWN = 1000;
 /** Text is handed to stdout in pieces of about this many characters. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
+const MIB = 1024 ** 2;
+const DEFAULT_TIMEOUT = "10m";
+const DEFAULT_MEMORY = "2GiB";
+
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   file: z.string().optional(),
+  timeout: z.string().default(DEFAULT_TIMEOUT),
+  memory: z.string().default(DEFAULT_MEMORY),
   format: z.enum(["table", "csv", "json", "ndjson"]).optional(),
 });
 type Input = z.output<typeof inputSchema>;
@@ -35,6 +42,21 @@ const sqlOf = async ({ args, file }: Input, context: CommandContext): Promise<st
   const sql = file === "-" || args.join(" ") === "-" ? await context.terminal.readInput() : args.join(" ");
   if (sql.trim() === "") throw new DuckmirrorError("USAGE", { detail: "no SQL was given" });
   return sql;
+};
+
+/** What the statement may use. Throws USAGE. */
+const limitsOf = ({ timeout, memory }: Input) => {
+  const timeMs = parseDuration(timeout);
+  if (timeMs === null || timeMs === 0) {
+    throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
+  }
+  const bytes = parseBytes(memory);
+  if (bytes === null || bytes < 64 * MIB) {
+    throw new DuckmirrorError("USAGE", {
+      detail: `--memory: "${memory}" is not a size from 64MiB on, like 512MiB or 4GiB`,
+    });
+  }
+  return { timeMs, memoryMiB: Math.floor(bytes / MIB) };
 };
 
 const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext) => {
@@ -90,9 +112,10 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const { shared, signal } = context;
   const format = input.format ?? (shared.json ? "json" : "table");
   const config = await context.loadConfig();
+  const boxes = createQueryBoxes(limitsOf(input));
   const sql = await sqlOf(input, context);
   try {
-    await streamQuery({ snapshot: snapshotPath(config.dataDir), sql, signal }, (cursor) =>
+    await boxes.stream({ snapshot: snapshotPath(config.dataDir), sql, signal }, (cursor) =>
       format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context),
     );
   } catch (error) {
@@ -107,13 +130,15 @@ export const command = defineCommand({
     cli
       .argument("[sql...]", "the query; - reads it from stdin")
       .option("-f, --file <path>", "read the query from a file")
-      .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)"),
+      .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
+      .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
+      .option("--memory <size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),
   examples: {
     'duckmirror query "show tables"': "what is there",
     'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':
       "the hottest accounts",
     'duckmirror query "from contacts" --format csv >contacts.csv': "a table as CSV",
-    "duckmirror query --file report.sql --format ndjson": "a query from a file",
+    "duckmirror query --file report.sql --format ndjson --timeout 1h --memory 8GiB": "a long query from a file",
   },
   input: inputSchema,
   run,

@@ -6,17 +6,17 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { parseFeedback } from "../../replica/feedback.ts";
 import { Refusal } from "../../replica/refusal.ts";
+import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { type QueryCursor, streamQuery } from "../../warehouse/read/query.ts";
+import type { QueryCursor } from "../../warehouse/read/query.ts";
 import { HttpRefusal, notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
-const MOST_MS = 30_000;
+const LIMITS = { timeMs: 30_000, memoryMiB: 512 };
 /** Each query may use every core: more at once would only make all of them slow. */
 const MOST_AT_ONCE = 2;
-const MEMORY_LIMIT = "1GB";
 
 const askSchema = z.strictObject({
   sql: z.string().min(1).max(100_000),
@@ -65,26 +65,21 @@ const gather = async ({ columns, batches }: QueryCursor, limit: number) => {
   return { columns, rows, truncated };
 };
 
-/** Aborts with the reason that came first: the page went away, the server closes, or time is up. */
-const limitsOf = (request: FastifyRequest, closing: AbortSignal) => {
+/** Aborts when the page went away or the server closes. */
+const endOf = (request: FastifyRequest, closing: AbortSignal) => {
   const gone = new AbortController();
   const leave = () => gone.abort(new DuckmirrorError("QUERY_LIMIT", { detail: "nobody waits for it any more" }));
   request.raw.socket.once("close", leave);
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort(new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${MOST_MS / 1000} seconds` }));
-  }, MOST_MS);
   return {
-    signal: AbortSignal.any([gone.signal, late.signal, closing]),
-    release: () => {
-      clearTimeout(timer);
-      request.raw.socket.removeListener("close", leave);
-    },
+    signal: AbortSignal.any([gone.signal, closing]),
+    release: () => void request.raw.socket.removeListener("close", leave),
   };
 };
 
 export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
   let running = 0;
+  const boxes = createQueryBoxes(LIMITS, true);
+  app.addHook("onClose", () => boxes.close());
 
   app.get("/api/queries", async () => ({ queries: savedQueries() }));
 
@@ -98,18 +93,14 @@ export const explorerRoutes = (app: FastifyInstance, context: ServerContext): vo
       throw new HttpRefusal(429, "BUSY", "Other queries are still running.", "Try again when they have ended.");
     }
     running += 1;
-    const { signal, release } = limitsOf(request, context.closing);
+    const { signal, release } = endOf(request, context.closing);
     const start = performance.now();
     try {
-      const snapshot = snapshots.path;
-      const ask = { snapshot, sql, signal, memoryLimit: MEMORY_LIMIT };
-      const { columns, rows, truncated } = await streamQuery(ask, (cursor) => gather(cursor, limit));
+      const ask = { snapshot: snapshots.path, sql, signal };
+      const { columns, rows, truncated } = await boxes.stream(ask, (cursor) => gather(cursor, limit));
       reply.header("content-type", "application/json; charset=utf-8");
       const head = JSON.stringify({ columns, truncated, ms: Math.round(performance.now() - start) });
       return `${head.slice(0, -1)},"rows":[${rows.join(",")}]}`;
-    } catch (error) {
-      if (signal.aborted && signal.reason instanceof DuckmirrorError) throw signal.reason;
-      throw error;
     } finally {
       running -= 1;
       release();

@@ -3,10 +3,10 @@
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
+import { VIEW_NAMES } from "../../catalog/view-names.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { quoted } from "../../core/sql-text.ts";
-import { VIEW_NAMES } from "../file/views.ts";
 
 export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

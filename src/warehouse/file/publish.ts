@@ -65,6 +65,8 @@ export const publishSnapshot = async (
     const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), sync(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
+    // A WAL beside the snapshot is none of ours, and the next reader would carry it out.
+    await rm(`${snapshot}.wal`, { force: true, recursive: true });
     await rename(temporary, snapshot);
   } catch (error) {
     await rm(temporary, { force: true });

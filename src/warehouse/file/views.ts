@@ -1,36 +1,15 @@
 // The analysts' views (schema marts) and the comments on every table and column. They are no migrations: whenever
 // their texts change, an opened warehouse gets them anew, and so does every snapshot published from it.
+
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
+import { VIEW_NAMES, type ViewName } from "../../catalog/view-names.ts";
 import { literal, quoted } from "../../core/sql-text.ts";
 import { type Database, openDatabase, type Sql } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import { migrate } from "./migrate.ts";
-
-/** Files of sql/views, each after those it reads from. */
-export const VIEW_NAMES = [
-  "score_history",
-  "signal_timeline",
-  "signals_daily",
-  "contact_moves",
-  "champion_alerts",
-  "hiring_trend",
-  "job_timeline",
-  "funding_events",
-  "earnings_calendar",
-  "filing_timeline",
-  "insight_items",
-  "swot_items",
-  "credit_burn",
-  "usage_by_endpoint",
-  "freshness",
-  "data_quality",
-  "account_360",
-] as const;
-
-export type ViewName = (typeof VIEW_NAMES)[number];
 
 const viewText = (name: ViewName): string => sqlText(`views/${name}.sql`);
 

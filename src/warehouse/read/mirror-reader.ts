@@ -4,6 +4,7 @@ import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ScopeState } from "../record/checkpoint.ts";
+import { assertReadable } from "./readable.ts";
 
 export interface MirrorReader {
   readonly database: Database;
@@ -60,6 +61,7 @@ export const mirrorReader = (database: Database): MirrorReader => ({
 
 /** Runs `work` on a snapshot, which needs no lock and keeps no writer out. Throws what opening it throws. */
 export const readSnapshot = async <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
+  assertReadable(snapshot);
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
   try {
     return await work(mirrorReader(database));

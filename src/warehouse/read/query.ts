@@ -1,10 +1,10 @@
-// Read-only SQL that a user wrote, on the snapshot: no other file, no change of settings, no extension, no writes.
-import { statSync } from "node:fs";
+// Read-only SQL of the program itself on the snapshot, in process. What a user wrote runs in a box (warehouse/box).
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { lockDown } from "../duckdb/database.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { assertReadable } from "./readable.ts";
 import { withOurGuess } from "./unknown-table.ts";
 
 export interface QueryColumn {
@@ -50,9 +50,7 @@ const failedOn =
 export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T> => {
   const { snapshot, sql, signal } = request;
   const failed = failedOn(snapshot);
-  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
-    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
-  }
+  assertReadable(snapshot);
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     autoinstall_known_extensions: "false",

@@ -5,6 +5,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../core/sync-report.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { assertReadable } from "./readable.ts";
 
 export interface StoredRun {
   /** As in `sync.runs`: `running` until it ended. */
@@ -32,6 +33,7 @@ export type RunSpending = z.output<typeof spendingRow>;
 /** Answers with what `work` reads of the snapshot; null when there is none. Throws QUERY_FAILED. */
 const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
+  assertReadable(snapshot);
   try {
     const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
     try {

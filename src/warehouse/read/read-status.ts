@@ -4,6 +4,7 @@ import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { assertReadable } from "./readable.ts";
 
 const count = z.number();
 /** ms since the epoch. */
@@ -99,8 +100,8 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
 export const readStatus = async (snapshot: string, options: { readonly runs: number }) => {
-  const file = statSync(snapshot, { throwIfNoEntry: false });
-  if (!file?.isFile()) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  assertReadable(snapshot);
+  const file = statSync(snapshot);
   try {
     const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
     try {

@@ -2,8 +2,8 @@
 // of its internal tables. Pure.
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
+import { VIEW_NAMES } from "../../catalog/view-names.ts";
 import { closest } from "../../core/did-you-mean.ts";
-import { VIEW_NAMES } from "../file/views.ts";
 
 /** As SQL names them: tables of main by their names, all others with their schema. */
 const NAMES: readonly string[] = [

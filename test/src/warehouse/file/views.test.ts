@@ -4,10 +4,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
+import { VIEW_NAMES } from "../../../../src/catalog/view-names.ts";
 import { openWorld } from "../../../../src/sandbox/world-file.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { applyViews, describeViews, VIEW_NAMES } from "../../../../src/warehouse/file/views.ts";
+import { applyViews, describeViews } from "../../../../src/warehouse/file/views.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const NOW = Date.UTC(2025, 0, 1);

@@ -1,0 +1,86 @@
+// Starts the process that runs a user's SQL (program.ts), limited by the operating system, and ends it with SIGKILL.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { type FromBox, fromBoxSchema, type ToBox } from "./messages.ts";
+
+export interface Box {
+  /**
+   * Sends a message and waits for its answer. Throws QUERY_LIMIT when the process ended instead, and the reason of
+   * `end` when that was called.
+   */
+  request(message: ToBox): Promise<FromBox>;
+  /** Kills the process at once. The first reason counts. */
+  end(reason: Error): void;
+  /** Resolves when the process is gone. */
+  readonly gone: Promise<void>;
+}
+
+/** What one statement may use. */
+export interface BoxLimits {
+  /** For DuckDB, MiB. */
+  readonly memoryMiB: number;
+}
+
+/** Node itself, stacks of threads, and vectors that DuckDB's own limit does not count, MiB. */
+const BEYOND_DUCKDB_MIB = 768;
+
+const here = import.meta.url;
+/** From sources the process needs a loader for TypeScript, as this one did. */
+const fromSources = here.endsWith(".ts");
+const program = fromSources
+  ? ["--import", "tsx", fileURLToPath(new URL("./program.ts", here))]
+  : [fileURLToPath(new URL("./program.js", here))];
+
+/**
+ * `ulimit`: -d all memory the process may write to, in KiB; -f no file may grow; -c no core file. Where a limit does not
+ * exist (-d outside Linux), the process runs without it.
+ */
+const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
+
+const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
+  const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB) * 1024;
+  const command = [process.execPath, "--max-old-space-size=512", ...program];
+  return spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), ...command], {
+    // No secret of the environment, no output of its own: `enable_logging` and the like print to nobody.
+    env: fromSources ? { TSX_DISABLE_CACHE: "1" } : {},
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    serialization: "advanced",
+  });
+};
+
+export const openBox = (limits: BoxLimits): Box => {
+  const child = start(limits);
+  let reason: Error | null = null;
+  let waiting: { resolve(answer: FromBox): void; reject(error: Error): void } | null = null;
+  const fail = () => {
+    const detail = `it needed more than ${limits.memoryMiB} MiB of memory, or brought its process down`;
+    reason ??= new DuckmirrorError("QUERY_LIMIT", { detail });
+    waiting?.reject(reason);
+    waiting = null;
+  };
+  child.on("message", (message) => {
+    const parsed = fromBoxSchema.safeParse(message);
+    if (!parsed.success) return void child.kill("SIGKILL");
+    waiting?.resolve(parsed.data);
+    waiting = null;
+  });
+  child.once("error", fail);
+  child.once("disconnect", fail);
+  const gone = once(child, "exit").then(fail, fail);
+  return {
+    request: (message) =>
+      new Promise((resolve, reject) => {
+        if (reason !== null) return reject(reason);
+        waiting = { resolve, reject };
+        child.send(message, (error) => error !== null && fail());
+      }),
+    end: (why) => {
+      reason ??= why;
+      child.kill("SIGKILL");
+      fail();
+    },
+    gone,
+  };
+};

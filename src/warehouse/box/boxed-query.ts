@@ -1,0 +1,121 @@
+// SQL that a user wrote, on the snapshot, in a process of its own that can write nothing, is limited in memory and time,
+// and whose end harms nobody. Fixed statements of the program run in process instead (read/query.ts).
+import { resolve } from "node:path";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
+import type { OutValue } from "../duckdb/duck-values.ts";
+import type { QueryCursor, QueryResult } from "../read/query.ts";
+import { assertReadable } from "../read/readable.ts";
+import { withOurGuess } from "../read/unknown-table.ts";
+import { type Box, type BoxLimits, openBox } from "./box.ts";
+import type { FromBox, ToBox } from "./messages.ts";
+
+export interface BoxedRequest {
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  readonly sql: string;
+  /** Ends the process at once. */
+  readonly signal?: AbortSignal;
+}
+
+export interface QueryLimits extends BoxLimits {
+  /** From the statement's start to its last row, ms. */
+  readonly timeMs: number;
+}
+
+/** Runs statements of users, each in a process of its own. */
+export interface QueryBoxes {
+  /**
+   * Runs the statement and hands its rows to `use` while they stream; the process ends when `use` has ended.
+   * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, QUERY_FAILED or QUERY_LIMIT, or the signal's reason; what `use` throws
+   * passes through.
+   */
+  stream<T>(request: BoxedRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
+  /** Ends the process that waits for the next statement. */
+  close(): Promise<void>;
+}
+
+const ask = async (box: Box, message: ToBox, snapshot: string, limits: QueryLimits): Promise<FromBox> => {
+  const answer = await box.request(message);
+  if (answer.kind !== "failed") return answer;
+  const { detail } = answer;
+  if (isOutOfMemory(new Error(detail))) {
+    throw new DuckmirrorError("QUERY_LIMIT", { detail: `it needed more than ${limits.memoryMiB} MiB of memory` });
+  }
+  const error = fileError(new Error(detail), snapshot, true);
+  throw error instanceof DuckmirrorError
+    ? error
+    : new DuckmirrorError("QUERY_FAILED", { detail: withOurGuess(detail) });
+};
+
+async function* batchesOf(box: Box, snapshot: string, limits: QueryLimits): AsyncGenerator<OutValue[][], void> {
+  for (;;) {
+    const answer = await ask(box, { kind: "next" }, snapshot, limits);
+    if (answer.kind !== "rows" || answer.rows.length === 0) return;
+    yield answer.rows;
+  }
+}
+
+const runIn = async <T>(
+  box: Box,
+  request: BoxedRequest,
+  limits: QueryLimits,
+  use: (cursor: QueryCursor) => Promise<T>,
+): Promise<T> => {
+  const { sql, signal } = request;
+  const snapshot = resolve(request.snapshot);
+  const stop = () => box.end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
+  const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${limits.timeMs / 1000} seconds` });
+  const timer = setTimeout(() => box.end(late), limits.timeMs);
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    if (signal?.aborted) stop();
+    const memoryLimit = `${limits.memoryMiB}MiB`;
+    const answer = await ask(box, { kind: "run", ask: { snapshot, sql, memoryLimit } }, snapshot, limits);
+    const columns = answer.kind === "columns" ? answer.columns : [];
+    return await use({ columns, batches: batchesOf(box, snapshot, limits) });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+};
+
+/** `spare`: keep a started process ready, so that a statement need not wait for one. */
+export const createQueryBoxes = (limits: QueryLimits, spare = false): QueryBoxes => {
+  let ready: Box | null = null;
+  let closed = false;
+  const take = (): Box => {
+    const box = ready ?? openBox(limits);
+    ready = spare && !closed ? openBox(limits) : null;
+    return box;
+  };
+  const endOf = async (box: Box) => {
+    box.end(new DuckmirrorError("INTERRUPTED"));
+    await box.gone;
+  };
+  return {
+    stream: async (request, use) => {
+      assertReadable(request.snapshot);
+      const box = take();
+      try {
+        return await runIn(box, request, limits, use);
+      } finally {
+        await endOf(box);
+      }
+    },
+    close: async () => {
+      closed = true;
+      const last = ready;
+      ready = null;
+      if (last !== null) await endOf(last);
+    },
+  };
+};
+
+/** Runs one statement and gathers every row. Throws as `QueryBoxes.stream`. */
+export const runBoxedQuery = (request: BoxedRequest, limits: QueryLimits): Promise<QueryResult> =>
+  createQueryBoxes(limits).stream(request, async ({ columns, batches }) => {
+    const rows: (readonly OutValue[])[] = [];
+    for await (const batch of batches) rows.push(...batch);
+    return { columns, rows };
+  });

@@ -1,0 +1,71 @@
+// A process of its own that runs one statement of a user on the snapshot and then ends. It starts with few modules,
+// because a query waits for it. DuckDB's settings are no sandbox: the operating system limits what this process can do.
+import { DuckDBInstance, type DuckDBResult } from "@duckdb/node-api";
+import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { FromBox, ToBox } from "./messages.ts";
+
+/** An answer holds about this many characters, or one row: the reader's event loop is busy with it for some ms. */
+const ANSWER_CHARACTERS = 256 * 1024;
+
+const sizeOf = (value: OutValue): number => {
+  if (typeof value === "string") return value.length + 2;
+  if (value === null || typeof value !== "object") return 8;
+  const parts: readonly OutValue[] = Array.isArray(value) ? value : Object.values(value);
+  return parts.reduce<number>((sum, part) => sum + sizeOf(part), 2);
+};
+
+/** Rows of a result in answers of bounded size, each converted when it is asked for. */
+async function* answersOf(result: DuckDBResult): AsyncGenerator<OutValue[][], void> {
+  let rows: OutValue[][] = [];
+  let characters = 0;
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    for (let index = 0; index < chunk.rowCount; index += 1) {
+      const row = chunk.getRowValues(index).map((cell) => fromDuck(cell, "iso"));
+      rows.push(row);
+      characters += row.reduce<number>((sum, cell) => sum + sizeOf(cell), 2);
+      if (characters < ANSWER_CHARACTERS) continue;
+      yield rows;
+      rows = [];
+      characters = 0;
+    }
+  }
+  if (rows.length > 0) yield rows;
+}
+
+/** Runs the statement and answers `next` with rows until there are none. Throws what DuckDB says. */
+async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
+  if (first.kind !== "run") throw new TypeError("the first message must be the statement");
+  const { snapshot, sql, memoryLimit } = first.ask;
+  const instance = await DuckDBInstance.create(snapshot, {
+    access_mode: "READ_ONLY",
+    autoinstall_known_extensions: "false",
+    memory_limit: memoryLimit,
+    temp_directory: "",
+  });
+  const connection = await instance.connect();
+  await connection.run(sqlText("warehouse/box-lock-down.sql"));
+  const result = await connection.stream(sql);
+  const types = result.columnTypes();
+  const columns = result
+    .columnNames()
+    .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
+  yield { kind: "columns", columns };
+  for await (const rows of answersOf(result)) yield { kind: "rows", rows };
+  yield { kind: "rows", rows: [] };
+}
+
+const send = (message: FromBox): void => void process.send?.(message);
+
+let answers: AsyncGenerator<FromBox, void> | null = null;
+process.on("message", (message: ToBox) => {
+  answers ??= answer(message);
+  answers
+    .next()
+    .then(({ value }) => value !== undefined && send(value))
+    .catch((error: unknown) =>
+      send({ kind: "failed", detail: error instanceof Error ? error.message : String(error) }),
+    );
+});
+// Nobody reads the answers any more. A statement under way would keep the process alive.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));

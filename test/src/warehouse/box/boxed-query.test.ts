@@ -1,0 +1,90 @@
+// SQL of users runs in a process of its own: it writes nothing, ends in time, and its end harms nobody.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { createQueryBoxes, type QueryBoxes, runBoxedQuery } from "../../../../src/warehouse/box/boxed-query.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { tempDir } from "../temp-dir.ts";
+
+const LIMITS = { timeMs: 600_000, memoryMiB: 256 };
+
+let dir: string;
+let snapshot: string;
+beforeEach(async () => {
+  dir = tempDir();
+  snapshot = join(dir, "warehouse.duckdb");
+  const database = await openDatabase(snapshot);
+  await database.run("CREATE TABLE t AS SELECT 1 AS x");
+  await database.close();
+});
+
+let boxes: QueryBoxes | null = null;
+afterEach(async () => {
+  await boxes?.close();
+  boxes = null;
+});
+
+test("values come out exactly as from a query in process", async () => {
+  const sql = `SELECT 9007199254740993 AS big, TIMESTAMPTZ '2024-01-02 03:04:05.678901+02' AS at, ['a', NULL] AS list,
+    '{"a":1}'::JSON AS doc, 'NaN'::DOUBLE AS nan, {'k': 1} AS pair, DATE '2024-02-03' AS day, NULL AS nothing`;
+  const { columns, rows } = await runBoxedQuery({ snapshot, sql }, LIMITS);
+  expect(columns.map(({ type }) => type)).toEqual([
+    "BIGINT",
+    "TIMESTAMP WITH TIME ZONE",
+    "VARCHAR[]",
+    "JSON",
+    "DOUBLE",
+    'STRUCT("k" INTEGER)',
+    "DATE",
+    "INTEGER",
+  ]);
+  const [row] = rows;
+  expect(row).toEqual([
+    9007199254740993n,
+    "2024-01-02T01:04:05.678901Z",
+    ["a", null],
+    '{"a":1}',
+    Number.NaN,
+    { k: 1 },
+    "2024-02-03",
+    null,
+  ]);
+});
+
+test("many rows stream in order, in answers of bounded size", async () => {
+  boxes = createQueryBoxes(LIMITS);
+  let next = 0;
+  let largest = 0;
+  await boxes.stream({ snapshot, sql: "SELECT range AS n FROM range(100000)" }, async ({ batches }) => {
+    for await (const batch of batches) {
+      largest = Math.max(largest, batch.length);
+      const expected = Array.from(batch, (_, index) => [next + index]);
+      expect(batch).toEqual(expected);
+      next += batch.length;
+    }
+  });
+  expect(next).toBe(100_000);
+  expect(largest).toBeLessThan(50_000);
+});
+
+test("a reader that leaves ends one long function call at once", async () => {
+  boxes = createQueryBoxes(LIMITS);
+  const leave = new AbortController();
+  const sql = "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))";
+  const running = boxes.stream({ snapshot, sql, signal: leave.signal }, async () => undefined);
+  leave.abort(new DuckmirrorError("INTERRUPTED"));
+  await expect(running).rejects.toMatchObject({ code: "INTERRUPTED" });
+});
+
+test("a snapshot with a planted WAL is refused", async () => {
+  writeFileSync(`${snapshot}.wal`, "anything");
+  await expect(runBoxedQuery({ snapshot, sql: "FROM t" }, LIMITS)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });
+});
+
+test("no snapshot, no process", async () => {
+  const nowhere = join(dir, "none.duckdb");
+  await expect(runBoxedQuery({ snapshot: nowhere, sql: "SELECT 1" }, LIMITS)).rejects.toMatchObject({
+    code: "SNAPSHOT_MISSING",
+  });
+});

@@ -40,6 +40,8 @@ export interface RateInfo {
   readonly resetsAt: number | null;
   /** When the next request may be sent (Retry-After), ms since the epoch. */
   readonly retryAt: number | null;
+  /** Further limits that hold besides; left out where there are none. */
+  readonly also?: readonly { readonly limit: number; readonly windowMs: number }[];
 }
 
 interface Answered {

@@ -57,8 +57,9 @@ const moment = (text: string, now: number, serverNow: number): number | null => 
 };
 
 const seconds = (text: string | undefined): number | null => {
-  const value = count(text);
-  return value === null || value === 0 ? null : value * 1000;
+  if (text === undefined || !/^\d{1,10}(\.\d+)?$/.test(text.trim())) return null;
+  const ms = Math.round(Number(text) * 1000);
+  return ms === 0 ? null : ms;
 };
 
 /** Anything but requests (bytes, say) is another kind of limit. */
@@ -148,25 +149,36 @@ const isRate = ({ windowMs, resetsAt }: Reading, now: number): boolean =>
 /** Requests per ms that a limit allows; one without a window is taken per minute, as API.md states its limits. */
 const speed = ({ limit, windowMs }: Reading): number => (limit === null ? Infinity : limit / (windowMs ?? 60_000));
 
-/** The slowest limit sets the rate, the fewest remaining requests (the later reset, when equal) say when to wait. */
-const combine = (readings: readonly Reading[]): Reading | null => {
+/** Nothing left of a limit, until `resetsAt`. */
+const isUsedUp = ({ remaining }: Reading): boolean => remaining === 0;
+
+/**
+ * The slowest limit sets the rate, and its own figures say what is left. Where another limit has nothing left, that one
+ * says when to wait; of several the one that waits longest.
+ */
+const combine = (readings: readonly Reading[]): Omit<RateInfo, "retryAt"> | null => {
   const [first] = readings;
   if (first === undefined) return null;
   const slowest = readings.reduce((a, b) => (speed(b) < speed(a) ? b : a), first);
-  const left = (reading: Reading) => reading.remaining ?? Infinity;
-  const tightest = readings.reduce(
-    (a, b) => (left(b) < left(a) || (left(b) === left(a) && (b.resetsAt ?? 0) > (a.resetsAt ?? 0)) ? b : a),
-    first,
-  );
-  return {
-    limit: slowest.limit,
-    windowMs: slowest.windowMs,
-    remaining: tightest.remaining,
-    resetsAt: tightest.resetsAt,
-  };
+  const [usedUp] = readings.filter(isUsedUp).toSorted((a, b) => (b.resetsAt ?? 0) - (a.resetsAt ?? 0));
+  const { remaining, resetsAt } = usedUp ?? slowest;
+  const also = readings.flatMap((reading) => {
+    const { limit, windowMs } = reading;
+    return reading === slowest || limit === null || windowMs === null ? [] : [{ limit, windowMs }];
+  });
+  const { limit, windowMs } = slowest;
+  return { limit, windowMs, remaining, resetsAt, ...(also.length > 0 ? { also } : {}) };
 };
 
-const serverTime = (headers: HeaderBag, now: number): number => headerTimeMs(textOf(headers, "date")) ?? now;
+/** A Date header holds whole seconds, and its answer was a while on its way. */
+const DATE_MS = 999;
+const SAME_CLOCK_MS = 2_000;
+
+const serverTime = (headers: HeaderBag, now: number): number => {
+  const at = headerTimeMs(textOf(headers, "date"));
+  if (at === null) return now;
+  return now >= at && now - at < SAME_CLOCK_MS ? Math.min(now, at + DATE_MS) : at;
+};
 
 /**
  * What the headers say about the rate, times in ms since the epoch; null when they say nothing that can be understood.

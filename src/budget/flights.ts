@@ -59,6 +59,9 @@ export const onEarlierClock = (state: SharedLimiter, now: number): SharedLimiter
       refilledAt: limiter.refilledAt - ahead,
       slowedAt: limiter.slowedAt - ahead,
       aloneUntil: limiter.aloneUntil - ahead,
+      heardUpTo: limiter.heardUpTo - ahead,
+      calmUntil: limiter.calmUntil - ahead,
+      watch: limiter.watch === null ? null : { ...limiter.watch, since: limiter.watch.since - ahead },
     },
     flights: flights.map((each) => ({ ...each, at: each.at - ahead })),
   };

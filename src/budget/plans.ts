@@ -9,3 +9,10 @@ export const FASTEST_PLAN = Math.max(...FASTEST_FIRST);
 /** The next published rate below `perMinute`; the slowest one when there is none below. */
 export const slowerPlan = (perMinute: number): number =>
   FASTEST_FIRST.find((rate) => rate < perMinute) ?? Math.min(...FASTEST_FIRST);
+
+/**
+ * The published rate after a refusal: the fastest below `perMinute` that allows the `sent` requests of the last minute,
+ * nearly all of which went well. Fewer than the slowest plan's say nothing: then the next one below.
+ */
+export const planWithin = (perMinute: number, sent: number): number =>
+  FASTEST_FIRST.find((rate) => rate < perMinute && rate <= sent) ?? slowerPlan(perMinute);

@@ -22,10 +22,29 @@ const moment = z
 const moments = z.array(z.number());
 const figure = z.number().nullable();
 
+const rate = z.object({ limit: z.number(), windowMs: z.number() });
+/** Missing where a version without it wrote the state. */
+const laterMoment = moment.default(-Infinity);
+
+const watch = z.object({
+  limit: z.number(),
+  windowMs: z.number(),
+  announced: z.boolean(),
+  atLeastMs: z.number(),
+  lastResetMs: figure,
+  refusedMs: z.number(),
+  since: z.number(),
+  sent: z.number(),
+  mostUsed: z.number(),
+  countsBefore: z.boolean(),
+  lateShare: z.number(),
+});
+
 const limiterSchema = z.object({
   limiter: z.object({
     configured: figure,
-    learned: z.object({ limit: z.number(), windowMs: z.number() }).nullable(),
+    learned: rate.nullable(),
+    also: z.array(rate).default([]),
     assumed: z.number(),
     slot: moment,
     sent: z.array(z.object({ from: z.number(), count: z.number() })),
@@ -35,6 +54,11 @@ const limiterSchema = z.object({
     slowedAt: moment,
     aloneUntil: moment,
     started: z.boolean(),
+    watch: watch.nullable().default(null),
+    fastestMs: figure.default(null),
+    heardUpTo: laterMoment,
+    refusals: z.number().default(0),
+    calmUntil: laterMoment,
   }),
   flights: z.array(z.object({ by: z.string(), count: z.number(), at: z.number() })),
 });

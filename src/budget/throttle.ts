@@ -11,6 +11,7 @@ import {
   observeRate,
   ratePerMinute,
   startLimiter,
+  type Trip,
   takeSlot,
   type WaitReason,
   windowMs,
@@ -35,10 +36,11 @@ export interface Throttle {
    */
   acquire(signal?: AbortSignal, fence?: Fence): Promise<void>;
   /**
-   * After every answer: what its headers said (null: nothing) and how many others are still in flight. Need not be
-   * awaited and never rejects: what a shared limiter did not take in goes along with the next request.
+   * After every answer: what its headers said (null: nothing), how many others are still in flight, and when the request
+   * left and was answered. Need not be awaited and never rejects: what a shared limiter did not take in goes along with
+   * the next request.
    */
-  observe(rate: RateInfo | null, inFlight: number): Promise<void>;
+  observe(rate: RateInfo | null, inFlight: number, trip?: Trip): Promise<void>;
   /** After a refusal for speed: no request leaves before `untilMs`, ms since the epoch. As `observe` else. */
   backOff(untilMs: number): Promise<void>;
   /** As of the latest word with the limiter; moments are those of this process's clock. */
@@ -70,8 +72,14 @@ type Turn = { readonly granted: true } | { readonly granted: false; readonly wai
 const LONGEST_SLEEP_MS = 3_600_000;
 /** How long another process may have changed a shared limiter unnoticed, e.g. learned a faster rate. */
 const SHARED_SLEEP_MS = 1_000;
-/** Share of the window by which a slot may be older than usual when it arrives; more would crowd a later window. */
+/** So much older than usual a slot may be when it arrives, as a share of the window; more would crowd a later window. */
 const STALE = 0.005;
+/** In short windows that would be less than a busy machine's delays: there this share, and no more than this long. */
+const STALE_SHORT = 0.05;
+const MOST_STALE_SHORT_MS = 300;
+
+const staleMs = (windowMs: number): number =>
+  Math.max(windowMs * STALE, Math.min(windowMs * STALE_SHORT, MOST_STALE_SHORT_MS));
 /** So many slots in a row must be slow before that is the usual. */
 const LATELY = 4;
 
@@ -89,6 +97,11 @@ const withinTheHour = (limiter: SharedLimiter["limiter"], now: number): SharedLi
 });
 
 const shifted = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
+
+const moved = ({ sentAt, answeredAt }: Trip, ms: number): Trip => ({
+  sentAt: sentAt + ms,
+  answeredAt: answeredAt + ms,
+});
 
 export const createThrottle = (options: ThrottleOptions): Throttle => {
   const { clock, configured, store = createMemoryState(clock, startShared()), process = randomUUID() } = options;
@@ -163,7 +176,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
   const isStale = (tookMs: number): boolean => {
     const usualMs = Math.min(...lately);
     lately = [...lately, tookMs].slice(-LATELY);
-    return tookMs > usualMs + windowMs(latest.limiter) * STALE;
+    return tookMs > usualMs + staleMs(windowMs(latest.limiter));
   };
 
   /** Whoever asked for the slot gets it; gave that one up, the next in line, unless it wants a fence of its own. */
@@ -232,7 +245,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
         queue.push(waiter);
         if (!serving) void serve();
       }),
-    observe: (rate, inFlight) => {
+    observe: (rate, inFlight, trip) => {
       granted = granted.slice(1);
       return tell((state, now, skew) => {
         const mine = Math.max(flying(), inFlight);
@@ -242,7 +255,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
             ? null
             : { ...rate, resetsAt: shifted(rate.resetsAt, skew), retryAt: shifted(rate.retryAt, skew) };
         return {
-          limiter: observeRate(state.limiter, said, mine + others, now),
+          limiter: observeRate(state.limiter, said, mine + others, now, trip === undefined ? null : moved(trip, skew)),
           flights: noteFlights(state.flights, process, mine, now),
         };
       });

@@ -52,7 +52,18 @@ export type FetchPayload = z.output<typeof fetchPayload>;
 export const pagePayload = z.object({ v: version, delivery: z.string() });
 
 const rate = z
-  .object({ limit: figure, windowMs: figure, remaining: figure, resetsAt: figure, retryAt: figure })
+  .object({
+    limit: figure,
+    windowMs: figure,
+    remaining: figure,
+    resetsAt: figure,
+    retryAt: figure,
+    // Unknown to fetchers of an older version.
+    also: z
+      .array(z.object({ limit: z.number(), windowMs: z.number() }))
+      .readonly()
+      .exactOptional(),
+  })
   .nullable();
 const usage = z.object({ limit: figure, used: figure, remaining: figure, resetsAt: figure }).nullable();
 

@@ -125,7 +125,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
 
   /** Tells limiter and run at once: nothing else may leave on the strength of what is known by now. */
   const tell = ({ outcome, order }: Answered, verdict: Verdict): void => {
-    sender.observe(rateSaid(outcome, verdict, clock.now()));
+    const { sentAt, durationMs } = outcome;
+    sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
     if (verdict.kind === "stop") deps.stop(new DuckmirrorError(verdict.code, verdict.context));
     const { stream } = order;
     if (verdict.kind === "retry") {

@@ -3,6 +3,7 @@
 import type { Client } from "../../api/client.ts";
 import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
+import type { Trip } from "../../budget/limiter.ts";
 import type { Throttle } from "../../budget/throttle.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
@@ -52,7 +53,7 @@ export interface Sender {
   /** Sends one request; uses up the turn. Rejects only on faults of duckmirror. */
   send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
   /** What an answer said about the rate, as its verdict has it; null: nothing. */
-  observe(rate: RateInfo | null): void;
+  observe(rate: RateInfo | null, trip: Trip): void;
   /** The service refused a request for speed: none leaves before `untilMs`, ms since the epoch. */
   backOff(untilMs: number): void;
 }
@@ -110,7 +111,7 @@ export const createLocalSender = (deps: {
     turn: (signal) => throttle.acquire(signal),
     nextTurnAt: () => knownTurnAt(throttle.state()),
     backOff: (untilMs) => void throttle.backOff(untilMs),
-    observe: (rate) => void throttle.observe(rate, flying),
+    observe: (rate, trip) => void throttle.observe(rate, flying, trip),
     send: async ({ requestId, call }, { signal, hardSignal }) => {
       const refused = credits === null ? null : await refusedCredit(credits, requestId, signal);
       if (refused !== null) return refused;

@@ -222,7 +222,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     },
     nextTurnAt: () => knownTurnAt(throttle.state()),
     backOff: (untilMs) => void throttle.backOff(untilMs),
-    observe: (rate) => void throttle.observe(rate, pending.size),
+    observe: (rate, trip) => void throttle.observe(rate, pending.size, trip),
     send,
     pending: () => pending,
     deliver: async (packed) => {

@@ -1,0 +1,18 @@
+// A rate: so many requests per window. Pure.
+
+/** `limit` requests per `windowMs`. */
+export interface Rate {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Share of the time between two requests that is added as a margin: 99% of the allowed rate is used. */
+const MARGIN = 1.01;
+const MINUTE_MS = 60_000;
+
+export const spacingMs = ({ limit, windowMs }: Rate): number => (windowMs / limit) * MARGIN;
+
+export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });
+
+export const slowest = (rates: readonly Rate[]): Rate | undefined =>
+  rates.reduce<Rate | undefined>((a, b) => (a === undefined || spacingMs(b) > spacingMs(a) ? b : a), undefined);

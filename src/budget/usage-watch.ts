@@ -1,0 +1,168 @@
+// What `remaining` and `reset` reveal: how long an unnamed window is, and whether slow answers matter. Pure.
+// A stretch of answers, a little longer than a window, is watched. The most that the service ever counted as used in it,
+// against what was sent in it, is the window: at a steady pace a window holds pace x window requests.
+import type { Rate } from "./rate.ts";
+
+export interface UsageWatch {
+  /** Requests per window, as the service names it. */
+  readonly limit: number;
+  /** The window as announced or, until then, as believed. */
+  readonly windowMs: number;
+  readonly announced: boolean;
+  /** The longest reset that two answers in a row agreed on: no window is shorter. */
+  readonly atLeastMs: number;
+  readonly lastResetMs: number | null;
+  /** A window believed shorter than this was refused. */
+  readonly refusedMs: number;
+  /** Start of the stretch that is being watched, ms since the epoch. */
+  readonly since: number;
+  /** Requests that left in it. */
+  readonly sent: number;
+  /** Most requests that the service counted as used in it. */
+  readonly mostUsed: number;
+  /** `remaining` is what was left before the request that it comes with. */
+  readonly countsBefore: boolean;
+  /** Share of an answer's lateness that is taken to have passed before the service counted the request. */
+  readonly lateShare: number;
+}
+
+/** One answer, as this module sees it. Moments in ms since the epoch. */
+export interface UsageReading {
+  readonly limit: number;
+  /** null: not announced. */
+  readonly windowMs: number | null;
+  readonly remaining: number | null;
+  readonly resetsAt: number | null;
+  readonly sentAt: number;
+  readonly now: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** A reset in whole seconds may be rounded up by this much. */
+const ROUNDING_MS = 1_000;
+const SHORT_MS = 10_000;
+/** In seconds. */
+const ESTIMATE_ERROR = 0.25;
+/** A stretch is this many windows long. */
+const STRETCH = 1.25;
+/** With fewer requests in it a stretch says nothing. */
+const FEWEST = 8;
+/** Within these bounds of what is believed an estimate changes nothing. */
+const SHORTER = 0.92;
+const LONGER = 1.04;
+/** One stretch changes the belief by no more than this factor. */
+const MOST_CHANGE = 4;
+/** While more than this share of the limit stays unused, lateness counts less; with less than the other, more. */
+const MUCH_UNUSED = 0.05;
+const LITTLE_UNUSED = 0.025;
+const LATE_STEP = 0.25;
+/** A window in which a request was refused is at least this much longer. */
+const REFUSED = 1.1;
+/** A stretch counts as busy when it holds this share of what the rate in force allows. */
+const BUSY = 0.6;
+/** So many times more requests than the service counts, and a few, prove that it has forgotten some. */
+const FORGOTTEN = 1.5;
+const FORGOTTEN_MORE = 4;
+
+/** A window without a name: as long as its reset is away, else a minute (API.md, "Limits"). */
+const firstWindow = (resetMs: number | null): number =>
+  resetMs === null ? MINUTE_MS : Math.min(Math.max(resetMs, ROUNDING_MS), HOUR_MS);
+
+const resetOf = ({ resetsAt, now }: UsageReading): number | null => (resetsAt === null ? null : resetsAt - now);
+
+const startWatch = (reading: UsageReading): UsageWatch => {
+  const resetMs = resetOf(reading);
+  return {
+    limit: reading.limit,
+    windowMs: reading.windowMs ?? firstWindow(resetMs),
+    announced: reading.windowMs !== null,
+    atLeastMs: 0,
+    lastResetMs: resetMs,
+    refusedMs: 0,
+    since: reading.now,
+    sent: 0,
+    mostUsed: 0,
+    countsBefore: false,
+    lateShare: 1,
+  };
+};
+
+/** Requests that the service counts as used; null: it did not say. */
+export const usedIn = (watch: UsageWatch, remaining: number | null): number | null =>
+  remaining === null ? null : Math.max(0, watch.limit - remaining + (watch.countsBefore ? 1 : 0));
+
+const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
+  const resetMs = resetOf(reading);
+  if (resetMs === null) return watch;
+  // One answer may be wrong by chance: only what two in a row agree on counts.
+  const agreed = Math.min(resetMs, watch.lastResetMs ?? 0);
+  const atLeastMs = Math.min(Math.max(watch.atLeastMs, agreed), HOUR_MS);
+  const longer = !watch.announced && atLeastMs > watch.atLeastMs;
+  const windowMs = longer ? Math.max(watch.windowMs, atLeastMs) : watch.windowMs;
+  return { ...watch, atLeastMs, lastResetMs: resetMs, windowMs };
+};
+
+/** The share by which lateness counts, after a stretch in which `unused` of the limit were left at the least. */
+const lateShareAfter = ({ lateShare, limit }: UsageWatch, unused: number, least: number): number => {
+  if (unused > Math.max(1, limit * MUCH_UNUSED)) return Math.max(least, lateShare - LATE_STEP);
+  return unused < Math.max(0.5, limit * LITTLE_UNUSED) ? Math.min(1, lateShare + LATE_STEP) : lateShare;
+};
+
+/** Short windows are whole seconds; an estimate is a little off in either direction. */
+const wholeSeconds = (ms: number): number =>
+  ms >= SHORT_MS ? ms : Math.max(1, Math.ceil(ms / ROUNDING_MS - ESTIMATE_ERROR)) * ROUNDING_MS;
+
+const windowAfter = ({ windowMs, atLeastMs, refusedMs, mostUsed, sent }: UsageWatch, lastedMs: number): number => {
+  const estimate = (mostUsed * lastedMs) / sent;
+  if (estimate > windowMs * SHORTER && estimate < windowMs * LONGER) return windowMs;
+  const changed = Math.min(Math.max(estimate, windowMs / MOST_CHANGE), windowMs * MOST_CHANGE, HOUR_MS);
+  // In a short window the rounding of its reset matters.
+  const least = atLeastMs >= SHORT_MS ? atLeastMs : atLeastMs - ROUNDING_MS;
+  return Math.max(wholeSeconds(changed), least, refusedMs);
+};
+
+/** One more request left. */
+export const sentOne = (watch: UsageWatch | null): UsageWatch | null =>
+  watch === null ? null : { ...watch, sent: watch.sent + 1 };
+
+/**
+ * The watch after one answer. `pace`: the rate in force. `leastLateShare`: lateness counts at least so much, as it does
+ * after a refusal.
+ */
+export const watchUsage = (
+  before: UsageWatch | null,
+  reading: UsageReading,
+  pace: Rate,
+  leastLateShare: number,
+): UsageWatch => {
+  const announced = reading.windowMs !== null;
+  const same = before !== null && before.limit === reading.limit && before.announced === announced;
+  const known = same ? { ...before, windowMs: reading.windowMs ?? before.windowMs } : startWatch(reading);
+  const countsBefore = known.countsBefore || (reading.remaining !== null && reading.remaining >= reading.limit);
+  const watch = withReset({ ...known, countsBefore }, reading);
+  const used = usedIn(watch, reading.remaining);
+  if (used === null) return watch;
+  const watched = { ...watch, mostUsed: Math.max(watch.mostUsed, used) };
+  const { sent, mostUsed } = watched;
+  const lastedMs = reading.now - watch.since;
+  // Without a reset, nothing else says that a minute was too long a guess.
+  const forgotten = !announced && watch.lastResetMs === null && sent >= mostUsed * FORGOTTEN + FORGOTTEN_MORE;
+  const over = lastedMs >= watch.windowMs * STRETCH && sent >= FEWEST;
+  if (!forgotten && !over) return watched;
+  const next = { ...watched, since: reading.now, sent: 0, mostUsed: used };
+  // A stretch with pauses in it says nothing about the window.
+  if (sent < (lastedMs / pace.windowMs) * pace.limit * BUSY) return next;
+  return {
+    ...next,
+    lateShare: over ? lateShareAfter(watched, watch.limit - mostUsed, leastLateShare) : watch.lateShare,
+    windowMs: announced ? watch.windowMs : windowAfter(watched, lastedMs),
+  };
+};
+
+/** After a refusal: lateness counts in full again, and a window that was believed was too short, for good. */
+export const refusedUsage = (watch: UsageWatch | null): UsageWatch | null => {
+  if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
+  const windowMs = watch.windowMs * REFUSED;
+  return { ...watch, lateShare: 1, windowMs, refusedMs: windowMs };
+};

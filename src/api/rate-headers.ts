@@ -159,12 +159,14 @@ const isUsedUp = ({ remaining }: Reading): boolean => remaining === 0;
 const combine = (readings: readonly Reading[]): Omit<RateInfo, "retryAt"> | null => {
   const [first] = readings;
   if (first === undefined) return null;
-  const slowest = readings.reduce((a, b) => (speed(b) < speed(a) ? b : a), first);
+  const tellsMore = (a: Reading, b: Reading) => a.remaining === null && b.remaining !== null && speed(b) === speed(a);
+  const slowest = readings.reduce((a, b) => (speed(b) < speed(a) || tellsMore(a, b) ? b : a), first);
   const [usedUp] = readings.filter(isUsedUp).toSorted((a, b) => (b.resetsAt ?? 0) - (a.resetsAt ?? 0));
   const { remaining, resetsAt } = usedUp ?? slowest;
   const also = readings.flatMap((reading) => {
     const { limit, windowMs } = reading;
-    return reading === slowest || limit === null || windowMs === null ? [] : [{ limit, windowMs }];
+    const known = limit === slowest.limit && (windowMs === slowest.windowMs || slowest.windowMs === null);
+    return known || limit === null || windowMs === null ? [] : [{ limit, windowMs }];
   });
   const { limit, windowMs } = slowest;
   return { limit, windowMs, remaining, resetsAt, ...(also.length > 0 ? { also } : {}) };

@@ -65,11 +65,18 @@ const BUSY = 0.6;
 const FORGOTTEN = 1.5;
 const FORGOTTEN_MORE = 4;
 
-/** A window without a name: as long as its reset is away, else a minute (API.md, "Limits"). */
-const firstWindow = (resetMs: number | null): number =>
-  resetMs === null ? MINUTE_MS : Math.min(Math.max(resetMs, ROUNDING_MS), HOUR_MS);
+/** Short windows are whole seconds; an estimate is a little off in either direction. */
+const wholeSeconds = (ms: number): number =>
+  ms >= SHORT_MS ? ms : Math.max(1, Math.ceil(ms / ROUNDING_MS - ESTIMATE_ERROR)) * ROUNDING_MS;
 
-const resetOf = ({ resetsAt, now }: UsageReading): number | null => (resetsAt === null ? null : resetsAt - now);
+/** A window without a name is a minute (API.md, "Limits") or, where its reset lies beyond one, as long as that. */
+const firstWindow = (resetMs: number | null): number => Math.min(Math.max(resetMs ?? 0, MINUTE_MS), HOUR_MS);
+
+/** How far the reset was away when the service counted: somewhere between request and answer. Long ones err upwards. */
+const resetOf = ({ resetsAt, sentAt, now }: UsageReading): number | null => {
+  if (resetsAt === null) return null;
+  return resetsAt - now < SHORT_MS ? wholeSeconds(resetsAt - now) : resetsAt - sentAt;
+};
 
 const startWatch = (reading: UsageReading): UsageWatch => {
   const resetMs = resetOf(reading);
@@ -109,14 +116,11 @@ const lateShareAfter = ({ lateShare, limit }: UsageWatch, unused: number, least:
   return unused < Math.max(0.5, limit * LITTLE_UNUSED) ? Math.min(1, lateShare + LATE_STEP) : lateShare;
 };
 
-/** Short windows are whole seconds; an estimate is a little off in either direction. */
-const wholeSeconds = (ms: number): number =>
-  ms >= SHORT_MS ? ms : Math.max(1, Math.ceil(ms / ROUNDING_MS - ESTIMATE_ERROR)) * ROUNDING_MS;
-
 const windowAfter = ({ windowMs, atLeastMs, refusedMs, mostUsed, sent }: UsageWatch, lastedMs: number): number => {
   const estimate = (mostUsed * lastedMs) / sent;
   if (estimate > windowMs * SHORTER && estimate < windowMs * LONGER) return windowMs;
-  const changed = Math.min(Math.max(estimate, windowMs / MOST_CHANGE), windowMs * MOST_CHANGE, HOUR_MS);
+  const shortest = windowMs > atLeastMs * LONGER && atLeastMs > 0 ? atLeastMs : windowMs / MOST_CHANGE;
+  const changed = Math.min(Math.max(estimate, shortest), windowMs * MOST_CHANGE, HOUR_MS);
   // In a short window the rounding of its reset matters.
   const least = atLeastMs >= SHORT_MS ? atLeastMs : atLeastMs - ROUNDING_MS;
   return Math.max(wholeSeconds(changed), least, refusedMs);
@@ -146,8 +150,9 @@ export const watchUsage = (
   const watched = { ...watch, mostUsed: Math.max(watch.mostUsed, used) };
   const { sent, mostUsed } = watched;
   const lastedMs = reading.now - watch.since;
-  // Without a reset, nothing else says that a minute was too long a guess.
-  const forgotten = !announced && watch.lastResetMs === null && sent >= mostUsed * FORGOTTEN + FORGOTTEN_MORE;
+  // A minute was a guess, and too long a one.
+  const guessed = !announced && watch.windowMs > Math.max(watch.atLeastMs, ROUNDING_MS) * LONGER;
+  const forgotten = guessed && sent >= mostUsed * FORGOTTEN + FORGOTTEN_MORE;
   const over = lastedMs >= watch.windowMs * STRETCH && sent >= FEWEST;
   if (!forgotten && !over) return watched;
   const next = { ...watched, since: reading.now, sent: 0, mostUsed: used };

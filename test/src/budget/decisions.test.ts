@@ -280,19 +280,31 @@ describe("limiter", () => {
     expect(observeRate(known, null, 0, T0)).toMatchObject({ learned: { limit: 10 }, aloneUntil: -Infinity });
   });
 
-  test("the window is a minute unless the reset lies further away, and does not shrink under the same limit", () => {
-    expect(windowMs(learned({ limit: 10, resetsAt: T0 + 66_000 }))).toBe(MINUTE);
-    expect(windowMs(learned({ limit: 10, resetsAt: T0 + 66_001 }))).toBe(HOUR);
-    const hourly = learned({ limit: 10, resetsAt: T0 + 100_000 });
-    expect(windowMs(observeRate(hourly, said({ limit: 10, resetsAt: T0 + 5 }), 0, T0))).toBe(HOUR);
-    expect(windowMs(observeRate(hourly, said({ limit: 11, resetsAt: T0 + 5 }), 0, T0))).toBe(MINUTE);
+  test("a window without a name is a minute, and grows when two answers agree on a longer reset", () => {
+    const short = learned({ limit: 10, resetsAt: T0 + 6_000 });
+    expect(windowMs(short)).toBe(MINUTE);
+    const once = observeRate(short, said({ limit: 10, resetsAt: T0 + 90_000 }), 0, T0);
+    expect(windowMs(once)).toBe(MINUTE);
+    expect(windowMs(observeRate(once, said({ limit: 10, resetsAt: T0 + 90_000 }), 0, T0))).toBe(90_000);
+    expect(windowMs(observeRate(once, said({ limit: 11, resetsAt: T0 + 5 }), 0, T0))).toBe(MINUTE);
+  });
+
+  test("a window without a name is found when the service forgets requests sooner than in a minute", () => {
+    let state = learned({ limit: 300, remaining: 299, resetsAt: T0 + 6_000 });
+    for (let second = 1; second <= 40; second += 1) {
+      const now = T0 + second * 1_000;
+      for (let n = 0; n < 5; n += 1) state = takeSlot(state, now);
+      const remaining = 300 - Math.min(second, 6) * 5;
+      state = observeRate(state, said({ limit: 300, remaining, resetsAt: now + 6_000 }), 0, now);
+    }
+    expect(windowMs(state)).toBe(6_000);
   });
 
   test("nothing but a remainder with a reset to come holds requests back", () => {
     const full = { limit: 10, remaining: 4, resetsAt: T0 + 30_000 };
     expect(learned(full)).toMatchObject({ spare: 4, refilledAt: T0 + 30_000 });
     expect(learned(full, null, 3)).toMatchObject({ spare: 1 });
-    for (const other of [{ remaining: null }, { resetsAt: null }, { resetsAt: T0 }, { resetsAt: T0 - 1 }]) {
+    for (const other of [{ remaining: null }, { resetsAt: null }]) {
       expect(learned({ ...full, ...other })).toMatchObject({ spare: null, refilledAt: -Infinity });
     }
     expect(learned({ remaining: 4, resetsAt: T0 + 30_000 })).toMatchObject({ spare: 4 });
@@ -303,30 +315,38 @@ describe("limiter", () => {
   test("a request that leaves uses one up, until the moment they are filled up again", () => {
     const some = learned({ limit: 10, remaining: 4, resetsAt: T0 + 30_000 });
     expect(takeSlot(some, T0 + 29_999).spare).toBe(3);
-    expect(takeSlot(some, T0 + 30_000).spare).toBeNull();
+    expect(takeSlot(some, T0 + 30_000).spare).toBe(0);
     expect(takeSlot(startLimiter(10), T0).spare).toBeNull();
     expect(takeSlot({ ...some, spare: null }, T0).spare).toBeNull();
   });
 
-  test("what this process used up itself is counted by sixtieths of the window", () => {
+  test("what this process used up itself holds nothing back, what others used up does", () => {
     const spareAfter = (times: readonly number[], remaining: number, now: number) => {
       const start = learned({ limit: 100, windowMs: MINUTE });
       const sent = times.reduce((state, time) => takeSlot(state, time), start);
       return observeRate(sent, said({ limit: 100, windowMs: MINUTE, remaining, resetsAt: now + 10_000 }), 0, now).spare;
     };
-    expect(spareAfter([T0, T0 + 1], 98, T0 + 2)).toBeNull();
-    expect(spareAfter([T0, T0 + 1], 97, T0 + 2)).toBe(97);
-    expect(spareAfter([T0, T0 + 1], 98, T0 + 62_999)).toBeNull();
-    expect(spareAfter([T0, T0 + 1], 98, T0 + 63_000)).toBe(98);
-    const tallies = [T0, T0 + 999, T0 + 1_000].reduce((state, time) => takeSlot(state, time), startLimiter(60)).sent;
-    expect(tallies).toEqual([
-      { from: T0, count: 2 },
+    expect(spareAfter([T0, T0 + 1], 98, T0 + 1_000)).toBeNull();
+    expect(spareAfter([T0, T0 + 1], 97, T0 + 1_000)).toBe(97);
+    expect(spareAfter([T0, T0 + 1], 98, T0 + 62_000)).toBe(98);
+  });
+
+  test("requests are counted by hundred-and-twentieths of the window, each for at least its whole window", () => {
+    const times = [T0 + 1, T0 + 499, T0 + 501];
+    const { sent } = times.reduce((state, time) => takeSlot(state, time), startLimiter(60));
+    expect(sent).toEqual([
+      { from: T0 + 500, count: 2 },
       { from: T0 + 1_000, count: 1 },
     ]);
-    const later = takeSlot({ ...startLimiter(60), sent: tallies }, T0 + 63_500);
-    expect(later.sent).toEqual([
-      { from: T0 + 1_000, count: 1 },
-      { from: T0 + 63_500, count: 1 },
+  });
+
+  test("a request whose answer was slow counts from when it may have arrived at the latest", () => {
+    const sent = takeSlot(takeSlot(startLimiter(60), T0), T0 + 2_000);
+    const quick = observeRate(sent, null, 1, T0 + 2_100, { sentAt: T0 + 2_000, answeredAt: T0 + 2_100 });
+    const slow = observeRate(quick, null, 0, T0 + 9_100, { sentAt: T0, answeredAt: T0 + 9_100 });
+    expect(slow.sent).toEqual([
+      { from: T0 + 2_000, count: 1 },
+      { from: T0 + 9_000, count: 1 },
     ]);
   });
 
@@ -335,8 +355,8 @@ describe("limiter", () => {
     expect(once).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5, aloneUntil: -Infinity });
     expect(backOff(once, T0, T0 + 9_999)).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5 });
     expect(backOff(once, T0, T0 + 10_000)).toMatchObject({ assumed: 60, slowedAt: T0 + 10_000 });
-    expect(backOff(startLimiter(60), T0, T0)).toMatchObject({ assumed: 300, slowedAt: -Infinity });
-    expect(backOff(learned({ limit: 60 }), T0, T0)).toMatchObject({ assumed: 300, slowedAt: -Infinity });
+    expect(backOff(startLimiter(60), T0, T0)).toMatchObject({ assumed: 300 });
+    expect(backOff(learned({ limit: 60 }), T0, T0)).toMatchObject({ assumed: 300 });
     expect(backOff(learned({ limit: 60 }, 60), T0, T0)).toMatchObject({ assumed: 300 });
   });
 

@@ -49,6 +49,7 @@ const run = async ({ limit, make, configured, wayMs, skewsMs }: Plan) => {
       for (;;) {
         await throttle.acquire();
         flying += 1;
+        const sentAt = own.now();
         await clock.sleep(20 + random() * 100);
         const rate = service.request();
         await clock.sleep(300 + random() * 300);
@@ -57,7 +58,7 @@ const run = async ({ limit, make, configured, wayMs, skewsMs }: Plan) => {
         const resetsAt = rate?.resetsAt ?? null;
         // Clients turn what the service says into moments of their own clock.
         const heard = rate === null ? null : { ...rate, resetsAt: resetsAt === null ? null : resetsAt + skewMs };
-        void throttle.observe(heard, flying);
+        void throttle.observe(heard, flying, { sentAt, answeredAt: own.now() });
       }
     };
     for (let n = 0; n < Math.max(4, limit / 60); n += 1) void worker();

@@ -94,12 +94,13 @@ describe("against a service that counts", () => {
         for (;;) {
           await throttle.acquire();
           flying += 1;
+          const sentAt = clock.now();
           await clock.sleep(50 + ((turn * 53) % 300));
           const rate = service.request();
           await clock.sleep(600 + ((turn * 37) % 300));
           flying -= 1;
           answered += 1;
-          throttle.observe(rate, flying);
+          throttle.observe(rate, flying, { sentAt, answeredAt: clock.now() });
         }
       };
       for (let n = 0; n < Math.max(16, limit / 10); n += 1) void worker();

@@ -23,3 +23,12 @@ export const familiesOf = (streams: readonly StreamName[]): readonly FamilyJob[]
 
 /** The job of a family's name. */
 export const familyNamed = (name: string): FamilyJob | undefined => FAMILIES.find(({ family }) => family === name);
+
+/** What is due in these families follows from what the others brought in; without that they cost no request. */
+const FOLLOWERS: readonly FamilyJob[] = [companiesJob, insightsJob];
+
+/** Streams of a sync that a further run must do: the open ones, and those that follow from what they bring in. */
+export const openStreams = (all: readonly StreamName[], open: readonly StreamName[]): readonly StreamName[] =>
+  open.length === 0
+    ? []
+    : all.filter((name) => open.includes(name) || FOLLOWERS.some(({ streams }) => streams.includes(name)));

@@ -5,6 +5,7 @@ import type { StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { syncReportSchema } from "../src/core/sync-report.ts";
+import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { Sessions } from "./session.ts";
 
 /** A failure as it is stored and shown; no stack. */
@@ -33,8 +34,8 @@ export interface FamilyAsk {
   readonly profile: Config;
   /** Streams of the sync, of all families. */
   readonly streams: readonly StreamName[];
-  /** All families of the sync. */
-  readonly families: readonly string[];
+  /** Those that are still open when the run starts. */
+  readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
   readonly named: boolean;
   /** W3C `traceparent` of whoever asked. */
@@ -42,25 +43,31 @@ export interface FamilyAsk {
 }
 
 export interface FamilyContext {
-  readonly sessions: Sessions;
+  readonly sessions: Pick<Sessions, "join">;
   readonly signal: AbortSignal;
 }
 
 export interface FamilyJob {
   readonly family: string;
   readonly streams: readonly StreamName[];
-  /** Throws what `Sessions.join` throws. */
-  run(ask: FamilyAsk, context: FamilyContext): Promise<FamilyResult>;
+  /** The runs that say how its streams ended, oldest first. Throws what `Sessions.join` throws. */
+  run(ask: FamilyAsk, context: FamilyContext): Promise<readonly FamilyResult[]>;
 }
+
+/** What a run says of some streams. */
+export const resultFor = ({ report, error }: SyncResult, streams: readonly StreamName[]): FamilyResult => ({
+  report: { ...report, streams: report.streams.filter(({ stream }) => streams.some((each) => each === stream)) },
+  problem: error === null ? null : problemOf(error),
+});
 
 /** The job of a family. */
 export const familyJob = (family: string, streams: readonly StreamName[]): FamilyJob => ({
   family,
   streams,
-  run: async ({ families, ...ask }, { sessions, signal }) => {
+  run: async (ask, { sessions, signal }) => {
     const own = streams.filter((stream) => ask.streams.includes(stream));
-    const { report, error } = await sessions.join({ ...ask, streams: own, part: family, expected: families, signal });
-    return { report, problem: error === null ? null : problemOf(error) };
+    const results = await sessions.join({ ...ask, streams: own, signal });
+    return results.map((result) => resultFor(result, own));
   },
 });
 

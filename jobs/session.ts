@@ -1,7 +1,8 @@
 // Sessions: jobs of one sync that are under way in this process share ONE engine run, because credits are planned across
-// streams: the most valuable requests first, whatever stream they belong to. A job joins and gets its streams' part.
+// streams: the most valuable requests first, whatever stream they belong to. The first job to come starts the run for all
+// that is open of the sync; every job gets its streams' part.
 import { setMaxListeners } from "node:events";
-import type { StreamName } from "../src/catalog/streams.ts";
+import { STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
@@ -16,11 +17,10 @@ export interface SessionAsk {
   readonly syncId: string;
   /** Settings of the organization. */
   readonly profile: Config;
-  /** Which of `expected` this is. */
-  readonly part: string;
+  /** Streams of this job. */
   readonly streams: readonly StreamName[];
-  /** Parts the sync consists of: when all have joined, the run starts. */
-  readonly expected: readonly string[];
+  /** Streams of the whole sync that are still open, asked for when the run starts: one run does them all. */
+  readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
   /** The streams were named by whoever asked, not taken from the configuration. */
   readonly named: boolean;
@@ -32,11 +32,11 @@ export interface SessionAsk {
 
 export interface Sessions {
   /**
-   * Runs the streams together with those of the other parts; the report holds only this part's streams. Throws
-   * WRITER_BUSY while another sync of the same data directory runs, INTERRUPTED when nothing was run any more, and
-   * whatever the run throws.
+   * Runs the streams together with all that is open of the sync. Answers with the runs that say how they ended, oldest
+   * first; the reports hold only this job's streams. Throws WRITER_BUSY while another sync of the same data directory
+   * runs, INTERRUPTED when nothing was run any more, and whatever the run throws.
    */
-  join(ask: SessionAsk): Promise<SyncResult>;
+  join(ask: SessionAsk): Promise<readonly SyncResult[]>;
   /**
    * Does something else with a data directory, never while a sync of it runs. Throws WRITER_BUSY while one does or
    * something else is being done, INTERRUPTED when the signal came first, and what `work` throws.
@@ -58,26 +58,25 @@ export interface SessionDeps {
   readonly emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
   /** Most runs at once. */
   readonly most: number;
-  /** How long to wait for a further part after the last one joined, ms. */
-  readonly gatherMs?: number;
   /** How long what is in flight may take after all parts have left, ms. */
   readonly graceMs?: number;
+  /** Awaited before the engine starts: nobody may join the sync from then on. A failure ends the run before it starts. */
+  readonly onStart?: (syncId: string) => Promise<void>;
+  /** Awaited when a run has ended, so that jobs of the sync in other processes learn how. Throws nothing. */
+  readonly onEnd?: (syncId: string, result: SyncResult) => Promise<void>;
 }
 
-const GATHER_MS = 300;
 const GRACE_MS = 6_000;
 /** Syncs whose results are remembered for jobs that are delivered again. */
 const REMEMBERED = 200;
 
 interface Session {
   readonly syncId: string;
-  readonly asks: SessionAsk[];
-  /** Another part joined, or all have left. */
-  changed: AbortController;
+  readonly signals: AbortSignal[];
   /** All parts have left. */
   readonly over: AbortController;
-  /** Its plan is being made: nobody can join any more. */
-  started: boolean;
+  /** Streams of its run; null until the run starts. */
+  covered: readonly StreamName[] | null;
 }
 
 /** The report with these streams only. */
@@ -85,6 +84,11 @@ const partOf = ({ report, error }: SyncResult, streams: readonly string[]): Sync
   report: { ...report, streams: report.streams.filter(({ stream }) => streams.includes(stream)) },
   error,
 });
+
+/** Whether this run says how the stream ended. One that Redis broke off says nothing. */
+const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
+  error?.code !== "REDIS_UNAVAILABLE" &&
+  report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
 
 /** Lets at most `most` in at once, in the order they came; waiting ends with the signal. */
 const createGate = (most: number) => {
@@ -113,7 +117,7 @@ const createGate = (most: number) => {
 };
 
 export const createSessions = (deps: SessionDeps): Sessions => {
-  const { clock, gatherMs = GATHER_MS, graceMs = GRACE_MS } = deps;
+  const { clock, graceMs = GRACE_MS } = deps;
   const gate = createGate(deps.most);
   /** By data directory: two runs never share one. */
   const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
@@ -125,28 +129,10 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     ended.set(syncId, [...(ended.get(syncId) ?? []), result]);
     for (const oldest of [...ended.keys()].slice(0, Math.max(0, ended.size - REMEMBERED))) ended.delete(oldest);
   };
-  /** The result of this sync that says how the stream ended; an interrupted stream is still open. */
-  const resultOf = (syncId: string, stream: string): SyncResult | undefined =>
-    ended
-      .get(syncId)
-      ?.findLast(({ report }) =>
-        report.streams.some((each) => each.stream === stream && each.status !== "interrupted"),
-      );
-
-  /** Until every expected part is there, or none came for a while. */
-  const gather = async (session: Session): Promise<void> => {
-    const complete = () => {
-      const expected = session.asks[0]?.expected ?? [];
-      return expected.every((part) => session.asks.some((ask) => ask.part === part));
-    };
-    while (!complete() && !session.over.signal.aborted) {
-      session.changed = new AbortController();
-      const timedOut = await clock.sleep(gatherMs, session.changed.signal).then(
-        () => true,
-        () => false,
-      );
-      if (timedOut) return;
-    }
+  /** Runs of this sync that say something of these streams, and the streams that none of them settles. */
+  const knownOf = (syncId: string, streams: readonly StreamName[]) => {
+    const runs = (ended.get(syncId) ?? []).map((result) => partOf(result, streams));
+    return { runs, left: streams.filter((stream) => !runs.some((run) => settlesStream(run, stream))) };
   };
 
   /** Aborts a grace after `over`, unless the run has ended by then. */
@@ -162,18 +148,22 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
-  const start = async (session: Session, profile: Config): Promise<SyncResult> => {
-    session.started = true;
-    const { asks, over, syncId } = session;
+  const start = async (session: Session, ask: SessionAsk): Promise<SyncResult> => {
+    const { over, syncId } = session;
+    const { profile, full, named, traceparent } = ask;
+    const open = await ask.open();
+    session.covered = STREAM_NAMES.filter((name) => open.includes(name) || ask.streams.includes(name));
+    await deps.onStart?.(syncId);
+    if (over.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
     const ran = new AbortController();
     const request: SyncRequest = {
-      streams: [...new Set(asks.flatMap((ask) => ask.streams))],
-      named: asks.some((ask) => ask.named),
-      full: asks.some((ask) => ask.full),
+      streams: session.covered,
+      named,
+      full,
       maxDurationMs: null,
       allowMassDelete: false,
       runId: syncId,
-      traceparent: asks.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
+      traceparent,
     };
     try {
       const result = await deps.run(profile, request, {
@@ -182,62 +172,52 @@ export const createSessions = (deps: SessionDeps): Sessions => {
         emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
       });
       remember(syncId, result);
+      await deps.onEnd?.(syncId, result);
       return result;
     } finally {
       ran.abort();
     }
   };
 
-  const enter = (session: Session, ask: SessionAsk): void => {
-    session.asks.push(ask);
-    session.changed.abort();
+  const enter = (session: Session, signal: AbortSignal): void => {
+    session.signals.push(signal);
     const leave = () => {
-      if (!session.asks.every(({ signal }) => signal.aborted)) return;
-      session.over.abort(new DuckmirrorError("INTERRUPTED"));
-      session.changed.abort();
+      if (session.signals.every(({ aborted }) => aborted)) session.over.abort(new DuckmirrorError("INTERRUPTED"));
     };
-    ask.signal.addEventListener("abort", leave, { once: true });
+    signal.addEventListener("abort", leave, { once: true });
   };
 
   /** A session of its own, with its first part in it. */
   const open = (ask: SessionAsk): Promise<SyncResult> => {
     const { syncId, profile } = ask;
     const dir = profile.dataDir;
-    const session: Session = {
-      syncId,
-      asks: [],
-      changed: new AbortController(),
-      over: new AbortController(),
-      started: false,
-    };
+    const session: Session = { syncId, signals: [], over: new AbortController(), covered: null };
     setMaxListeners(0, session.over.signal);
-    enter(session, ask);
-    const result = gather(session)
-      .then(() => gate(session.over.signal, () => start(session, profile)))
-      .finally(() => underWay.delete(dir));
+    enter(session, ask.signal);
+    const result = gate(session.over.signal, () => start(session, ask)).finally(() => underWay.delete(dir));
     underWay.set(dir, { session, result });
     return result;
   };
 
-  const join = async (ask: SessionAsk): Promise<SyncResult> => {
-    const { syncId, profile, signal } = ask;
+  const join = async (ask: SessionAsk): Promise<readonly SyncResult[]> => {
+    const { syncId, profile, signal, streams } = ask;
+    const dir = profile.dataDir;
     for (;;) {
       if (signal.aborted) throw new DuckmirrorError("INTERRUPTED");
-      const known = ask.streams.map((stream) => resultOf(syncId, stream));
-      const left = ask.streams.filter((_, index) => known[index] === undefined);
-      const last = known.findLast((result) => result !== undefined);
-      if (left.length === 0 && last !== undefined) return partOf(last, ask.streams);
-      const dir = profile.dataDir;
-      const there = underWay.get(dir);
+      const { runs, left } = knownOf(syncId, streams);
+      if (left.length === 0) return runs;
       if (apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
-      if (there === undefined) return partOf(await open({ ...ask, streams: left }), left);
-      if (there.session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });
-      if (!there.session.started) {
-        enter(there.session, { ...ask, streams: left });
-        return partOf(await there.result, left);
+      const there = underWay.get(dir);
+      if (there === undefined) return [...runs, partOf(await open({ ...ask, streams: left }), streams)];
+      const { session, result } = there;
+      if (session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });
+      const takesAll = session.covered === null || left.every((stream) => session.covered?.includes(stream));
+      if (takesAll && !session.over.signal.aborted) {
+        enter(session, signal);
+        return [...runs, partOf(await result, streams)];
       }
-      // Its plan is made: what it does not cover is run after it.
-      await there.result.catch(() => undefined);
+      // It is ending, or does not do these streams: they are run after it.
+      await result.catch(() => undefined);
     }
   };
 

@@ -10,7 +10,7 @@ import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
 import type { RunStatus } from "../core/sync-report.ts";
 import { newRunId } from "../sync/run/run-sync.ts";
-import type { SyncPayload } from "./payloads.ts";
+import { type SyncPayload, WRITTEN } from "./payloads.ts";
 
 export interface SyncAsk {
   /** Empty: those of the configuration. */
@@ -22,6 +22,8 @@ export interface SyncAsk {
   readonly idempotencyKey: string | null;
   /** W3C `traceparent` of whoever asked. */
   readonly traceparent?: string | null | undefined;
+  /** A schedule fell due: a sync that runs already will do, since the next tick comes anyway. */
+  readonly scheduled?: boolean;
 }
 
 export interface Started {
@@ -93,7 +95,7 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
   const wanted = ask.streams.length > 0 ? ask.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    v: 1,
+    ...WRITTEN,
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,
@@ -107,8 +109,15 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
 
 type Extent = Pick<SyncPayload, "streams" | "full">;
 
+/**
+ * True when an ask may join this sync: it does all that was asked, and has not started, because a run that has may have
+ * read its lists before the change that somebody asks for.
+ */
+export const joins = (ask: SyncAsk, wanted: Extent, sync: Extent & { readonly started: boolean }): boolean =>
+  covers(sync, wanted) && (!sync.started || ask.scheduled === true);
+
 /** True when a sync does all that another one would. */
-export const covers = (sync: Extent, other: Extent): boolean =>
+const covers = (sync: Extent, other: Extent): boolean =>
   (sync.full || !other.full) && other.streams.every((stream) => sync.streams.includes(stream));
 
 /** A key of any length and content as part of a name. */

@@ -5,7 +5,7 @@ import type { SyncRequest } from "../../jobs/sync.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
-import { isCode } from "../../src/core/errors.ts";
+import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/sync-report.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import { createManualClock, settled } from "../src/budget/manual-clock.ts";
@@ -25,19 +25,21 @@ interface Started {
   readonly dir: string;
   readonly signal: AbortSignal;
   readonly hardSignal: AbortSignal;
-  end(status?: RunStatus, streams?: StreamStatus): Promise<void>;
+  end(status?: RunStatus, streams?: StreamStatus, error?: DuckmirrorError): Promise<void>;
   fail(error: Error): Promise<void>;
 }
 
 const aRig = (most = 8) => {
   const clock = createManualClock();
   const started: Started[] = [];
+  const said: string[] = [];
   const sessions = createSessions({
     clock,
     most,
-    gatherMs: 300,
     graceMs: 6_000,
     emit: () => undefined,
+    onStart: async (syncId) => void said.push(`start ${syncId}`),
+    onEnd: async (syncId, { report }) => void said.push(`end ${syncId} ${report.status}`),
     run: (profile, request, { signal, hardSignal }) =>
       new Promise<SyncResult>((resolve, reject) => {
         started.push({
@@ -45,9 +47,9 @@ const aRig = (most = 8) => {
           dir: profile.dataDir,
           signal,
           hardSignal,
-          end: async (status = "done", streams = "done") => {
+          end: async (status = "done", streams = "done", error) => {
             const report = aReport({ run_id: `run-${started.length}`, status, streams: [...request.streams] }, streams);
-            resolve({ report, error: null });
+            resolve({ report, error: error ?? null });
             await settled();
           },
           fail: async (error) => {
@@ -57,56 +59,57 @@ const aRig = (most = 8) => {
         });
       }),
   });
-  const join = (part: string, streams: readonly StreamName[], more: Partial<SessionAsk> = {}, profile = "acme") =>
+  /** A job of a sync of accounts and contacts. */
+  const join = (streams: readonly StreamName[], more: Partial<SessionAsk> = {}, profile = "acme") =>
     sessions.join({
       syncId: "s1",
       profile: configIn(`/data/${profile}`),
-      part,
       streams,
-      expected: ["accounts", "contacts"],
+      open: async () => ["accounts", "contacts"],
       full: false,
       named: false,
       signal: new AbortController().signal,
       ...more,
     });
-  return { clock, started, sessions, join };
+  return { clock, started, said, sessions, join };
 };
 
-const streamsOf = (result: SyncResult) => result.report.streams.map(({ stream }) => stream);
+const streamsOf = (results: readonly SyncResult[]) =>
+  results.flatMap(({ report }) => report.streams.map(({ stream }) => stream));
 
 describe("jobs of one sync", () => {
-  test("share one run as soon as all have joined, and each gets its own streams", async () => {
+  test("share one run of all that is open, and each gets its own streams", async () => {
     const { started, join } = aRig();
-    const accounts = join("accounts", ["accounts"]);
-    const contacts = join("contacts", ["contacts"], { full: true });
+    const accounts = join(["accounts"], { full: true });
+    const contacts = join(["contacts"], { full: true });
     await settled();
+    const late = join(["contacts"], { full: true });
     expect(started.map(({ request }) => request)).toEqual([
       expect.objectContaining({ runId: "s1", streams: ["accounts", "contacts"], full: true, named: false }),
     ]);
     await started[0]?.end();
     expect([streamsOf(await accounts), streamsOf(await contacts)]).toEqual([["accounts"], ["contacts"]]);
+    expect(streamsOf(await late)).toEqual(["contacts"]);
   });
 
-  test("start without the one that does not come", async () => {
-    const { clock, started, join } = aRig();
-    const accounts = join("accounts", ["accounts"]);
-    await clock.advance(299);
-    expect(started).toHaveLength(0);
-    await clock.advance(1);
-    expect(started.map(({ request }) => request.streams)).toEqual([["accounts"]]);
+  test("are done by the run of the one that comes, also those that another worker has", async () => {
+    const { started, join } = aRig();
+    const accounts = join(["accounts"]);
+    await settled();
+    expect(started.map(({ request }) => request.streams)).toEqual([["accounts", "contacts"]]);
     await started[0]?.end();
-    await accounts;
+    expect(streamsOf(await accounts)).toEqual(["accounts"]);
   });
 
-  test("that come while the run is under way get a run of their own after it", async () => {
-    const { clock, started, join } = aRig();
-    const accounts = join("accounts", ["accounts"]);
-    await clock.advance(300);
-    const contacts = join("contacts", ["contacts"]);
-    await clock.advance(1_000);
+  test("that the run under way does not do get a run of their own after it", async () => {
+    const { started, join } = aRig();
+    const accounts = join(["accounts"], { open: async () => ["accounts"] });
+    await settled();
+    const contacts = join(["contacts"], { open: async () => ["contacts"] });
+    await settled();
     expect(started).toHaveLength(1);
     await started[0]?.end();
-    await clock.advance(300);
+    await settled();
     expect(started.map(({ request }) => request.streams)).toEqual([["accounts"], ["contacts"]]);
     await started[1]?.end();
     expect([streamsOf(await accounts), streamsOf(await contacts)]).toEqual([["accounts"], ["contacts"]]);
@@ -114,9 +117,9 @@ describe("jobs of one sync", () => {
 
   test("delivered a second time after the run get its result, without another run", async () => {
     const { started, join } = aRig();
-    const first = join("accounts", ["accounts"], { expected: ["accounts"] });
+    const first = join(["accounts"]);
     await settled();
-    const again = join("accounts", ["accounts"], { expected: ["accounts"] });
+    const again = join(["accounts"]);
     await started[0]?.end();
     expect([streamsOf(await first), streamsOf(await again)]).toEqual([["accounts"], ["accounts"]]);
     expect(started).toHaveLength(1);
@@ -125,12 +128,13 @@ describe("jobs of one sync", () => {
   test("delivered again run only what an interrupted run left open", async () => {
     const { started, join } = aRig();
     const leaving = new AbortController();
-    const first = join("signals", ["signals", "signal_counts"], { expected: ["signals"], signal: leaving.signal });
+    const signals: Partial<SessionAsk> = { open: async () => ["signals", "signal_counts"] };
+    const first = join(["signals", "signal_counts"], { ...signals, signal: leaving.signal });
     await settled();
     leaving.abort();
     await started[0]?.end("interrupted", "interrupted");
-    expect((await first).report.status).toBe("interrupted");
-    const again = join("signals", ["signals", "signal_counts"], { expected: ["signals"] });
+    expect((await first)[0]?.report.status).toBe("interrupted");
+    const again = join(["signals", "signal_counts"], signals);
     await settled();
     expect(started.map(({ request }) => request.streams)).toEqual([
       ["signals", "signal_counts"],
@@ -140,14 +144,57 @@ describe("jobs of one sync", () => {
     await again;
   });
 
+  test("delivered again after Redis broke their run off run again, instead of reporting that failure", async () => {
+    const { started, join } = aRig();
+    const first = join(["accounts"]);
+    await settled();
+    await started[0]?.end("failed", "failed", new DuckmirrorError("REDIS_UNAVAILABLE", { address: "x", detail: "y" }));
+    expect((await first)[0]?.error?.code).toBe("REDIS_UNAVAILABLE");
+    const again = join(["accounts"]);
+    await settled();
+    expect(started.map(({ request }) => request.streams)).toEqual([
+      ["accounts", "contacts"],
+      ["accounts", "contacts"],
+    ]);
+    await started[1]?.end();
+    expect((await again).at(-1)?.report.status).toBe("done");
+  });
+
+  test("that come while the run is being broken off wait for its end and run again", async () => {
+    const { started, join } = aRig();
+    const leaving = new AbortController();
+    const first = join(["accounts"], { signal: leaving.signal });
+    await settled();
+    leaving.abort();
+    const second = join(["contacts"]);
+    await settled();
+    await started[0]?.end("interrupted", "interrupted");
+    await first;
+    await settled();
+    expect(started).toHaveLength(2);
+    await started[1]?.end();
+    expect(streamsOf(await second)).toEqual(["contacts", "contacts"]);
+    expect((await second).map(({ report }) => report.status)).toEqual(["interrupted", "done"]);
+  });
+
+  test("may not be joined by other asks once the run starts, and are told to others when it has ended", async () => {
+    const { started, said, join } = aRig();
+    const accounts = join(["accounts"]);
+    await settled();
+    expect([said, started.length]).toEqual([["start s1"], 1]);
+    await started[0]?.end();
+    await accounts;
+    expect(said).toEqual(["start s1", "end s1 done"]);
+  });
+
   test("all hear of a fault of the run, and the next one may try again", async () => {
     const { started, sessions, join } = aRig();
-    const parts = Promise.allSettled([join("accounts", ["accounts"]), join("contacts", ["contacts"])]);
+    const parts = Promise.allSettled([join(["accounts"]), join(["contacts"])]);
     await settled();
     await started[0]?.fail(new Error("disk"));
     expect((await parts).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     await sessions.idle();
-    const again = join("accounts", ["accounts"], { expected: ["accounts"] });
+    const again = join(["accounts"]);
     await settled();
     await started[1]?.end();
     await again;
@@ -158,7 +205,7 @@ describe("leaving", () => {
   test("by one part lets the run go on for the others", async () => {
     const { started, join } = aRig();
     const leaving = new AbortController();
-    const parts = [join("accounts", ["accounts"], { signal: leaving.signal }), join("contacts", ["contacts"])];
+    const parts = [join(["accounts"], { signal: leaving.signal }), join(["contacts"])];
     await settled();
     leaving.abort();
     expect(started[0]?.signal.aborted).toBe(false);
@@ -169,10 +216,7 @@ describe("leaving", () => {
   test("by all ends the run cleanly, and breaks off what is in flight a grace later", async () => {
     const { clock, started, join } = aRig();
     const leaving = new AbortController();
-    const parts = [
-      join("accounts", ["accounts"], { signal: leaving.signal }),
-      join("contacts", ["contacts"], { signal: leaving.signal }),
-    ];
+    const parts = [join(["accounts"], { signal: leaving.signal }), join(["contacts"], { signal: leaving.signal })];
     await settled();
     leaving.abort();
     expect([started[0]?.signal.aborted, started[0]?.hardSignal.aborted]).toEqual([true, false]);
@@ -186,7 +230,7 @@ describe("leaving", () => {
   test("before the run started means that none starts", async () => {
     const { started, sessions, join } = aRig();
     const leaving = new AbortController();
-    const part = join("accounts", ["accounts"], { signal: leaving.signal });
+    const part = join(["accounts"], { signal: leaving.signal });
     leaving.abort();
     await expect(part).rejects.toSatisfy((error) => isCode(error, "INTERRUPTED"));
     await sessions.idle();
@@ -197,8 +241,8 @@ describe("leaving", () => {
 describe("syncs of", () => {
   test("one data directory never overlap: the second is told that the writer is busy", async () => {
     const { started, join } = aRig();
-    const first = join("accounts", ["accounts"], { expected: ["accounts"] });
-    const second = join("accounts", ["accounts"], { syncId: "s2" });
+    const first = join(["accounts"]);
+    const second = join(["accounts"], { syncId: "s2" });
     await expect(second).rejects.toSatisfy((error) => isCode(error, "WRITER_BUSY"));
     await settled();
     await started[0]?.end();
@@ -207,9 +251,7 @@ describe("syncs of", () => {
 
   test("several profiles run side by side, up to the most that is wanted, the rest in turn", async () => {
     const { started, join } = aRig(2);
-    const runs = ["a", "b", "c"].map((name) =>
-      join("accounts", ["accounts"], { syncId: name, expected: ["accounts"] }, name),
-    );
+    const runs = ["a", "b", "c"].map((name) => join(["accounts"], { syncId: name }, name));
     await settled();
     expect(started.map(({ dir }) => dir)).toEqual(["/data/a", "/data/b"]);
     await started[0]?.end();

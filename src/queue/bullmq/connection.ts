@@ -2,6 +2,7 @@
 // what works (takes jobs) waits for it to come back.
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/redis-connection.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 
@@ -23,6 +24,23 @@ export const openAsking = async (
   } catch (error) {
     await connection.close();
     throw error;
+  }
+};
+
+/** A failure of Redis with code and hint: REDIS_FULL or REDIS_UNAVAILABLE. Errors of ours stay as they are. */
+const redisFailure = (connection: RedisConnection, cause: unknown): DuckmirrorError => {
+  if (cause instanceof DuckmirrorError) return cause;
+  const detail = connection.detail(cause);
+  const code = /OOM command not allowed/.test(detail) ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
+  return new DuckmirrorError(code, { address: connection.address, detail }, { cause });
+};
+
+/** Does something with Redis. Throws REDIS_UNAVAILABLE, REDIS_FULL and errors of ours. */
+export const atRedis = async <T>(connection: RedisConnection, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (cause) {
+    throw redisFailure(connection, cause);
   }
 };
 

@@ -4,8 +4,8 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
 import type { SyncPayload } from "../payloads.ts";
-import { cancelledOf } from "./cancels.ts";
 import { keyOf, type Queues } from "./queues.ts";
+import { markedOf } from "./redis-board.ts";
 
 const extent = z
   .string()
@@ -18,7 +18,11 @@ const extent = z
   })
   .pipe(z.object({ streams: z.array(z.string().refine(isStreamName)), full: z.boolean() }));
 
-export type LiveSync = z.output<typeof extent> & { readonly syncId: string };
+export interface LiveSync extends z.output<typeof extent> {
+  readonly syncId: string;
+  /** A run of it has started. */
+  readonly started: boolean;
+}
 
 const keyFor = (profile: string) => keyOf("live", profile);
 
@@ -34,16 +38,20 @@ export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload)
 export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
   !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
 
-/** Syncs of a profile that others can join, oldest first: queued or under way, and not cancelled. */
+/** Syncs of a profile, oldest first: queued or under way, and not cancelled. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
-  const live: LiveSync[] = [];
+  const live: Omit<LiveSync, "started">[] = [];
   for (const [syncId, text] of found) {
     const parsed = extent.safeParse(text);
     if (parsed.success && (await isLive(queues, syncId))) live.push({ syncId, ...parsed.data });
     else await redis.hdel(keyFor(profile), syncId);
   }
   const ids = live.map(({ syncId }) => syncId);
-  const cancelled = await cancelledOf(redis, ids);
-  return live.filter(({ syncId }) => !cancelled.has(syncId)).sort((a, b) => a.syncId.localeCompare(b.syncId));
+  const cancelled = await markedOf(redis, "cancelled", ids);
+  const started = await markedOf(redis, "started", ids);
+  return live
+    .filter(({ syncId }) => !cancelled.has(syncId))
+    .map((sync) => ({ ...sync, started: started.has(sync.syncId) }))
+    .sort((a, b) => a.syncId.localeCompare(b.syncId));
 };

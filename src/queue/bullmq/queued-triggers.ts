@@ -5,11 +5,11 @@ import { FlowProducer, type Job } from "bullmq";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { isCode } from "../../core/errors.ts";
 import {
   type AskedSync,
-  covers,
   endedState,
+  joins,
   payloadOf,
   profileOf,
   type Started,
@@ -19,11 +19,13 @@ import {
 import { toldFailure } from "../failures.ts";
 import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "../payloads.ts";
 import { findStored } from "../stored-syncs.ts";
+import { lifeOf, shownState } from "../sync-life.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
-import { cancelledOf, cancelSync } from "./cancels.ts";
+import { atRedis } from "./connection.ts";
 import { flowOf } from "./flow.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
-import { familyJobId, keyOf, PREFIX, type Queues } from "./queues.ts";
+import { keyOf, PREFIX, type Queues } from "./queues.ts";
+import { markedOf, markSync } from "./redis-board.ts";
 
 /** How long one ask of a profile may keep another waiting, ms. */
 const TURN_MS = 5_000;
@@ -49,17 +51,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   const flows = new FlowProducer({ connection: redis, prefix: PREFIX });
   flows.on("error", deps.onError);
 
-  /** Failures of Redis with code and hint. */
-  const asking = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (cause) {
-      if (cause instanceof DuckmirrorError) throw cause;
-      const detail = connection.detail(cause);
-      const code = /OOM command not allowed/.test(detail) ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
-      throw new DuckmirrorError(code, { address: connection.address, detail }, { cause });
-    }
-  };
+  const asking = <T>(work: () => Promise<T>): Promise<T> => atRedis(connection, work);
 
   /** One ask of a profile at a time, so that two cannot both find nothing to join. A turn that is lost costs a sync. */
   const inTurn = async <T>(profile: string, work: () => Promise<T>): Promise<T> => {
@@ -86,14 +78,12 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  const stateOf = async (sync: SyncPayload): Promise<AskedSync["state"]> => {
-    const states = await Promise.all(
-      sync.families.map((family) => queues.sync.getJobState(familyJobId(sync.syncId, family))),
-    );
-    // A family that has ended, or is over and forgotten, has run.
-    const untouched = states.every((state) => ["waiting", "delayed", "prioritized"].includes(state));
-    if (!untouched) return "running";
-    return (await cancelledOf(redis, [sync.syncId])).size > 0 ? "cancelled" : "queued";
+  const stateOf = async ({ syncId }: SyncPayload): Promise<AskedSync["state"]> => {
+    const [started, cancelled] = await Promise.all([
+      markedOf(redis, "started", [syncId]),
+      markedOf(redis, "cancelled", [syncId]),
+    ]);
+    return shownState(lifeOf({ started: started.has(syncId), held: true, cancelled: cancelled.has(syncId) }));
   };
 
   const described = async (job: Job, state: string): Promise<AskedSync> => {
@@ -120,7 +110,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       // One that nobody remembers any more would be waited for in vain.
       if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
       const live = await liveSyncs(redis, queues, config.profile);
-      const joined = live.find((other) => covers(other, sync));
+      const joined = live.find((other) => joins(ask, sync, other));
       if (joined === undefined) await add(sync, config);
       const runId = joined?.syncId ?? sync.syncId;
       await rememberAsk(redis, config.profile, ask, runId);
@@ -134,13 +124,18 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     cancel: (runId) =>
       asking(async () => {
         if (!(await isLive(queues, runId))) return false;
-        await cancelSync(redis, runId);
+        await markSync(redis, "cancelled", runId);
         return true;
       }),
     active: () =>
       asking(async () => {
         const live = await Promise.all(profiles.map(({ profile }) => liveSyncs(redis, queues, profile)));
-        const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId)));
+        const known = (error: unknown) => {
+          // A newer program queued it: this one cannot show it.
+          if (isCode(error, "JOB_VERSION")) return null;
+          throw error;
+        };
+        const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId).catch(known)));
         return found.filter((sync) => sync !== null);
       }),
     close: () => flows.close(),

@@ -7,6 +7,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { keyDigest } from "../asks.ts";
+import { readability, WRITTEN } from "../payloads.ts";
 import { JOB_OPTIONS } from "./queues.ts";
 
 /** A tick that should have come so long ago was lost, ms. */
@@ -25,13 +26,13 @@ export const schedulesOf = (profiles: readonly Config[]) =>
 
 const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Schedule) => ({
   name: "tick",
-  data: { v: 1, profile, schedule: id, streams, full, jitterMs, putOff: false },
+  data: { ...WRITTEN, profile, schedule: id, streams, full, jitterMs, putOff: false },
   opts: JOB_OPTIONS,
 });
 
 /**
  * Adds schedules that are missing and removes those of these profiles that are no longer configured. One that is there
- * is left alone: adding it again while its tick is due would lose the tick. Answers with how many were added.
+ * is left alone while its payload can be read: adding it again while its tick is due would lose the tick. Answers with how many were added.
  */
 export const settleSchedules = async (
   queue: Queue,
@@ -45,7 +46,9 @@ export const settleSchedules = async (
   let added = 0;
   for (const { id, profile, schedule } of wanted) {
     const there = found.find(({ key }) => key === id);
-    if (there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS) continue;
+    const isDue = there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS;
+    // The template of a newer program is left to newer workers; one that no program here can read is made anew.
+    if (isDue && readability(there.template?.data) !== "older") continue;
     await queue.upsertJobScheduler(
       id,
       { pattern: schedule.cron, tz: schedule.timeZone },

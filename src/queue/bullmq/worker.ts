@@ -1,24 +1,30 @@
 // The worker with Redis: takes the jobs of syncs, publishes, exports and schedules, and ends cleanly.
+import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { DelayedError, type Job, Worker } from "bullmq";
+import { FAMILIES } from "../../../jobs/families.ts";
+import { publishJob } from "../../../jobs/publish.ts";
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
 import { checkRedis, type RedisConnection } from "../../budget/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { detailOf } from "../../core/errors.ts";
+import { detailOf, isCode } from "../../core/errors.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
 import { failureToKeep } from "../failures.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
-import { ABORT, type ProcessorDeps, processExport, processFamily, processPublish, processTick } from "../processors.ts";
+import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
+import { keepResult, processFamily } from "../run-family.ts";
+import { ABORT, BUSY_MS } from "../sync-life.ts";
+import type { Taken } from "../taken-job.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
-import { cancelledOf } from "./cancels.ts";
 import { openAsking, openWorking } from "./connection.ts";
 import { inJobSpan } from "./job-span.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { createRedisBoard, markedOf, renewClaims } from "./redis-board.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 
 export interface WorkerDeps {
@@ -84,7 +90,18 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const triggers = tracedTriggers(queued, tracer);
   const working = openWorking(redisUrl, complain);
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
-  const sessions = createSessions({ clock, run: deps.run(asking), emit: deps.emit, most });
+  const workerId = randomUUID();
+  const board = createRedisBoard(asking, queues, { worker: workerId, claimMs: times.lock });
+  const families = FAMILIES.map(({ family }) => family);
+  const sessions = createSessions({
+    clock,
+    run: deps.run(asking),
+    emit: deps.emit,
+    most,
+    onStart: (syncId) => board.start(syncId),
+    // Where Redis cannot be told, this process remembers it, and another one runs the streams again.
+    onEnd: (syncId, result) => keepResult(syncId, result, families, { board, scrubber }).catch(complain),
+  });
   const verify = deps.verify?.(asking);
   const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
   const processing: ProcessorDeps = {
@@ -92,7 +109,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     sessions,
     queues,
     triggers,
-    redis: asking.redis,
+    board,
+    publish: publishJob,
     clock,
     random,
     scrubber,
@@ -105,7 +123,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const work = <T>(
     name: QueueName,
     concurrency: number,
-    processor: (taken: { job: Job; token: string | undefined; signal: AbortSignal }, deps: ProcessorDeps) => Promise<T>,
+    processor: (taken: Taken<Job>, deps: ProcessorDeps) => Promise<T>,
   ): Worker => {
     const worker = new Worker(
       QUEUE[name],
@@ -119,6 +137,11 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
           return await inJobSpan(tracer, job, () => processor(taken, processing));
         } catch (error) {
           if (error instanceof DelayedError) throw error;
+          // Redis was away: that says nothing of the job. Where it still is, the lock runs out, and the job comes again.
+          if (isCode(error, "REDIS_UNAVAILABLE")) {
+            await job.moveToDelayed(clock.now() + BUSY_MS, token);
+            throw new DelayedError();
+          }
           log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);
           throw failureToKeep(error, scrubber);
         } finally {
@@ -168,8 +191,10 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     }
   };
   const endCancelled = async (): Promise<void> => {
-    const cancelled = await cancelledOf(asking.redis, [...new Set(underWay.values())]);
+    const live = [...new Set(underWay.values())];
+    const cancelled = await markedOf(asking.redis, "cancelled", live);
     for (const [job, sync] of underWay) if (cancelled.has(sync)) syncs.cancelJob(job, ABORT.cancelled);
+    await renewClaims(asking.redis, live, workerId, times.lock);
   };
 
   await settleSchedules(queues.schedule, profiles, clock);
@@ -199,6 +224,6 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     working.end();
     await asking.close();
   };
-  const board = async () => (await import("./board.ts")).boardOf(queues);
-  return { triggers: withVerifications(triggers, verifications), depths: () => depthsOf(queues), board, stop };
+  const page = async () => (await import("./board.ts")).boardOf(queues);
+  return { triggers: withVerifications(triggers, verifications), depths: () => depthsOf(queues), board: page, stop };
 };

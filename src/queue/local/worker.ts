@@ -15,8 +15,8 @@ import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import {
   type AskedSync,
   askDigest,
-  covers,
   endedState,
+  joins,
   KEY_LASTS_S,
   payloadOf,
   profileOf,
@@ -29,6 +29,7 @@ import { schedulesOf } from "../bullmq/schedules.ts";
 import type { SyncPayload } from "../payloads.ts";
 import { exportAll } from "../processors.ts";
 import { findStored } from "../stored-syncs.ts";
+import { endEvent, type Life, shownState, step } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
 
@@ -66,9 +67,12 @@ interface Entry {
   readonly sync: SyncPayload;
   readonly config: Config;
   readonly cancel: AbortController;
-  state: "queued" | "running" | "ended";
+  /** See sync-life.ts. */
+  life: Life;
   outcome: SyncOutcome | null;
 }
+
+const hasEnded = ({ outcome }: Entry) => outcome !== null;
 
 const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 
@@ -106,10 +110,10 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const endOf = async (family: FamilyJob, { sync, config, cancel }: Entry): Promise<FamilyEnd> => {
     const streams = family.streams.filter((stream) => sync.streams.includes(stream));
-    const ask = { ...sync, profile: config };
+    const ask = { ...sync, profile: config, open: async () => sync.streams };
     try {
-      const result = await whenFree(() => family.run(ask, { sessions, signal: cancel.signal }), cancel.signal);
-      return { streams, results: [result], problem: null };
+      const results = await whenFree(() => family.run(ask, { sessions, signal: cancel.signal }), cancel.signal);
+      return { streams, results, problem: null };
     } catch (error) {
       if (!isInterruption(error)) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
       return { streams, results: [], problem: problemOf(error) };
@@ -121,7 +125,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
     const inJob = <T>(job: string, work: () => Promise<T>): Promise<T> =>
       inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
-    entry.state = "running";
+    entry.life = step(entry.life, "start");
     const ends = await Promise.all(familiesOf(sync.streams).map((family) => endOf(family, entry)));
     try {
       const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
@@ -131,7 +135,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       const told = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
       entry.outcome = isInterruption(error) ? told : { ...told, problem: problemOf(error) };
     }
-    entry.state = "ended";
+    entry.life = step(entry.life, endEvent(entry.outcome.report.status));
     if (cancel.signal.aborted || config.exportFormats.length === 0) return;
     const write = async () => {
       const startedAt = performance.now();
@@ -149,12 +153,13 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     const { sync, config } = entry;
     const problem = problemOf(error);
     const end: FamilyEnd = { streams: sync.streams, results: [], problem };
-    entry.outcome ??= mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, [end], clock.now());
-    entry.state = "ended";
+    if (hasEnded(entry)) return;
+    entry.outcome = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, [end], clock.now());
+    entry.life = step(entry.life, "fail");
   };
 
   const forgetOldest = (): void => {
-    const ended = [...entries].filter(([, { state }]) => state === "ended").map(([id]) => id);
+    const ended = [...entries].filter(([, entry]) => hasEnded(entry)).map(([id]) => id);
     for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
     for (const [key, { until }] of asked) if (until <= clock.now()) asked.delete(key);
   };
@@ -171,16 +176,16 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     if (earlier !== undefined) return { runId: earlier.runId, joined: true };
     const joined = [...entries.values()].find(
       (entry) =>
-        entry.state !== "ended" &&
+        !hasEnded(entry) &&
         entry.sync.profile === sync.profile &&
         !entry.cancel.signal.aborted &&
-        covers(entry.sync, sync),
+        joins(ask, sync, { ...entry.sync, started: entry.life !== "waiting" }),
     );
     const runId = joined?.sync.syncId ?? sync.syncId;
     if (key !== null) asked.set(key, { runId, digest: askDigest(ask), until: clock.now() + KEY_LASTS_S * 1000 });
     if (joined !== undefined) return { runId, joined: true };
     if (stopping.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
-    const entry: Entry = { sync, config, cancel: new AbortController(), state: "queued", outcome: null };
+    const entry: Entry = { sync, config, cancel: new AbortController(), life: step("asked", "queue"), outcome: null };
     entries.set(runId, entry);
     const before = tails.get(config.profile) ?? Promise.resolve();
     const mine = before.then(() => carryOut(entry)).catch((error: unknown) => failed(entry, error));
@@ -188,11 +193,11 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     return { runId, joined: false };
   };
 
-  const described = ({ sync, state, outcome, cancel }: Entry): AskedSync => {
+  const described = ({ sync, life, outcome, cancel }: Entry): AskedSync => {
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
-    if (state !== "ended" || outcome === null) {
-      const shown = state === "queued" && cancel.signal.aborted ? "cancelled" : state === "queued" ? state : "running";
-      return { ...base, state: shown, report: null, error: null };
+    if (outcome === null) {
+      const shown = life === "waiting" && cancel.signal.aborted ? step(life, "cancel") : life;
+      return { ...base, state: shownState(shown), report: null, error: null };
     }
     const { report, problem } = outcome;
     return { ...base, state: endedState(report.status), report, error: problem };
@@ -200,7 +205,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const tick = async (profile: string, { streams, full, jitterMs }: Schedule): Promise<void> => {
     await clock.sleep(Math.floor(random() * jitterMs), stopping.signal).catch(() => undefined);
-    if (!stopping.signal.aborted) await triggers.start({ profile, streams, full, idempotencyKey: null });
+    if (!stopping.signal.aborted)
+      await triggers.start({ profile, streams, full, idempotencyKey: null, scheduled: true });
   };
   const tasks = schedules.map(({ profile, schedule }) =>
     scheduler(schedule, () => {
@@ -216,11 +222,11 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     },
     cancel: async (runId) => {
       const entry = entries.get(runId);
-      if (entry === undefined || entry.state === "ended") return false;
+      if (entry === undefined || hasEnded(entry)) return false;
       entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
       return true;
     },
-    active: async () => [...entries.values()].filter(({ state }) => state !== "ended").map(described),
+    active: async () => [...entries.values()].filter((entry) => !hasEnded(entry)).map(described),
   };
   const triggers = tracedTriggers(untraced, tracer);
 

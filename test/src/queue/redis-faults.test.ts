@@ -3,8 +3,13 @@ import { createServer, connect as dial, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
+import { connectShared } from "../../../src/queue/bullmq/shared-connection.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
+import { engineRunner } from "../../../src/queue/run-engine.ts";
+import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
+import { aReport } from "../../support/reports.ts";
 import {
   aDataDir,
   afterTest,
@@ -49,6 +54,41 @@ test("the connection is lost and comes back, with everything Redis held", async 
   release();
   await redis.restart();
   await isComplete(org, worker);
+});
+
+test("a run that Redis broke off is no end of its sync: it goes on under the same id when Redis is back", async () => {
+  const redis = await aRedis({ appendonlyDir: await aDataDir() });
+  const org = await anOrg();
+  let runs = 0;
+  const broken = async ({ streams }: { readonly streams: readonly string[] }): Promise<SyncResult> => {
+    const error = new DuckmirrorError("REDIS_UNAVAILABLE", { address: "x", detail: "connect ECONNREFUSED" });
+    await redis.kill();
+    // As after a minute of patience: the run fails before Redis is back, or after it.
+    if (runs === 2) await redis.restart();
+    return { report: aReport({ run_id: `broken-${runs}`, status: "failed", streams }, "stopped"), error };
+  };
+  const worker = await aWorker(redis, [org.config(redis)], {
+    run: (connection) => {
+      const engine = engineRunner({
+        clock: systemClock,
+        random: Math.random,
+        version: "0.0.0",
+        scrubber: createScrubber(),
+        connect: connectShared(connection),
+      });
+      return (profile, request, context) => {
+        runs += 1;
+        return runs > 2 ? engine(profile, request, context) : broken(request);
+      };
+    },
+  });
+  const { runId } = await worker.triggers.start(anAsk());
+  await expect.poll(() => runs, { timeout: 30_000 }).toBe(1);
+  await redis.restart();
+  const sync = await vi.waitFor(() => reached(worker.triggers, runId), { timeout: 60_000, interval: 100 });
+  expect(sync).toMatchObject({ state: "done", error: null, report: { run_id: runId, status: "done" } });
+  expect(runs).toBe(3);
+  expect(await org.rows(COUNT)).toEqual([[3, 18]]);
 });
 
 test("Redis restarts with an empty memory", async () => {

@@ -45,8 +45,8 @@ export interface Organization {
   readonly dataDir: string;
   /** Its configuration; `redis`: the queue's. */
   config(redis: { readonly url: string } | null, env?: Record<string, string>): Config;
-  /** From now on requests wait; answers with what lets them go. */
-  hold(): () => void;
+  /** From now on requests wait, those below `path`; answers with what lets them go. */
+  hold(path?: string): () => void;
   /** Rows of a query on the published snapshot. */
   rows(sql: string): Promise<readonly (readonly unknown[])[]>;
 }
@@ -56,7 +56,8 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, credits: 10_000 });
   const dataDir = await aDataDir();
   let held: Promise<void> = Promise.resolve();
-  const { url, close } = await startFakeServer(service, () => held);
+  let below = "/";
+  const { url, close } = await startFakeServer(service, async (path) => (path.startsWith(below) ? held : undefined));
   afterTest(close);
   return {
     service,
@@ -80,7 +81,8 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
       }),
       profile: name,
     }),
-    hold: () => {
+    hold: (path = "/") => {
+      below = path;
       let release = () => {};
       held = new Promise((resolve) => {
         release = resolve;

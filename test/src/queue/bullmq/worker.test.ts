@@ -4,6 +4,7 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { syncReportSchema } from "../../../../src/core/sync-report.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { anAccount } from "../../../support/fake-data.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const runsOf = (events: readonly { readonly event: { readonly kind: string }; readonly runId: string }[]) =>
@@ -26,29 +27,52 @@ describe("a sync that was asked for", () => {
     expect(report.credits.spent).toBe(org.service.spent());
   });
 
-  test("is joined by one that it covers, queued behind by one that it does not, which is then joined", async () => {
+  test("is joined by one that it covers while it waits, and followed by one that comes when it has started", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const release = org.hold();
-    const { triggers, events, depths } = await aWorker(redis, [org.config(redis)]);
-    const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    const profiles = [org.config(redis)];
+    const elsewhere = await someTriggers(redis, profiles);
+    const first = await elsewhere.triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    const contacts = anAsk({ streams: ["contacts"] });
+    expect(await elsewhere.triggers.start(contacts)).toEqual({ runId: first.runId, joined: true });
+    const { triggers, events, depths } = await aWorker(redis, profiles);
     await reached(triggers, first.runId, ["running"]);
     await expect
-      .poll(() => depths?.(), { timeout: 120_000 })
+      .poll(() => depths?.(), { timeout: 30_000 })
       .toMatchObject({ active: 2, "waiting-children": 1, failed: 0 });
-    expect(await triggers.start(anAsk({ streams: ["contacts"] }))).toEqual({ runId: first.runId, joined: true });
-    const second = await triggers.start(anAsk({ streams: ["contacts"], full: true }));
-    const third = await triggers.start(anAsk({ streams: ["signals"] }));
-    expect([second.joined, third.joined]).toEqual([false, false]);
-    expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: third.runId, joined: true });
-    expect((await triggers.active()).map(({ runId }) => runId).sort()).toEqual(
-      [first.runId, second.runId, third.runId].sort(),
-    );
+    // It may have read the contacts already, and not what changed since: only a tick joins it.
+    expect(await triggers.start({ ...contacts, scheduled: true })).toEqual({ runId: first.runId, joined: true });
+    const again = await triggers.start(contacts);
+    const full = await triggers.start({ ...contacts, full: true });
+    const signals = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect([again.joined, full.joined, signals.joined]).toEqual([false, false, false]);
+    expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: signals.runId, joined: true });
+    const all = [first, again, full, signals].map(({ runId }) => runId);
+    expect((await triggers.active()).map(({ runId }) => runId).sort()).toEqual(all.sort());
     release();
-    for (const { runId } of [first, second, third]) expect((await reached(triggers, runId)).state).toBe("done");
+    for (const runId of all) expect((await reached(triggers, runId)).state).toBe("done");
     expect(runsOf(events)[0]).toBe(first.runId);
-    expect(runsOf(events)).toHaveLength(3);
+    expect(runsOf(events)).toHaveLength(4);
     expect(await triggers.active()).toEqual([]);
+  });
+
+  test("after a change in the service holds it, though an earlier sync has read past it and still runs", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const release = org.hold("/v1/signals");
+    const first = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
+    await expect
+      .poll(() => org.service.log.some(({ path }) => path === "/v1/accounts"), { timeout: 30_000 })
+      .toBe(true);
+    org.service.data.accounts.push(anAccount(99));
+    const second = await triggers.start(anAsk({ streams: ["accounts"] }));
+    expect(second.joined).toBe(false);
+    release();
+    expect((await reached(triggers, first.runId)).state).toBe("done");
+    expect((await reached(triggers, second.runId)).state).toBe("done");
+    expect(await org.rows("SELECT count(*)::INTEGER FROM accounts WHERE id = 99")).toEqual([[1]]);
   });
 
   test("twice with one key, also at the same moment, is one sync, even after it has ended", async () => {
@@ -121,11 +145,13 @@ describe("a sync that was asked for", () => {
   test("by several at the same moment without a key is one sync that the others join", async () => {
     const redis = await aRedis();
     const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const profiles = [org.config(redis)];
+    const { triggers } = await someTriggers(redis, profiles);
     const started = await Promise.all(
       Array.from({ length: 8 }, () => triggers.start(anAsk({ streams: ["accounts"] }))),
     );
     expect(new Set(started.map(({ runId }) => runId)).size).toBe(1);
+    await aWorker(redis, profiles);
     await reached(triggers, started[0]?.runId ?? "");
   });
 
@@ -184,13 +210,15 @@ describe("a family that fails", () => {
     expect(await deadLetters(queues)).toEqual([]);
   });
 
-  test("by a payload of another version is kept as it is and told clearly", async () => {
+  test("by a payload that no program reads is kept as it is and told clearly", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers } = await aWorker(redis, [org.config(redis)]);
     const { queues } = await someTriggers(redis, []);
-    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts" });
-    await expect.poll(() => deadLetters(queues), { timeout: 120_000 }).toHaveLength(1);
+    // A newer program would have taken it within a day.
+    const timestamp = Date.now() - 86_400_001;
+    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts", timestamp });
+    await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
     const [letter] = await deadLetters(queues);
     expect(letter?.problem?.message).toBe(
       "The queued job future.contacts has payload version 2; this program reads version 1.",

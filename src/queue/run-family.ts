@@ -1,0 +1,116 @@
+// The job of a family: joins the run of its sync, and ends, fails or runs again as sync-life.ts says.
+import type { z } from "zod";
+import { familyNamed, openStreams } from "../../jobs/families.ts";
+import { type FamilyResult, type Problem, resultFor } from "../../jobs/family.ts";
+import type { Sessions } from "../../jobs/session.ts";
+import type { StreamName } from "../catalog/streams.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config/config.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { Scrubber } from "../core/secret.ts";
+import type { SyncResult } from "../sync/run/run-sync.ts";
+import { errorOf } from "./asks.ts";
+import { type FamilyProgress, familyPayload, familyProgress, type SyncPayload, WRITTEN } from "./payloads.ts";
+import type { SyncBoard } from "./sync-board.ts";
+import { ABORT, BUSY_MS, type Fate, fateAfter, fateOfError, settles } from "./sync-life.ts";
+import { knownProfile, leaveToOthers, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
+
+export interface FamilyDeps {
+  readonly profiles: readonly Config[];
+  readonly sessions: Pick<Sessions, "join">;
+  readonly board: SyncBoard;
+  readonly clock: Clock;
+  /** What is kept in Redis holds no secret. */
+  readonly scrubber: Pick<Scrubber, "scrub">;
+}
+
+/** The same value without secrets in its texts. */
+export const scrubbed = <T>(schema: z.ZodType<T>, value: T, { scrubber }: Pick<FamilyDeps, "scrubber">): T =>
+  schema.parse(JSON.parse(scrubber.scrub(JSON.stringify(value))));
+
+const resultsIn = (progress: unknown): readonly FamilyResult[] =>
+  familyProgress.safeParse(progress).data?.results ?? [];
+
+/** Runs in the order they were made; of the same run the later word counts. */
+const joined = (earlier: readonly FamilyResult[], later: readonly FamilyResult[]): FamilyResult[] => [
+  ...new Map([...earlier, ...later].map((result) => [result.report.run_id, result])).values(),
+];
+
+const streamsOf = (family: string, sync: Pick<SyncPayload, "streams">): readonly StreamName[] =>
+  familyNamed(family)?.streams.filter((stream) => sync.streams.includes(stream)) ?? [];
+
+/** Streams that a further run of the sync must do, as the jobs of all its families say. */
+const openOf = async (sync: SyncPayload, { board }: FamilyDeps): Promise<readonly StreamName[]> => {
+  const progress = await board.progressOf(sync.syncId, sync.families);
+  const open = sync.families.flatMap((family) => {
+    const own = streamsOf(family, sync);
+    return settles(resultsIn(progress.get(family)), own) ? [] : own;
+  });
+  return openStreams(sync.streams, open);
+};
+
+/** Keeps what a run says with the jobs of all families, so that those in other processes end as it did. */
+export const keepResult = async (
+  syncId: string,
+  result: SyncResult,
+  families: readonly string[],
+  { board, scrubber }: Pick<FamilyDeps, "board" | "scrubber">,
+): Promise<void> => {
+  const streams = result.report.streams.map(({ stream }) => stream);
+  const known = await board.progressOf(syncId, families);
+  for (const [family, progress] of known) {
+    const own = familyNamed(family)?.streams.filter((stream) => streams.includes(stream)) ?? [];
+    if (own.length === 0) continue;
+    const results = joined(resultsIn(progress), [resultFor(result, own)]);
+    await board.keep(syncId, family, scrubbed(familyProgress, { ...WRITTEN, results, problem: null }, { scrubber }));
+  }
+};
+
+/** Runs a family's streams. Its result holds those of earlier workers that were stopped. */
+export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<FamilyProgress> => {
+  const { job, signal } = taken;
+  const { clock, board } = deps;
+  const sync = await readPayload(familyPayload, taken, SYNC_PATIENCE_MS, deps);
+  const profile = await knownProfile(taken, sync.profile, SYNC_PATIENCE_MS, deps);
+  const { syncId } = sync;
+  const family = familyNamed(sync.family);
+  if (family === undefined) {
+    throw new DuckmirrorError("JOB_VERSION", { job: job.id, found: sync.family, known: WRITTEN.v });
+  }
+  const own = streamsOf(sync.family, sync);
+  let results = resultsIn(job.progress);
+  const keep = async (problem: Problem | null): Promise<FamilyProgress> => {
+    const progress = scrubbed(familyProgress, { ...WRITTEN, results: [...results], problem }, deps);
+    await job.updateProgress(progress);
+    return progress;
+  };
+  const isCancelled = async () => signal.reason === ABORT.cancelled || (await board.isCancelled(syncId));
+
+  const run = async (): Promise<Fate> => {
+    if (await isCancelled()) return fateAfter([], own, true);
+    if (!(await board.claim(syncId))) return leaveToOthers(taken, clock.now(), BUSY_MS);
+    try {
+      const ask = { ...sync, profile, open: () => openOf(sync, deps) };
+      results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
+    } catch (error) {
+      return fateOfError(error, await isCancelled());
+    }
+    return fateAfter(results, own, await isCancelled());
+  };
+
+  const fate = settles(results, own) ? fateAfter(results, own, false) : await run();
+  switch (fate.kind) {
+    case "end":
+      return keep(fate.problem);
+    case "fail":
+      // A result says itself why its streams failed.
+      await keep(settles(results, own) ? null : fate.problem);
+      throw errorOf(fate.problem);
+    case "again":
+      if (results.length > 0) await keep(null);
+      if (signal.reason === ABORT.stopping) await board.giveUp(syncId);
+      return putOff(taken, fate.afterMs, clock.now());
+    default:
+      return fate satisfies never;
+  }
+};

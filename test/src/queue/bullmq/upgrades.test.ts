@@ -1,0 +1,73 @@
+// Old and new programs on one Redis: what this one cannot read it leaves to another, and old schedules go on.
+import { expect, test } from "vitest";
+import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { schedulesOf } from "../../../../src/queue/bullmq/schedules.ts";
+import { readability } from "../../../../src/queue/payloads.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const EVERY_SECOND = "* * * * * *";
+
+test("a payload says in which versions it can be read", () => {
+  expect(readability({ v: 1 })).toBe("readable");
+  expect(readability({ v: 7, since: 1 })).toBe("readable");
+  expect(readability({ v: 7, since: 2 })).toBe("newer");
+  expect(readability({ v: 2 })).toBe("newer");
+  expect(readability({ v: 0 })).toBe("older");
+  expect(readability("no payload")).toBe("older");
+});
+
+test("jobs of a newer program are left to a newer worker, and no dead letter is made of them", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { queues, triggers } = await someTriggers(redis, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const job = await queues.sync.getJob(`${runId}.accounts`);
+  const publish = await queues.publish.getJob(runId);
+  const payload = job?.data;
+  await job?.updateData({ ...payload, v: 2, since: 2 });
+  await aWorker(redis, profiles);
+  // It was taken and put off at least twice.
+  await expect
+    .poll(async () => (await queues.sync.getJob(`${runId}.accounts`))?.attemptsStarted, { timeout: 30_000 })
+    .toBeGreaterThan(2);
+  expect(await deadLetters(queues)).toEqual([]);
+  expect(await publish?.getState()).toBe("waiting-children");
+  // A newer worker would take it; this one does once it can read it.
+  await job?.updateData({ ...payload, v: 2, since: 1 });
+  expect((await reached(triggers, runId)).state).toBe("done");
+});
+
+test("a schedule that an older program left goes on after the upgrade: every tick is a sync", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND, DUCKMIRROR_STREAMS: "accounts" })];
+  const { queues } = await someTriggers(redis, []);
+  const [schedule] = schedulesOf(profiles);
+  if (schedule === undefined) throw new Error("no schedule");
+  const old = { name: "tick", data: { v: 0, when: "always" }, opts: { attempts: 1 } };
+  await queues.schedule.upsertJobScheduler(schedule.id, { pattern: EVERY_SECOND, tz: "UTC" }, old);
+  await aWorker(redis, profiles);
+  await expect.poll(() => queues.publish.getCompletedCount(), { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(await queues.schedule.getFailedCount()).toBe(0);
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toMatchObject({ v: 1, since: 1 });
+});
+
+test("a schedule that a newer program has written anew is left to it", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND })];
+  const { queues } = await someTriggers(redis, []);
+  const [schedule] = schedulesOf(profiles);
+  if (schedule === undefined) throw new Error("no schedule");
+  const template = { name: "tick", data: { v: 2, since: 2 }, opts: { attempts: 1 } };
+  await queues.schedule.upsertJobScheduler(schedule.id, { pattern: EVERY_SECOND, tz: "UTC" }, template);
+  await aWorker(redis, profiles);
+  await expect
+    .poll(async () => (await queues.schedule.getDelayed()).some(({ attemptsStarted }) => attemptsStarted > 1), {
+      timeout: 30_000,
+    })
+    .toBe(true);
+  expect(await queues.schedule.getFailedCount()).toBe(0);
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toEqual({ v: 2, since: 2 });
+});

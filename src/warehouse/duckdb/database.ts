@@ -1,32 +1,15 @@
 // One DuckDB file, opened once: queries beside each other, writers one after the other, each on its own connection.
 // Nothing outside src/warehouse imports DuckDB's client; the sandbox and the replica open their files with this too.
 import { statSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
-import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { appendChunks, type ColumnChunk } from "./append.ts";
 import { fileError, isFatal, isOutOfMemory } from "./duck-errors.ts";
 import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
 import { createGate, createQueue } from "./gate.ts";
+import { abandonInstance, type DatabaseOptions, openInstance } from "./instance.ts";
 import { createMemory, type Effort } from "./memory.ts";
-import { sqlText } from "./sql-files.ts";
-
-export interface DatabaseOptions {
-  readonly readOnly?: boolean;
-  /** No other file, no extension, no change of settings: for SQL that a user wrote. */
-  readonly lockedDown?: boolean;
-  /** Little memory at first, and more for work that needs it (memory.ts). */
-  readonly memory?: MemoryPlan;
-  /** Without `memory`, a fixed limit: DuckDB size text, e.g. `2GB`; default: 80% of what the machine or container has. */
-  readonly memoryLimit?: string;
-  /** Where DuckDB spills to; default: `<file>.tmp`. */
-  readonly tempDir?: string;
-  /** DuckDB size text; default `50GB`. */
-  readonly maxTempSize?: string;
-  readonly threads?: number;
-}
 
 /** Statements inside one transaction, or each on its own. */
 export interface Sql {
@@ -66,38 +49,6 @@ export interface Database extends Sql {
   flushWal(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Snapshots open in every DuckDB from this version on. */
-export const STORAGE_VERSION = "v1.2.0";
-
-/** From here on the instance reads no other file, loads no extension, and its settings stay; zone UTC. */
-export const lockDown = async (connection: DuckDBConnection): Promise<void> => {
-  await connection.run(sqlText("warehouse/lock-down.sql"));
-};
-
-const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
-  const { memory } = options;
-  const memoryLimit = memory === undefined ? options.memoryLimit : `${memory.ceilingBytes} bytes`;
-  const instance = await DuckDBInstance.create(file, {
-    access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
-    storage_compatibility_version: STORAGE_VERSION,
-    threads: String(options.threads ?? availableParallelism()),
-    autoinstall_known_extensions: "false",
-    max_temp_directory_size: options.maxTempSize ?? "50GB",
-    ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),
-    ...(options.tempDir === undefined ? {} : { temp_directory: options.tempDir }),
-  });
-  try {
-    const connection = await instance.connect();
-    await connection.run(sqlText("warehouse/settings.sql"));
-    if (options.lockedDown) await lockDown(connection);
-    connection.closeSync();
-  } catch (error) {
-    instance.closeSync();
-    throw error;
-  }
-  return instance;
-};
 
 /** Which file lies at a path: by its own number, not by its name. It is not opened: that would drop DuckDB's lock. */
 const identityOf = (file: string): string => {
@@ -173,12 +124,19 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   let identity = identityOf(file);
   const gate = createGate();
   const writers = createQueue();
-  /** Set after `offline`, and after a fatal error, which makes the instance refuse everything: the file is intact. */
+  const isFile = file !== ":memory:";
+  /**
+   * Set after `offline`, and after failures that leave an instance nobody can trust: a fatal error, a failed COMMIT, want
+   * of memory. The file is intact.
+   */
   let reopen = false;
 
-  const closeInstance = () => {
-    instance?.closeSync();
+  const closeInstance = async () => {
+    const closing = instance;
     instance = null;
+    if (closing === null) return;
+    if (reopen) await abandonInstance(closing);
+    else closing.closeSync();
   };
   /** What lies at the path must be what was open here: DuckDB would make a new file where there is none. */
   const checkIdentity = () => {
@@ -189,7 +147,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   const openAgain = () =>
     gate.exclusive(async () => {
       if (!reopen) return;
-      closeInstance();
+      await closeInstance();
       checkIdentity();
       instance = await openFile();
       reopen = false;
@@ -201,7 +159,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       await applyLimit(connection);
       return await work(connection);
     } catch (error) {
-      if (isFatal(error)) reopen = true;
+      if (isFatal(error) || isOutOfMemory(error)) reopen = isFile;
       throw error;
     } finally {
       connection.closeSync();
@@ -247,7 +205,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     } catch (failure) {
       // Mostly it has rolled back already.
       await connection.run("ROLLBACK").catch(() => undefined);
-      if (isFatal(failure)) reopen = true;
+      reopen = isFile;
       return { result, failure };
     }
   };
@@ -280,7 +238,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       writers(() =>
         gate.exclusive(async () => {
           checkIdentity();
-          closeInstance();
+          await closeInstance();
           reopen = true;
           try {
             return await work();
@@ -292,8 +250,8 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     close: () =>
       writers(() =>
         gate.exclusive(async () => {
+          await closeInstance();
           reopen = false;
-          closeInstance();
         }),
       ),
   };

@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { literal } from "../../core/sql-text.ts";
-import { type Database, openDatabase, STORAGE_VERSION } from "../duckdb/database.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
+import { STORAGE_VERSION } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 
 const tableRow = z.object({ path: z.string() });

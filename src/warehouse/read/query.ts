@@ -1,9 +1,9 @@
 // Read-only SQL of the program itself on the snapshot, in process. What a user wrote runs in a box (warehouse/box).
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { lockDown } from "../duckdb/database.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { lockDown } from "../duckdb/instance.ts";
 import { assertReadable } from "./readable.ts";
 import { withOurGuess } from "./unknown-table.ts";
 

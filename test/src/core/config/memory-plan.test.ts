@@ -1,0 +1,49 @@
+// What DuckDB gets of the process's memory: never less than is safe, never all that the machine has.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { DEFAULT_MEMORY, memoryPlan, parseMemory } from "../../../../src/core/config/memory-plan.ts";
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+
+test.each([
+  ["25%", { kind: "share", share: 0.25 }],
+  ["12.5 %", { kind: "share", share: 0.125 }],
+  ["512MiB", { kind: "size", bytes: 512 * MIB }],
+  ["2 GB", { kind: "size", bytes: 2e9 }],
+])("%s is a setting", (text, setting) => {
+  expect(parseMemory(text)).toEqual(setting);
+});
+
+test.each(["", "0%", "100%", "-5%", "511MiB", "64MB", "much"])("%j is none", (text) => {
+  expect(parseMemory(text)).toBeNull();
+});
+
+describe("of the default", () => {
+  test.each([
+    [24 * GIB, 6 * GIB - 256 * MIB],
+    [8 * GIB, 2 * GIB - 256 * MIB],
+    // A quarter would be too little for large tables.
+    [2 * GIB, 768 * MIB],
+    [GIB, Math.floor(0.8 * GIB) - 256 * MIB],
+    // Too small a machine: what is safe.
+    [256 * MIB, 256 * MIB],
+  ])("a machine of %i bytes leaves DuckDB %i", (machine, ceilingBytes) => {
+    expect(memoryPlan(DEFAULT_MEMORY, machine)).toEqual({ startBytes: 256 * MIB, ceilingBytes });
+  });
+});
+
+test("whatever the setting, DuckDB starts with what is safe, and the ceiling lies below the machine's memory", () => {
+  const setting = fc.oneof(
+    fc.record({ kind: fc.constant("size"), bytes: fc.integer({ min: 512 * MIB, max: 1024 * GIB }) }),
+    fc.record({ kind: fc.constant("share"), share: fc.double({ min: 0.001, max: 0.99, noNaN: true }) }),
+  );
+  fc.assert(
+    fc.property(setting, fc.integer({ min: 640 * MIB, max: 512 * GIB }), (chosen, machine) => {
+      const { startBytes, ceilingBytes } = memoryPlan(chosen, machine);
+      expect(startBytes).toBe(256 * MIB);
+      expect(ceilingBytes).toBeGreaterThanOrEqual(startBytes);
+      expect(ceilingBytes).toBeLessThan(machine);
+    }),
+  );
+});

@@ -218,7 +218,7 @@ export const createClient = (options: ClientOptions): HttpClient => {
       if (response.statusCode === 200) return await readOk(begun, response, deadline);
       const refusal = await readRefusal(response, base, (text) => scrubber.scrub(text));
       const common = answered(begun, response.statusCode, refusal.bytes, response.headers);
-      return { kind: "refused", ...common, excerpt: refusal.excerpt, usage: refusal.usage };
+      return { kind: "refused", ...common, excerpt: refusal.excerpt, usage: refusal.usage, id: refusal.id };
     } finally {
       deadline.release();
     }

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
 import { ENDPOINTS, type EndpointName } from "./endpoints.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
-import type { PageMeta, Quota } from "./outcome.ts";
+import type { AnswerId, PageMeta, Quota } from "./outcome.ts";
 
 /** A figure as number, as bigint or as text; whatever else stands there is null, never an error. */
 const figure = z.preprocess((raw) => {
@@ -42,6 +42,22 @@ export const readQuota = (body: JsonValue): Quota | null => {
   const read = usageSchema.safeParse(body.usage);
   if (!read.success) return null;
   return Object.values(read.data).every((value) => value === null) ? null : read.data;
+};
+
+const LONGEST_ID = 200;
+
+const idText = (value: JsonValue | undefined): string | null => {
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  return typeof value === "string" && value !== "" ? value.slice(0, LONGEST_ID) : null;
+};
+
+/** `meta.requestId` and `meta.apiVersion`; error bodies, whose shape is not shown, may hold them elsewhere. */
+export const readAnswerId = (body: JsonValue): AnswerId => {
+  if (!isJsonObject(body)) return { requestId: null, apiVersion: null };
+  const places = [body.meta, body, body.error].filter((place) => place !== undefined && isJsonObject(place));
+  const find = (name: string) =>
+    places.map((place) => idText(isJsonObject(place) ? place[name] : undefined)).find((text) => text !== null) ?? null;
+  return { requestId: find("requestId"), apiVersion: find("apiVersion") };
 };
 
 /** The pieces of an envelope that the program reads. */

@@ -22,6 +22,12 @@ export interface Quota {
   readonly resetsAt: number | null;
 }
 
+/** What the service calls an answer and itself: a support ticket needs it. null where it does not say. */
+export interface AnswerId {
+  readonly requestId: string | null;
+  readonly apiVersion: string | null;
+}
+
 /** Paging part of `meta`; null where the service left a figure out or it is not a whole number. */
 export interface PageMeta {
   readonly page: number | null;
@@ -85,6 +91,8 @@ export interface RefusedOutcome extends Answered {
   readonly excerpt: string;
   /** `usage` block of the error body, if it has one. */
   readonly usage: Quota | null;
+  /** What the error body says about itself; absent where it says nothing. */
+  readonly id?: AnswerId | undefined;
 }
 
 /** No complete answer: whether a credit was spent is unknown if the request may have reached the service. */

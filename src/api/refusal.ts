@@ -2,9 +2,9 @@
 // that breaks off changes nothing: the status has already said what happened.
 import type { Dispatcher } from "undici";
 import { decode, encodingOf, readWire } from "./body.ts";
-import { readQuota } from "./envelope.ts";
+import { readAnswerId, readQuota } from "./envelope.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
-import type { Quota } from "./outcome.ts";
+import type { AnswerId, Quota } from "./outcome.ts";
 
 const MAX_READ_BYTES = 256 * 1024;
 const MAX_EXCERPT_BYTES = 2 * 1024;
@@ -12,6 +12,7 @@ const MAX_EXCERPT_BYTES = 2 * 1024;
 export interface Refusal {
   readonly excerpt: string;
   readonly usage: Quota | null;
+  readonly id: AnswerId;
   /** Bytes of the decoded body, 0 when it could not be read. */
   readonly bytes: number;
 }
@@ -23,11 +24,15 @@ const excerptOf = (text: string): string => {
   return bytes.toString("utf8").replace(/\uFFFD+$/, "");
 };
 
-const usageIn = (text: string): Quota | null => {
+const UNREAD: Refusal = { excerpt: "", usage: null, id: { requestId: null, apiVersion: null }, bytes: 0 };
+
+/** What a JSON body says beside its words. */
+const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
   try {
-    return readQuota(parseJson(text));
+    const body = parseJson(text);
+    return { usage: readQuota(body), id: readAnswerId(body) };
   } catch (error) {
-    if (error instanceof JsonSyntaxError) return null;
+    if (error instanceof JsonSyntaxError) return UNREAD;
     throw error;
   }
 };
@@ -45,12 +50,13 @@ export const readRefusal = async (
   const wire = await readWire(response.body, MAX_READ_BYTES);
   const location = response.headers.location;
   if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
-    return { excerpt: `redirect to ${scrub(redirectTarget(location, base))}`, usage: null, bytes: 0 };
+    return { ...UNREAD, excerpt: `redirect to ${scrub(redirectTarget(location, base))}` };
   }
   const encoding = encodingOf(response.headers["content-encoding"]);
-  if (encoding === null) return { excerpt: "", usage: null, bytes: 0 };
+  if (encoding === null) return UNREAD;
   const text = await decode(wire.bytes, encoding, MAX_READ_BYTES);
-  if (text.kind !== "text") return { excerpt: "", usage: null, bytes: 0 };
+  if (text.kind !== "text") return UNREAD;
   // Scrubbed before it is cut: half a token must not survive at the end.
-  return { excerpt: excerptOf(scrub(text.text)), usage: usageIn(text.text), bytes: text.bytes };
+  const { usage, id } = saidIn(scrub(text.text));
+  return { excerpt: excerptOf(scrub(text.text)), usage, id, bytes: text.bytes };
 };

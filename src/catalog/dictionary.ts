@@ -68,7 +68,7 @@ const VERSION_COLUMNS: readonly DictionaryColumn[] = [
 const nullWhen = (spec: TableSpec, field: FieldSpec): string => {
   if (spec.key.includes(field.column)) return "never";
   if (field.optIn) return `the setting \`content\` does not name ${field.name}, or the service has none`;
-  if (field.detailOnly) return "only the detail route returns it and that was not asked, or the service has none";
+  if (field.detailOnly) return "neither the list nor the detail route returned it, or the service has none";
   return field.required ? "the service leaves it out, which its document rules out" : "the service sends none";
 };
 

@@ -19,6 +19,8 @@ export interface FieldSpec {
   readonly optIn: boolean;
   /** Returned for certain only by the detail route: absent in a list says nothing about the value. */
   readonly detailOnly: boolean;
+  /** Documented as a name for `onlyWithFields` only: absent from an answer says nothing about the value. */
+  readonly namedOnly: boolean;
   /** What the field means, one sentence, for the data dictionary. */
   readonly meaning: string;
   /** Documented values of an enumeration; others are stored as they come. */
@@ -26,7 +28,7 @@ export interface FieldSpec {
 }
 
 type Draft = Omit<FieldSpec, "name" | "column">;
-type Flags = Partial<Pick<FieldSpec, "required" | "optIn" | "detailOnly" | "allowed">>;
+type Flags = Partial<Pick<FieldSpec, "required" | "optIn" | "detailOnly" | "namedOnly" | "allowed">>;
 
 const kind =
   (apiType: ApiType, columnType: ColumnType) =>
@@ -36,6 +38,7 @@ const kind =
     required: false,
     optIn: false,
     detailOnly: false,
+    namedOnly: false,
     meaning,
     ...flags,
   });

@@ -65,6 +65,9 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       rows: "Records in the answer.",
       attempt: "1 for the first try.",
       error: "What went wrong; NULL when nothing did.",
+      service_request_id:
+        "What the service calls its answer (meta.requestId), for support; NULL where it does not say.",
+      api_version: "Version of the interface that answered (meta.apiVersion).",
     },
   },
   {
@@ -87,7 +90,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     columns: {
       table_name: "Table.",
       field: "Field as the service names it.",
-      kind: "unknown_field, other_type or new_value.",
+      kind: "unknown_field, other_type, new_value or missing_field (a required field was absent).",
       detail: "JSON type or value that was seen.",
       occurrences: "How often.",
       first_seen_at: "When first.",

@@ -101,10 +101,12 @@ export const signal = fields({
   headline: text("Headline.", required),
   description: text("Short description."),
   date: time("When the event happened.", required),
-  sources: texts("Addresses of the sources.", { detailOnly: true }),
+  sources: texts("Addresses of the sources; named in every request for the list.", { detailOnly: true }),
   matchingKeywords: texts("Keywords of the organization that match."),
   relevance: json("Why the signal matters."),
-  fullContent: text("Full text; from the detail route when configured.", { detailOnly: true }),
+  fullContent: text("Full text, when configured; from the detail route where the list has none.", {
+    detailOnly: true,
+  }),
   smartSummary: json("Generated summary."),
   playUrls: json("Addresses of audio or video."),
   slidesUrls: texts("Addresses of slides."),
@@ -129,7 +131,7 @@ export const company = fields({
   mainStockSymbol: text("Main stock symbol."),
   fundingDataUrl: text("Profile in the funding database."),
   professionalNetworkUrl: text("Profile on the professional network."),
-  contactDataUrl: text("Profile in the contact database (named in the field list only)."),
+  contactDataUrl: text("Profile in the contact database (named in the field list only).", { namedOnly: true }),
   fiscalYearInfo: json("Fiscal year."),
   insights: json("Generated insights about the company.", optIn),
 });

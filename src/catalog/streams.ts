@@ -207,10 +207,15 @@ export const streamSpec = (name: StreamName): StreamSpec => ({ name, embeds: [],
 /** True when the text names a stream. */
 export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);
 
-/** Opt-in fields (and those only the detail route returns) of a stream that the configuration asks for. */
+/** True for heavy fields, which are asked for only where the configuration names them. */
+export const isContent = (field: FieldSpec): boolean =>
+  field.optIn || (field.detailOnly && field.name === "fullContent");
+
+/** Heavy fields of a stream that the configuration asks for. */
 export const wantedContent = (stream: StreamSpec, content: readonly string[]): readonly FieldSpec[] =>
   tableSpec(stream.table).fields.filter(
-    (field) =>
-      (field.optIn || (field.detailOnly && field.name === "fullContent")) &&
-      (content.includes(field.name) || content.includes(`${stream.name}.${field.name}`)),
+    (field) => isContent(field) && (content.includes(field.name) || content.includes(`${stream.name}.${field.name}`)),
   );
+
+/** Light fields that an answer may lack unless they are named: they cost nothing, so they are always named. */
+export const isNamedAlways = (field: FieldSpec): boolean => (field.detailOnly || field.namedOnly) && !isContent(field);

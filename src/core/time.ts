@@ -12,7 +12,7 @@ const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 
 export interface ParsedTime {
   /** Microseconds since the epoch. */
   readonly micros: bigint;
-  /** False for a month without a day: the instant is the month's first, more than the text says. */
+  /** False for a month without a day, and where digits beyond the microsecond were cut: the text says something else. */
   readonly exact: boolean;
 }
 
@@ -71,7 +71,8 @@ const timeOfAnyForm = (text: string): ParsedTime | null => {
   // Date.UTC reads years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same.
   const shifted = Date.UTC(year + 400, month - 1, day, hour, minute, second);
   const ms = shifted - FOUR_CENTURIES_MS;
-  return { micros: BigInt(ms - aheadMin * 60_000) * 1000n + BigInt(micro), exact: dayText !== undefined };
+  const cut = /[1-9]/.test((fraction ?? "").slice(6));
+  return { micros: BigInt(ms - aheadMin * 60_000) * 1000n + BigInt(micro), exact: dayText !== undefined && !cut };
 };
 
 /** The same instant in ms since the epoch, cut to the millisecond; null where `parseTime` reads nothing. */

@@ -15,6 +15,8 @@ export interface FakeOptions {
   readonly filters?: "obey" | "ignore";
   readonly credits?: number;
   readonly totals?: boolean;
+  /** When an answer holds a field: by default, when it is named, or never. Details of signals hold all of theirs. */
+  readonly fields?: Readonly<Record<string, "default" | "named" | "never">>;
   /** Called before a request is answered: change data, or answer instead. */
   readonly before?: (request: FakeRequest) => FakeAnswer | undefined;
 }
@@ -47,7 +49,7 @@ type ListName = "news-articles" | "job-openings" | "earnings-calls" | "filings";
 
 const LIST_NAMES: readonly ListName[] = ["news-articles", "job-openings", "earnings-calls", "filings"];
 const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAnalysis", "insights"];
-const DETAIL_ONLY = ["fullContent"];
+const DETAILED = ["fullContent", "sources"];
 
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
@@ -99,11 +101,14 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
 
   const project = (row: Row, query: Readonly<Record<string, string>>, detail: boolean): Record<string, unknown> => {
     const only = query.onlyWithFields?.split(",");
+    const held = (name: string) => {
+      if (detail && DETAILED.includes(name)) return "default";
+      return options.fields?.[name] ?? (OPT_IN.includes(name) ? "named" : name === "fullContent" ? "never" : "default");
+    };
     return Object.fromEntries(
-      Object.entries(row).filter(([name]) => {
-        if (only !== undefined) return only.includes(name) && (detail || !DETAIL_ONLY.includes(name));
-        return !OPT_IN.includes(name) && (detail || !DETAIL_ONLY.includes(name));
-      }),
+      Object.entries(row).filter(([name]) =>
+        only === undefined ? held(name) === "default" : only.includes(name) && held(name) !== "never",
+      ),
     );
   };
 

@@ -77,6 +77,7 @@ const resultSchema = z.discriminatedUnion("kind", [
     rate,
     excerpt: z.string(),
     usage,
+    id: z.object({ requestId: z.string().nullable(), apiVersion: z.string().nullable() }).optional(),
   }),
   z.object({
     kind: z.literal("broken"),

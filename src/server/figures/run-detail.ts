@@ -55,6 +55,8 @@ const requestRow = z.object({
   rows: count,
   attempt: count,
   error: word,
+  service_request_id: word,
+  api_version: word,
 });
 
 /** The run and its streams. Throws a 404 refusal where there is no such run. */

@@ -1,5 +1,5 @@
 // Due among the organization's own lists and captures: accounts, contacts, signals and their contents, insights, usage.
-import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
   accountWorth,
@@ -20,6 +20,14 @@ const FULL_WORTH_AFTER_MS = 86_400_000;
 const worthOfLook = ({ view }: Context, stream: StreamSpec, checkedAt: number | null): number =>
   stream.worth * Math.min(1, Math.max(0, view.now - (checkedAt ?? 0)) / FULL_WORTH_AFTER_MS);
 
+/** Content that the list itself returns, and that not every row has been read with. */
+const unreadContent = ({ options }: Context, stream: StreamSpec): boolean => {
+  const shape = options.shapes.get(stream.name);
+  return wantedContent(stream, options.content).some(
+    ({ name }) => shape?.grants.includes(name) && !shape.walkedWith.includes(name),
+  );
+};
+
 /** accounts, contacts, signals: looked at in every sync, one page if nothing changed. */
 export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { view, options } = context;
@@ -35,6 +43,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   if (state === undefined) return candidate("walk", "never synced", null, unfinished);
   if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
+  if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
   if (options.full) return candidate("walk", "--full", whole, { overlap: true });
   if (view.now - state.walkedAt > options.reconcileEveryMs) {
     return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
@@ -80,7 +89,13 @@ export const insights = (context: Context): readonly Candidate[] => {
   });
 };
 
-export const signalContent = ({ view }: Context): readonly Candidate[] => {
+/** Contents of signals, one by one: only where the list, asked for them, did not return them. */
+export const signalContent = ({ view, options }: Context): readonly Candidate[] => {
+  const shape = options.shapes.get("signals");
+  const lacking = wantedContent(streamSpec("signals"), options.content).some(
+    ({ name }) => shape?.content === false || shape?.lacks.includes(name),
+  );
+  if (!lacking) return [];
   const accounts = new Map(view.accounts.map((account) => [account.id, account]));
   return view.signalsWithoutContent.map(({ id, accountId, updatedAt }) => ({
     stream: "signals",

@@ -25,6 +25,7 @@ export interface ArchivedAnswer {
   readonly read: z.infer<typeof archivedDetail>["read"];
   /** Whether the walk it belongs to shares rows between pages; null when it is no walk. */
   readonly overlap: boolean | null;
+  readonly granted: readonly string[];
 }
 
 /** Parses an archived response; null for one that is no envelope (it was archived all the same, it was paid for). */
@@ -41,6 +42,7 @@ export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnsw
     envelope: reading.value,
     read: detail.success ? detail.data.read : null,
     overlap: detail.success ? detail.data.overlap : null,
+    granted: detail.success ? detail.data.granted : [],
   };
 };
 
@@ -57,4 +59,5 @@ export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
     data: answer.envelope.data,
     included: answer.envelope.included,
     envelope: answer.envelope.envelope,
+    granted: answer.granted,
   });

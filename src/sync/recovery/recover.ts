@@ -2,6 +2,7 @@
 // request; requests without an answer are noted as ambiguous. Nothing that was paid for is fetched again.
 import { z } from "zod";
 import { ENDPOINTS } from "../../api/endpoints.ts";
+import { readAnswerId } from "../../api/envelope.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader, IntentRecord } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
@@ -101,10 +102,13 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
     scopes.push(finishedState(task, { whole: true, addsUp: true, now: header.receivedAt, runId }));
   }
   const rows = Array.isArray(envelope.data) ? envelope.data.length : 0;
+  const id = readAnswerId(envelope.envelope);
   const counts = await warehouse.commit({
     runId: header.runId,
     loads: archivedLoads(answer, continues && task?.firstMirror === true ? null : header.walkId),
-    requests: [archivedRequest(header, stream, rows, null)],
+    requests: [
+      { ...archivedRequest(header, stream, rows, null), serviceRequestId: id.requestId, apiVersion: id.apiVersion },
+    ],
     scopes,
     quota: null,
   });

@@ -2,7 +2,7 @@
 
 import { type EndpointName, pathOf } from "../../api/endpoints.ts";
 import type { ApiCall } from "../../api/outcome.ts";
-import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { isContent, isNamedAlways, type StreamName, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import type { ListShape } from "./list-shape.ts";
@@ -41,18 +41,36 @@ const excludes = (options: CallOptions, table: TableName) => {
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
 };
 
-/** Every field of the stream that is wanted, as `onlyWithFields`; empty when the default answer suffices. */
-const contentQuery = (stream: StreamSpec, options: CallOptions): Record<string, string> => {
-  const wanted = wantedContent(stream, options.content);
+/** The fields that are wanted, as `onlyWithFields`; empty when the default answer suffices. */
+const fieldsQuery = (
+  stream: StreamSpec,
+  shape: Pick<ListShape, "content" | "names">,
+  options: CallOptions,
+): Record<string, string> => {
   const { fields } = tableSpec(stream.table);
+  const wanted = shape.content ? wantedContent(stream, options.content) : [];
   const excluded = excludes(options, stream.table);
-  const unasked = fields.filter(excluded);
-  if (wanted.length === 0 && unasked.length === 0) return {};
+  const leavesOut = shape.content && fields.some(excluded);
+  const named = shape.names ? fields.filter((field) => isNamedAlways(field) && !excluded(field)) : [];
   // The route of usage requests lets nobody choose.
-  if (stream.name === "usage") return {};
-  const names = fields.filter((field) => (!field.optIn || wanted.includes(field)) && !excluded(field));
-  return { onlyWithFields: names.map((field) => field.name).join(",") };
+  if (stream.name === "usage" || (wanted.length === 0 && named.length === 0 && !leavesOut)) return {};
+  const chosen = fields.filter(
+    (field) => (isContent(field) ? wanted.includes(field) : shape.names || !isNamedAlways(field)) && !excluded(field),
+  );
+  return { onlyWithFields: chosen.map((field) => field.name).join(",") };
 };
+
+/** True when a request names light fields that nobody configured (`ListShape.names`). */
+export const namesLightFields = (stream: StreamSpec, { onlyWithFields = "" }: ApiCall["query"]): boolean => {
+  const names = onlyWithFields.split(",");
+  return tableSpec(stream.table).fields.some((field) => isNamedAlways(field) && names.includes(field.name));
+};
+
+/** Fields that the configuration asks a list for, beyond the default answer. */
+export const contentNames = (stream: StreamSpec, options: CallOptions): readonly string[] =>
+  wantedContent(stream, options.content)
+    .filter((field) => !excludes(options, stream.table)(field))
+    .map((field) => field.name);
 
 /** One page of a stream's list. `scope` is the company id for company lists. */
 export const listCall = (
@@ -78,7 +96,7 @@ export const listCall = (
         ? { [stream.filter.param]: new Date(order.after).toISOString() }
         : {}),
       ...(includes !== "" && shape.include ? { include: includes } : {}),
-      ...(shape.content ? contentQuery(stream, options) : {}),
+      ...fieldsQuery(stream, shape, options),
       ...(stream.name === "usage" || stream.name === "contacts" || stream.name === "signals" ? {} : viewed(options)),
     },
   };
@@ -91,14 +109,16 @@ export const detailCall = (
   options: Pick<CallOptions, "excludeFields">,
 ): ApiCall => {
   const endpoint = ({ accounts: "getAccount", contacts: "getContact", signals: "getSignal" } as const)[stream];
-  const query = contentQuery(streamSpec(stream), { content: [], view: "default", ...options });
+  const { fields } = tableSpec(stream);
+  const kept = fields.filter((field) => !excludes({ content: [], view: "default", ...options }, stream)(field));
+  const query = kept.length === fields.length ? {} : { onlyWithFields: kept.map((field) => field.name).join(",") };
   return { endpoint, path: pathOf(endpoint, { id }), query };
 };
 
 /** A company's profile, by id or by a followed input; the latest earnings call comes along at no extra credit. */
 export const companyCall = (
   target: { readonly kind: "id" | "input"; readonly value: string },
-  shape: { readonly include: boolean; readonly content: boolean },
+  shape: Pick<ListShape, "include" | "content" | "names">,
   stream: StreamSpec,
   options: CallOptions,
 ): ApiCall => {
@@ -108,7 +128,7 @@ export const companyCall = (
     path: pathOf(endpoint, { companyId: target.value, input: target.value }),
     query: {
       ...(shape.include ? { include: stream.embeds.map((embed) => embed.include).join(",") } : {}),
-      ...(shape.content ? contentQuery(stream, options) : {}),
+      ...fieldsQuery(stream, shape, options),
       ...viewed(options),
     },
   };

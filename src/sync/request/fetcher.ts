@@ -1,6 +1,7 @@
 // Fetcher: one wanted request until it has an answer that counts. Each attempt is a turn (turn.ts); what to do with its
 // outcome is decided by the API's pure retry policy. A verdict that ends the run ends it here, the moment it is known.
 import { ENDPOINTS } from "../../api/endpoints.ts";
+import { readAnswerId } from "../../api/envelope.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { rateSaid } from "../../api/rate-said.ts";
 import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
@@ -80,6 +81,13 @@ const lostRows = ({ order, lostAttempts, outcome }: Answered, requestId: string)
     error: "the process that sent it ended",
   }));
 
+/** What the service calls its answer. */
+const idOf = (outcome: ApiOutcome): Pick<RequestRecord, "serviceRequestId" | "apiVersion"> => {
+  const id =
+    outcome.kind === "ok" ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
+  return { serviceRequestId: id?.requestId ?? null, apiVersion: id?.apiVersion ?? null };
+};
+
 /** Ledger row of an attempt. */
 const rowOf = ({ order, outcome }: Answered, requestId: string, attempt: number, verdict: Verdict): RequestRecord => ({
   ...common(order),
@@ -92,6 +100,7 @@ const rowOf = ({ order, outcome }: Answered, requestId: string, attempt: number,
   rows: outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : 0,
   attempt,
   error: errorText(outcome, verdict),
+  ...idOf(outcome),
 });
 
 /** Archives the body of a 200, and lets who sent it forget it once it is durable here. */

@@ -12,6 +12,13 @@ export const listShapeSchema = z.object({
   include: z.boolean(),
   /** `onlyWithFields` with opt-in fields is sent. */
   content: z.boolean(),
+  /** `onlyWithFields` is sent for light fields that the default answer may lack. */
+  names: z.boolean().default(true),
+  /** What the list returns when asked beyond its default answer, and what it does not (rows/granted-fields.ts). */
+  grants: z.array(z.string()).readonly().default([]),
+  lacks: z.array(z.string()).readonly().default([]),
+  /** Heavy fields that every row of the list has been read with. */
+  walkedWith: z.array(z.string()).readonly().default([]),
   /** A page has been granted in this shape. */
   settled: z.boolean(),
 });
@@ -26,6 +33,10 @@ export const initialShape = (perPage: number): ListShape => ({
   changeOrder: true,
   include: true,
   content: true,
+  names: true,
+  grants: [],
+  lacks: [],
+  walkedWith: [],
   settled: false,
 });
 
@@ -35,6 +46,8 @@ export interface RefusedRequest {
   readonly sort: boolean;
   readonly include: boolean;
   readonly content: boolean;
+  /** Fields were named that nobody configured. */
+  readonly names: boolean;
 }
 
 /** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
@@ -52,7 +65,8 @@ const namedMaxima = (text: string, limit: number): readonly number[] => {
 /**
  * The shape to try after the service refused a request with 400 or 422; null when nothing is left to try.
  * Words in the answer are hints (which parameter, which maximum); without any, the page size is stepped down first,
- * then sorting, embedding and opt-in fields are given up, each from the largest page again.
+ * then sorting, embedding and opt-in fields are given up, each from the largest page again. Each is tried with light
+ * fields named and without: they are the first to be given up, and come back with the next try.
  */
 export const shapeAfterRefusal = (
   shape: ListShape,
@@ -64,6 +78,7 @@ export const shapeAfterRefusal = (
   const blames = (pattern: RegExp) => pattern.test(words);
   if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
   if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
+  if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
   if (refused.content && blames(/onlywithfields|field/)) return { ...shape, content: false };
   const hinted = namedMaxima(words, refused.perPage);
   const ladder = SIZES.filter((size) => size < refused.perPage);
@@ -72,9 +87,11 @@ export const shapeAfterRefusal = (
       ? options.elsewhere
       : undefined;
   const smaller = hinted.length > 0 ? Math.max(...hinted) : (elsewhere ?? ladder[0]);
-  if (smaller !== undefined) return { ...shape, perPage: smaller };
-  if (refused.sort) return { ...shape, sort: false, perPage: options.largest };
-  if (refused.include) return { ...shape, include: false, perPage: options.largest };
-  if (refused.content) return { ...shape, content: false, perPage: options.largest };
+  if (refused.names && hinted.length === 0 && elsewhere === undefined) return { ...shape, names: false };
+  const next = { ...shape, names: true };
+  if (smaller !== undefined) return { ...next, perPage: smaller };
+  if (refused.sort) return { ...next, sort: false, perPage: options.largest };
+  if (refused.include) return { ...next, include: false, perPage: options.largest };
+  if (refused.content) return { ...next, content: false, perPage: options.largest };
   return null;
 };

@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords } from "./embeds.ts";
+import { grantedFields, isUncertain } from "./granted-fields.ts";
 
 /** One answered request, live or from the archive. */
 export interface Answer {
@@ -22,6 +23,8 @@ export interface Answer {
   readonly data: JsonValue;
   readonly included: JsonObject | null;
   readonly envelope: JsonObject;
+  /** Fields beyond the default answer that the list is known to return when they are named. */
+  readonly granted: readonly string[];
 }
 
 /** Prefix of a scope that stands for a followed input instead of a company id. */
@@ -33,21 +36,33 @@ const NOTHING: ReadonlySet<string> = new Set();
 const DETAILS: ReadonlySet<EndpointName> = new Set<EndpointName>(["getAccount", "getContact", "getSignal"]);
 
 /** Fields whose absence means NULL: those a request of this kind returns when they have a value. */
-const askedFields = (fields: readonly FieldSpec[], answer: Answer): ReadonlySet<string> => {
+const askedFields = (
+  fields: readonly FieldSpec[],
+  answer: Answer,
+  records: readonly JsonValue[],
+): ReadonlySet<string> => {
   const only = answer.query.onlyWithFields?.split(",");
   const detail = DETAILS.has(answer.endpoint);
+  // What was granted by name says nothing about an answer in which it was not named.
+  const granted = grantedFields(fields, records, only === undefined ? [] : answer.granted);
   return new Set(
     fields
       .filter((field) => (only === undefined ? !field.optIn : only.includes(field.name)))
-      .filter((field) => detail || !field.detailOnly || (only === undefined && field.name !== "fullContent"))
+      .filter((field) => !isUncertain(field) || (detail && field.detailOnly) || granted.includes(field.name))
       .map((field) => field.name),
   );
 };
 
-/** A null for a field only the detail returns says nothing: in a list it is left out. */
-const withoutEmptyDetails = (record: JsonValue, fields: readonly FieldSpec[]): JsonValue => {
+/** A null for a field that the list does not return says nothing: it is left out. */
+const withoutEmptyDetails = (
+  record: JsonValue,
+  fields: readonly FieldSpec[],
+  asked: ReadonlySet<string>,
+): JsonValue => {
   if (!isJsonObject(record)) return record;
-  const empty = fields.filter((field) => field.detailOnly && record[field.name] === null).map((field) => field.name);
+  const empty = fields
+    .filter((field) => isUncertain(field) && record[field.name] === null && !asked.has(field.name))
+    .map((field) => field.name);
   return empty.length === 0
     ? record
     : Object.fromEntries(Object.entries(record).filter(([name]) => !empty.includes(name)));
@@ -57,7 +72,7 @@ const load = (
   answer: Answer,
   table: TableName,
   records: readonly JsonValue[],
-  more: Partial<Pick<TableLoad, "asked" | "fromPath" | "walkId">> = {},
+  more: Partial<Pick<TableLoad, "asked" | "chosen" | "fromPath" | "walkId">> = {},
 ): TableLoad => ({
   stream: answer.stream,
   table,
@@ -73,9 +88,11 @@ const load = (
 const listLoad = (answer: Answer, table: TableName): TableLoad => {
   const spec = tableSpec(table);
   const records = Array.isArray(answer.data) ? answer.data : [answer.data];
-  const detail = DETAILS.has(answer.endpoint);
-  return load(answer, table, detail ? records : records.map((record) => withoutEmptyDetails(record, spec.fields)), {
-    asked: askedFields(spec.fields, answer),
+  const asked = askedFields(spec.fields, answer, records);
+  const received = records.map((record) => withoutEmptyDetails(record, spec.fields, asked));
+  return load(answer, table, received, {
+    asked,
+    ...(answer.query.onlyWithFields === undefined ? {} : { chosen: true }),
     walkId: answer.walkId,
     fromPath: spec.fromPath === "companyId" ? { companyId: answer.scope } : {},
   });

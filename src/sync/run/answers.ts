@@ -7,8 +7,10 @@ import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { rememberShape } from "../plan/mirror-view.ts";
+import { namesLightFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
@@ -25,16 +27,25 @@ const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) =>
   await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
 };
 
-/** A first page in the present shape was granted; a silent clamp shows in the rows. */
-const settleShape = async (run: SyncRun, task: ScopeTask, request: ReadRequest, outcome: OkOutcome) => {
+/** A page in the present shape was granted; a silent clamp shows in the rows, and so does what the list returns. */
+const settleShape = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  wanted: WantedCall,
+  outcome: OkOutcome,
+) => {
   const { name } = task.stream;
   const shape = shapeOf(run, name);
-  const rows = Array.isArray(outcome.data) ? outcome.data.length : 0;
+  const records = Array.isArray(outcome.data) ? outcome.data : [];
+  const rows = records.length;
   const total = outcome.page.totalCount;
   const clamped = request.page === 1 && rows > 0 && rows < request.perPage && total !== null && total > rows;
   const perPage = clamped ? Math.min(shape.perPage, rows) : shape.perPage;
-  if (shape.settled && perPage === shape.perPage) return;
-  await storeShape(run, name, { ...shape, perPage, settled: true });
+  const learned = grantsAfter(shape, task.stream, wanted.call.query, { records, included: outcome.included });
+  const isNew = String([learned.grants, learned.lacks]) !== String([shape.grants, shape.lacks]);
+  if (shape.settled && perPage === shape.perPage && !isNew) return;
+  await storeShape(run, name, { ...shape, ...learned, perPage, settled: true });
 };
 
 const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
@@ -50,6 +61,7 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     data: result.outcome.data,
     included: result.outcome.included,
     envelope: result.outcome.envelope,
+    granted: wanted.detail.granted,
   });
 
 /** Companies that came embedded count as theirs; owners have no stream of their own. */
@@ -93,7 +105,7 @@ export const takeListAnswer = async (
     const endpoint = whereOf(task, wanted, request);
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
-  await settleShape(run, task, request, outcome);
+  await settleShape(run, task, request, wanted, outcome);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
   if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
@@ -142,6 +154,12 @@ export const takeSingleAnswer = async (
     await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: false });
   }
+  if (result.kind === "absent" && task.candidate.stream === "companies" && mode !== "resolve") {
+    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    task.status = "deleting";
+    run.absent.push(task);
+    return;
+  }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
   const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
   task.newest = mode === "detail" ? (version ?? task.candidate.version ?? null) : null;
@@ -171,6 +189,7 @@ export const askDifferently = async (
     sort: query.sortBy !== undefined,
     include: query.include !== undefined,
     content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
+    names: namesLightFields(task.stream, query),
   };
   const { name } = task.stream;
   if (request !== null) landed(task, request);

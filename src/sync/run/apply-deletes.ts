@@ -48,6 +48,7 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
             data: result.outcome.data,
             included: result.outcome.included,
             envelope: result.outcome.envelope,
+            granted: [],
           });
     const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
     await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });

@@ -1,7 +1,9 @@
 // Backlog: candidates of the plan that no task has taken up yet, the most valuable first. Brings them to life as tasks
 // while the run needs more to send, and plans anew when something finished that may make others due.
+import { streamSpec } from "../../catalog/streams.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import { type Plan, planSync } from "../plan/plan-view.ts";
+import { contentNames } from "../request/calls.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
 import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
@@ -72,6 +74,7 @@ export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
       rows: run.rows.get(key) ?? 0,
       runId: run.runId,
       now: deps.clock.now(),
+      content: contentNames(streamSpec(candidate.stream), options),
     });
     run.active.set(taskKey(task), task);
     run.stats.of(candidate.stream).modes.add(candidate.mode);

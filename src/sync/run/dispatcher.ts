@@ -10,6 +10,7 @@ import type { ReadRequest } from "../strategies/contract.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./answers.ts";
+import { settleAbsentCompanies } from "./apply-absences.ts";
 import { settleDeletes } from "./apply-deletes.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { emitPage } from "./page-events.ts";
@@ -153,6 +154,7 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
 
 /** Nothing is under way any more: decide over what company lists lost, then see whether more became due. */
 const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
+  await settleAbsentCompanies(run, run.absent.splice(0));
   const losing = run.losing.splice(0);
   for (const name of new Set(losing.map((task) => task.stream.name))) {
     const tasks = losing.filter((task) => task.stream.name === name);

@@ -14,6 +14,7 @@ import { readLastQuota, readScopeRows, readShapes, rememberWanted } from "../pla
 import { planSync } from "../plan/plan-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
+import { dropOwners } from "./apply-absences.ts";
 import { createCommitter } from "./committer.ts";
 import { readVerdicts } from "./completeness.ts";
 import { dispatch } from "./dispatcher.ts";
@@ -173,6 +174,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     active: new Map(),
     taken: new Set(),
     losing: [],
+    absent: [],
     compared: new Map(),
     tierLowered: false,
     fullAccess: false,
@@ -202,6 +204,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   let end: End;
   try {
     await dispatch(run, plan).finally(ending.close);
+    const { inserted, updated, deleted } = run.stats.of("accounts");
+    if (inserted + updated + deleted > 0) await dropOwners(run);
     end = await endOf(run);
   } catch (error) {
     await archive.close();

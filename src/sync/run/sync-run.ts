@@ -79,6 +79,8 @@ export interface SyncRun {
   readonly taken: Set<string>;
   /** Company lists that lost rows: decided together when their stream is through. */
   readonly losing: ScopeTask[];
+  /** Company profiles that were answered with 404: decided together. */
+  readonly absent: ScopeTask[];
   /** Rows of the lists that were read completely in this run, per stream: what a share of deletes is measured by. */
   readonly compared: Map<StreamName, number>;
   /** Full Access lists came back empty although the mirror holds rows. */

@@ -4,7 +4,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { walkingState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
-import { type SyncRun, taskKey } from "./sync-run.ts";
+import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 
 /** Stores a scope's state on its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
@@ -15,6 +15,10 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
+  // The list turned out to return content that its rows lack: it is read completely once.
+  const { grants, walkedWith } = shapeOf(run, task.stream.name);
+  const unread = task.wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
+  if (unread && task.progress !== null && task.progress.kind !== "walk") run.taken.delete(taskKey(task));
   // Rows of accounts, signals and resolved inputs make company lists and insights due. Where none changed it is soon
   // enough to look when everything else is through, as is done in any case: planning reads the whole mirror's state.
   const { inserted, updated, deleted } = run.stats.of(task.candidate.stream);

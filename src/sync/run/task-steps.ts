@@ -27,10 +27,24 @@ const unconfirmedAfter = async (run: SyncRun, task: ScopeTask): Promise<Unconfir
   return found ?? { rows: 0, because: "rows changed places while the list was read" };
 };
 
+/** Remembers with which content every row has been read; a read without it leaves rows that lack it. */
+const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
+  const { name, scope } = task.stream;
+  if (scope !== "organization" || task.progress === null) return;
+  const shape = shapeOf(run, name);
+  const read = whole && task.progress.kind === "walk" ? shape.grants : shape.walkedWith;
+  const walkedWith = read.filter((field) => task.content.includes(field));
+  if (String(walkedWith) === String(shape.walkedWith)) return;
+  const next = { ...shape, walkedWith };
+  run.shapes.set(name, next);
+  await rememberShape(run.deps.warehouse, name, next, run.deps.clock.now());
+};
+
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
   // A refused record counts as seen and may have no row: then as many rows may be gone without the figures showing it.
   const deletes =
     step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
+  await noteContent(run, task, step.whole);
   if (step.addsUp) {
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
   }

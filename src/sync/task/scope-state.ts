@@ -28,6 +28,7 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
           rejected: task.rejected,
           refused: task.refused,
           forgotten: [...task.forgotten],
+          content: task.content,
         }),
   watermark: task.before?.watermark ?? null,
   totalCount: task.before?.totalCount ?? null,

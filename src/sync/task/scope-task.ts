@@ -40,6 +40,9 @@ export interface ScopeTask {
   refused: number;
   /** Records met that stand for forgotten people: the service counts them, the mirror does not hold them. */
   forgotten: ReadonlySet<string>;
+  /** Heavy fields that are asked for now, and those that every page so far was asked for. */
+  readonly wantedContent: readonly string[];
+  content: readonly string[];
   matching: number | null;
   last: MirrorFacts["last"];
   /** Pages taken in; a resumed walk counts as having some. */
@@ -104,6 +107,8 @@ export const createTask = (input: {
   readonly rows: number;
   readonly runId: string;
   readonly now: number;
+  /** Heavy fields that are asked for; unset: as before it was interrupted. */
+  readonly content?: readonly string[];
 }): ScopeTask => {
   const { candidate, before, shape, rows, runId, now } = input;
   const stream = streamSpec(candidate.stream);
@@ -122,6 +127,11 @@ export const createTask = (input: {
     rejected: resumed?.rejected ?? 0,
     refused: resumed?.refused ?? 0,
     forgotten: new Set(resumed?.forgotten),
+    wantedContent: input.content ?? resumed?.content ?? [],
+    content:
+      resumed === null
+        ? (input.content ?? [])
+        : resumed.content.filter((name) => input.content?.includes(name) ?? true),
     matching: null,
     last: null,
     pages: resumed === null ? 0 : 2,
@@ -151,6 +161,7 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.rejected = 0;
   task.refused = 0;
   task.forgotten = new Set();
+  task.content = task.wantedContent;
   task.firstMirror = task.rows === 0;
 };
 

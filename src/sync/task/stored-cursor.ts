@@ -12,6 +12,7 @@ const storedCursor = z.object({
   rejected: z.number(),
   refused: z.number().default(0),
   forgotten: z.array(z.string()).default([]),
+  content: z.array(z.string()).readonly().default([]),
 });
 
 /** The stored text as a cursor; null when there is none or it is not readable, so that the scope starts anew. */

@@ -20,9 +20,13 @@ const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.en
 
 /**
  * What stands beside an archived answer: which read it answers (null for a single request), and whether the walk it
- * belongs to lets pages overlap (null when it is no walk).
+ * belongs to lets pages overlap (null when it is no walk). `granted`: fields the list was known to return.
  */
-export const archivedDetail = z.object({ read: readRequest.nullable(), overlap: z.boolean().nullable() });
+export const archivedDetail = z.object({
+  read: readRequest.nullable(),
+  overlap: z.boolean().nullable(),
+  granted: z.array(z.string()).readonly().default([]),
+});
 
 export interface WantedCall {
   readonly call: ApiCall;
@@ -60,5 +64,9 @@ export const wantedCall = (
     read === null
       ? singleCall(task, shape, options)
       : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, options),
-  detail: { read, overlap: task.progress?.kind === "walk" ? task.progress.coverage.overlap : null },
+  detail: {
+    read,
+    overlap: task.progress?.kind === "walk" ? task.progress.coverage.overlap : null,
+    granted: read === null ? [] : shape.grants,
+  },
 });

@@ -2,7 +2,7 @@
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { detailCall, listCall } from "../request/calls.ts";
+import { detailCall, listCall, namesLightFields } from "../request/calls.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
 import { guardDeletes, PROBES } from "../run/deletes.ts";
 import type { Check } from "./checks.ts";
@@ -63,6 +63,7 @@ const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question)
       sort: query.sortBy !== undefined,
       include: false,
       content: query.onlyWithFields !== undefined,
+      names: namesLightFields(streamSpec(stream), query),
     };
     const next = shapeAfterRefusal(shape, refused, reply.excerpt, {
       largest: run.options.largestPage,

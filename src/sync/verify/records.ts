@@ -25,7 +25,7 @@ const compareAnswer = async (
   const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
   const detailOnly = new Set(
     tableSpec(load.table)
-      .fields.filter((field) => field.detailOnly)
+      .fields.filter((field) => field.detailOnly || field.namedOnly)
       .map((field) => field.name),
   );
   // What only a detail holds is mirrored only where it is wanted.
@@ -67,7 +67,7 @@ const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "co
       return { stream: check.stream, scope: check.id, call: insightCall(check.id, run.options) };
     case "company": {
       const stream = streamSpec("companies");
-      const shape = { include: false, content: run.shapes.get("companies")?.content !== false };
+      const shape = { ...(run.shapes.get("companies") ?? initialShape(1)), include: false };
       const call = companyCall({ kind: "id", value: check.id }, shape, stream, run.options);
       return { stream: "companies", scope: check.id, call };
     }

@@ -63,8 +63,19 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
       const { outcome, requestId, receivedAt } = result;
       const { data, included, envelope } = outcome;
       const { endpoint, query } = call;
-      const answer = { stream, scope, endpoint, query, requestId, walkId: null, receivedAt, data, included, envelope };
-      const loads = loadsOf(answer);
+      const loads = loadsOf({
+        stream,
+        scope,
+        endpoint,
+        query,
+        requestId,
+        walkId: null,
+        receivedAt,
+        data,
+        included,
+        envelope,
+        granted: [],
+      });
       // What may not be loaded into a frozen table is no repair either.
       const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
       if (frozen === null) return { kind: "answer", outcome, loads, requests };

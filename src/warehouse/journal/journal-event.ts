@@ -26,6 +26,8 @@ const requestSchema = z.object({
   rows: z.number(),
   attempt: z.number(),
   error: z.string().nullable(),
+  serviceRequestId: z.string().nullable().default(null),
+  apiVersion: z.string().nullable().default(null),
 });
 
 const scopeFields = z.object({

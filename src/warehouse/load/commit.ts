@@ -48,7 +48,20 @@ const writeThrough = async (tx: Sql, table: string, types: readonly DuckDBType[]
 
 const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
   const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
-  const types = [...text, INTEGER, VARCHAR, INTEGER, TIMESTAMPTZ, DOUBLE, BIGINT, BIGINT, INTEGER, VARCHAR];
+  const types = [
+    ...text,
+    INTEGER,
+    VARCHAR,
+    INTEGER,
+    TIMESTAMPTZ,
+    DOUBLE,
+    BIGINT,
+    BIGINT,
+    INTEGER,
+    VARCHAR,
+    VARCHAR,
+    VARCHAR,
+  ];
   const rows = requests.map((request): DuckDBValue[] => [
     request.requestId,
     request.runId,
@@ -65,6 +78,8 @@ const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
     whole(request.rows),
     request.attempt,
     request.error,
+    request.serviceRequestId ?? null,
+    request.apiVersion ?? null,
   ]);
   return writeThrough(tx, "requests", types, rows, "warehouse/insert-requests.sql");
 };

@@ -15,6 +15,8 @@ export interface TableLoad {
    * listed here keeps its stored value (opt-in fields that were not asked for, embedded records).
    */
   readonly asked: ReadonlySet<string>;
+  /** The request named the fields it wanted: that unknown ones are absent says nothing about them. */
+  readonly chosen?: boolean;
   /** Values for fields the path implies (`companyId`, `accountId`), used where the record lacks them. */
   readonly fromPath: Readonly<Record<string, JsonValue>>;
   /** Walk this load belongs to: the keys are marked as seen. */
@@ -55,6 +57,9 @@ export interface RequestRecord {
   /** 1-based. */
   readonly attempt: number;
   readonly error: string | null;
+  /** `meta.requestId` and `meta.apiVersion` of the answer; absent or null where it says nothing. */
+  readonly serviceRequestId?: string | null;
+  readonly apiVersion?: string | null;
 }
 
 /** Rows that exist here and could not be confirmed there, or the reverse. */

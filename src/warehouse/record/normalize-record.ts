@@ -25,6 +25,8 @@ export interface NormalRow {
   /** Every field that a default response holds was asked for: what `_extra` held of unknown fields is replaced. */
   readonly full: boolean;
   readonly extra: ExtraEntries;
+  /** Times in `extra` that their column holds too, to the microsecond. */
+  readonly cut: readonly string[];
   readonly drift: readonly Drift[];
 }
 
@@ -38,6 +40,7 @@ export interface Reject {
 export interface RecordContext {
   readonly asked: ReadonlySet<string>;
   readonly fromPath: Readonly<Record<string, JsonValue>>;
+  readonly chosen?: boolean;
 }
 
 /** A value as people read it. Not `String(value)`: that calls what an object of the service names `toString`. */
@@ -46,6 +49,9 @@ const plainText = (value: JsonValue): string => (typeof value === "string" ? val
 const DETAIL_CHARS = 200;
 const NO_EXTRA: ExtraEntries = new Map();
 const NO_DRIFT: readonly Drift[] = [];
+const NO_CUT: readonly string[] = [];
+/** Digits beyond the microsecond. */
+const FINER = /[.,]\d{7}/;
 
 interface KnownField {
   readonly index: number;
@@ -60,7 +66,7 @@ interface KnownField {
 /** A normalizer for the records of one load: `record` may be anything. It handles one record at a time. */
 export const createNormalizer = (
   spec: TableSpec,
-  { asked, fromPath }: RecordContext,
+  { asked, fromPath, chosen = false }: RecordContext,
 ): ((record: JsonValue) => NormalRow | Reject) => {
   const fields = spec.fields.map(
     (field, index): KnownField => ({
@@ -74,9 +80,10 @@ export const createNormalizer = (
   );
   const known = new Map<string, KnownField>(fields.map((field) => [field.field.name, field]));
   const keyFields = spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column));
-  const full = spec.fields.every(
-    ({ name, optIn, detailOnly }) => optIn || detailOnly || asked.has(name) || Object.hasOwn(fromPath, name),
-  );
+  const isDefault = ({ optIn, detailOnly, namedOnly }: FieldSpec) => !(optIn || detailOnly || namedOnly);
+  const full =
+    !chosen &&
+    spec.fields.every((field) => !isDefault(field) || asked.has(field.name) || Object.hasOwn(fromPath, field.name));
   const pathValues = Object.entries(fromPath);
   const pathValue = spec.fromPath === undefined ? undefined : fromPath[spec.fromPath];
   const width = spec.fields.length;
@@ -87,6 +94,7 @@ export const createNormalizer = (
   let cells: Cell[] = [];
   let extra: Map<string, string> | null = null;
   let drift: Drift[] | null = null;
+  let cut: string[] | null = null;
 
   const keep = (name: string, value: JsonValue) => {
     extra ??= new Map();
@@ -104,7 +112,16 @@ export const createNormalizer = (
     const converted = convertCell(field.columnType, value, isKey);
     cells[index] = converted.cell;
     if (converted.otherType) note(field.name, "other_type", jsonTypeOf(value));
-    if (!converted.exact) keep(field.name, value);
+    if (!converted.exact) {
+      keep(field.name, value);
+      if (
+        field.columnType === "TIMESTAMPTZ" &&
+        typeof value === "string" &&
+        converted.cell !== null &&
+        FINER.test(value)
+      )
+        cut = [...(cut ?? []), field.name];
+    }
     if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", plainText(value));
   };
 
@@ -116,6 +133,7 @@ export const createNormalizer = (
     cells = new Array<Cell>(width).fill(null);
     extra = null;
     drift = null;
+    cut = null;
 
     for (const name of Object.keys(record)) {
       const value = record[name];
@@ -169,6 +187,7 @@ export const createNormalizer = (
       kept,
       full,
       extra: extra ?? NO_EXTRA,
+      cut: cut ?? NO_CUT,
       drift: drift ?? NO_DRIFT,
     };
   };

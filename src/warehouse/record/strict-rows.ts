@@ -22,11 +22,11 @@ const MOST_NAMED = 5;
 
 /**
  * Why a record does not fit its table: a field that has no column, or a value that its column cannot hold; null when it
- * fits. New values of an enumeration fit: their column holds them.
+ * fits. New values of an enumeration fit: their column holds them; so do times finer than a microsecond.
  */
-export const misfitOf = ({ extra }: NormalRow): string | null => {
-  if (extra.size === 0) return null;
-  const names = [...extra.keys()];
+export const misfitOf = ({ extra, cut }: NormalRow): string | null => {
+  const names = [...extra.keys()].filter((name) => !cut.includes(name));
+  if (names.length === 0) return null;
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
   return `no column holds ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 };

@@ -3,6 +3,7 @@ import { STREAM_NAMES, type StreamName } from "../../../src/catalog/streams.ts";
 import type { Candidate, DueOptions, MirrorView } from "../../../src/sync/plan/candidate.ts";
 import { stateKey } from "../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../src/sync/plan/due.ts";
+import { initialShape, type ListShape } from "../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 
 const DAY = 86_400_000;
@@ -137,8 +138,8 @@ test("an interrupted walk goes on before new ones start", () => {
 });
 
 test("a service that does not sort by change date has its lists walked, contacts filtered", () => {
-  const shape = { perPage: 100, sort: true, changeOrder: false, include: true, content: true, settled: true };
-  const shapes = new Map<StreamName, typeof shape>([
+  const shape = { ...initialShape(100), changeOrder: false, settled: true };
+  const shapes = new Map<StreamName, ListShape>([
     ["accounts", shape],
     ["contacts", shape],
   ]);

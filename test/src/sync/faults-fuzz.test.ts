@@ -141,6 +141,7 @@ test(`${CASES} envelopes of any content lose no value on the way to their rows (
         requestId: "r",
         walkId: null,
         receivedAt: 0,
+        granted: [],
         ...reading.value,
       });
       const text = storedText(loads);
@@ -225,6 +226,7 @@ test(`records of any content are found again in the warehouse (seed ${SEED})`, a
         data,
         included: null,
         envelope: {},
+        granted: [],
       });
       await warehouse.commit(aCheckpoint(loads));
       const rows = await rowsOf(warehouse, `FROM ${table}`);

@@ -4,6 +4,7 @@ import { type TableName, tableSpec } from "../../../../src/catalog/tables.ts";
 import type { JsonValue } from "../../../../src/core/json.ts";
 import { parseTime } from "../../../../src/core/time.ts";
 import { createNormalizer } from "../../../../src/warehouse/record/normalize-record.ts";
+import { misfitOf } from "../../../../src/warehouse/record/strict-rows.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, defaultAsked, oneRow, rowsOf } from "../builders.ts";
 
 const normalize = (table: TableName, record: JsonValue, fromPath: Record<string, JsonValue> = {}) => {
@@ -35,7 +36,16 @@ test.each([
   ["0001-01-01", -62_135_596_800_000_000n],
   ["9999-12-31T23:59:59.999999Z", micros("9999-12-31T23:59:59.999Z") + 999n],
 ])("the time %s is understood in UTC", (text, expected) => {
-  expect(parseTime(text)).toEqual({ micros: expected, exact: true });
+  // Digits beyond the microsecond are cut, and then the column does not say all that the text said.
+  expect(parseTime(text)).toEqual({ micros: expected, exact: !/\.\d{7}/.test(text) });
+});
+
+test("a time finer than a microsecond stands in its column, and as it came in _extra", () => {
+  const normalize = createNormalizer(tableSpec("signals"), { asked: new Set(), fromPath: {} });
+  const fine = "2024-05-06T07:08:09.123456789Z";
+  const row = normalize({ id: 1, date: fine, createdAt: "2024-05-06T07:08:09.123456000Z" });
+  expect(row).toMatchObject({ kind: "row", cut: ["date"], extra: new Map([["date", JSON.stringify(fine)]]) });
+  expect(row.kind === "row" ? misfitOf(row) : "rejected").toBeNull();
 });
 
 test.each([

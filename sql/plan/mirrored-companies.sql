@@ -1,0 +1,7 @@
+-- Purpose: which of some companies are mirrored, and whether an account names them. Grain: one row per company.
+-- Parameters: $1 ids, a JSON list. Readers: src/sync/run/apply-absences.ts.
+SELECT
+  c.id,
+  EXISTS (FROM main.accounts AS a WHERE a.company_id = c.id) AS named
+FROM main.companies AS c
+WHERE c.id IN (SELECT unnest(from_json($1, '["VARCHAR"]')))

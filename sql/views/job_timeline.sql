@@ -15,7 +15,8 @@ SELECT
   openings.location,
   openings.status,
   CAST(openings.posted_on AT TIME ZONE 'UTC' AS DATE) AS posted_on,
-  date_trunc('month', CAST(openings.posted_on AT TIME ZONE 'UTC' AS DATE)) AS posted_month,
+  -- date_trunc of a DATE is a DATE in DuckDB 1.2 and a TIMESTAMP in 1.5: a view without the cast opens in one only.
+  CAST(date_trunc('month', openings.posted_on AT TIME ZONE 'UTC') AS DATE) AS posted_month,
   openings.url,
   openings._first_synced_at AS first_synced_at
 FROM main.job_openings AS openings

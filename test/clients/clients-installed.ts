@@ -13,7 +13,7 @@ const here = import.meta.dirname;
 /** DuckDB for Python: the first that opens our snapshots, two in wide use, and the newest (its own is in requirements.txt). */
 export const DUCKDB_VERSIONS = ["1.2.2", "1.4.5", "1.5.6", "2.0.0"] as const;
 /** The lowest version of Node that package.json allows, and two newer lines. */
-export const NODE_VERSIONS = ["20.18.0", "22.23.3", "24.21.0"] as const;
+export const NODE_VERSIONS = ["20.18.1", "22.23.3", "24.21.0"] as const;
 
 const cacheRoot = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "duckmirror-clients");
 

@@ -39,6 +39,10 @@ export interface MirrorSettings {
 /** No sync here takes so long, ms of real time: one that does hangs. */
 const HANGS_MS = 240_000;
 
+/** The error and where it came from, in a line. */
+const briefly = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message).split("\n").slice(0, 3).join(" ") : String(error);
+
 const endAt = (server: SecondServer, request: number | undefined, end: () => void): void => {
   const first = server.log.length;
   server.onRequest(() => {
@@ -87,7 +91,7 @@ export const inProcess = (server: SecondServer, settings: MirrorSettings, clock:
         return { code: error?.exitCode ?? 0, report, message: error === null ? "" : `${error.code} ${error.message}` };
       } catch (error) {
         const code = error instanceof DuckmirrorError ? error.exitCode : 1;
-        return { code, report: null, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+        return { code, report: null, message: briefly(error) };
       } finally {
         clearTimeout(watch);
         server.onRequest(null);

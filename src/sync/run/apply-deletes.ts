@@ -63,14 +63,17 @@ const refuse = async (run: SyncRun, tasks: readonly ScopeTask[], error: Duckmirr
   for (const task of tasks) await failTask(run, task, error, { resumable: false });
 };
 
-/** The service has no insight of an account that is gone, and no list of insights that could show it. */
-const dropInsights = async (run: SyncRun, now: number) => {
-  const { warehouse } = run.deps;
+/**
+ * The service has no insight of an account that is gone, and no list of insights that could show it. At the end of a
+ * run, because an answer that was under way while the account was deleted brings its insight back.
+ */
+export const dropInsights = async (run: SyncRun): Promise<void> => {
+  const { warehouse, clock } = run.deps;
   const sql = sqlText("plan/insights-without-account.sql");
   const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
   if (orphans.length === 0) return;
   const ids = orphans.map(({ id }) => id);
-  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now });
+  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now: clock.now() });
   run.stats.of("account_insights").deleted += deleted;
 };
 
@@ -93,7 +96,6 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
     scope: state,
   });
   run.stats.of(task.candidate.stream).deleted += deleted;
-  if (task.candidate.stream === "accounts" && deleted > 0) await dropInsights(run, now);
   closeTask(run, task);
 };
 

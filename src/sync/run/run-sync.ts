@@ -15,6 +15,7 @@ import { planSync } from "../plan/plan-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { dropOwners } from "./apply-absences.ts";
+import { dropInsights } from "./apply-deletes.ts";
 import { createCommitter } from "./committer.ts";
 import { readVerdicts } from "./completeness.ts";
 import { dispatch } from "./dispatcher.ts";
@@ -206,6 +207,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     await dispatch(run, plan).finally(ending.close);
     const { inserted, updated, deleted } = run.stats.of("accounts");
     if (inserted + updated + deleted > 0) await dropOwners(run);
+    await dropInsights(run);
     end = await endOf(run);
   } catch (error) {
     await archive.close();

@@ -10,6 +10,8 @@ export interface ExpectedTable {
   readonly rows: ReadonlyMap<string, Fields>;
   /** Fields that the mirror may lack: the service shows them in no answer that must be asked for. */
   readonly optional: ReadonlySet<string>;
+  /** Records were asked for field by field: what API.md does not list was not among them. */
+  readonly named: boolean;
   /** Rows beyond the expected ones are no fault where this says so. */
   readonly mayHold: (key: string) => boolean;
 }
@@ -52,8 +54,16 @@ const table = (
   key: readonly string[],
   fields: readonly resource.Field[],
   rows: Iterable<readonly [string, Fields]>,
-  more: Partial<Pick<ExpectedTable, "optional" | "mayHold">> = {},
-): ExpectedTable => ({ key, fields, rows: new Map(rows), optional: new Set(), mayHold: () => false, ...more });
+  more: Partial<Pick<ExpectedTable, "optional" | "named" | "mayHold">> = {},
+): ExpectedTable => ({
+  key,
+  fields,
+  rows: new Map(rows),
+  optional: new Set(),
+  named: false,
+  mayHold: () => false,
+  ...more,
+});
 
 export const inputMatch = ({ world }: SecondServer, input: string): Fields | undefined => {
   const names = ["id", "domain", "websiteUrl", "mainStockSymbol", "professionalNetworkUrl", "fundingDataUrl"];
@@ -71,6 +81,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
   const { world, traits } = server;
   const { content } = following;
   const companies = followedCompanies(server, following);
+  const isNamed = (table: string) => content.some((field) => field.startsWith(`${table}.`));
   const unfollowed = (id: string) => !companies.includes(id);
   const embeds = traits.included !== "absent" && traits.included !== "refused";
   const owners = new Set([...world.accounts.values()].map(({ fields }) => String(fields.ownerId ?? "")));
@@ -88,7 +99,10 @@ export const expectedTables = (server: SecondServer, following: Following): Read
       ),
     );
     const mayHold = (key: string) => unfollowed(key.slice(0, key.lastIndexOf("|")));
-    return [TABLE_OF[name], table(["company_id", "id"], fields, rows, { mayHold })] as const;
+    return [
+      TABLE_OF[name],
+      table(["company_id", "id"], fields, rows, { named: isNamed(TABLE_OF[name]), mayHold }),
+    ] as const;
   });
   return {
     accounts: table(["id"], resource.ACCOUNT, plain("accounts", world.accounts, resource.ACCOUNT)),
@@ -104,6 +118,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
     ),
     contacts: table(["id"], resource.CONTACT, plain("contacts", world.contacts, resource.CONTACT)),
     signals: table(["id"], resource.SIGNAL, plain("signals", world.signals, resource.SIGNAL), {
+      named: isNamed("signals"),
       optional: new Set(content.includes("signals.fullContent") ? [] : ["sources", "fullContent"]),
     }),
     companies: table(
@@ -114,7 +129,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
         [...world.companies].filter(([id]) => !unfollowed(id)),
         resource.COMPANY,
       ),
-      { optional: new Set(["contactDataUrl"]), mayHold: unfollowed },
+      { optional: new Set(["contactDataUrl"]), named: isNamed("companies"), mayHold: unfollowed },
     ),
     company_inputs: table(
       ["input"],

@@ -38,6 +38,18 @@ test("a changed account is updated, its old version goes to history, and its ins
   ]);
 });
 
+test("the insight of a deleted account goes with it, also when the same run fetches it after the delete", async () => {
+  const service = createFakeService(anOrganization(5));
+  const mirror = await mirrorOf(service);
+  service.data.accounts.splice(2, 1);
+  const { error, stream } = await reportOf(mirror, { full: true });
+  expect(error).toBeNull();
+  expect(stream("accounts")).toMatchObject({ deleted: 1 });
+  expect(await mirror.rows("select account_id as id from account_insights order by id")).toEqual(
+    [1, 2, 4, 5].map((id) => ({ id })),
+  );
+});
+
 test("a look that found new rows is followed by a look again, not by a walk", async () => {
   const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
   const mirror = await mirrorOf(service);

@@ -84,6 +84,9 @@ interface Step {
   readonly codes: readonly (number | null)[];
 }
 
+/** Requests that may have left before a refusal arrived, and arrive here after it was sent. */
+const ON_THE_WIRE = 3;
+
 /** Longest time that the run may take by its own clock, ms: generous, so that only a wait without an end fails. */
 const dueWithin = ({ server }: Trial, from: number): number => {
   const { rate, wire } = server.traits;
@@ -120,7 +123,11 @@ const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<SyncEnd &
   if (tookMs > dueWithin(trial, from)) wrong(`took ${Math.round(tookMs / 1000)} s`);
   const firstQuota = log.findIndex(({ why }) => why === "quota");
   const after = log.length - 1 - firstQuota;
-  if (firstQuota !== -1 && server.traits.credits.refusal !== "429-bare" && after > (log[firstQuota]?.inFlight ?? 0)) {
+  if (
+    firstQuota !== -1 &&
+    server.traits.credits.refusal !== "429-bare" &&
+    after > (log[firstQuota]?.inFlight ?? 0) + ON_THE_WIRE
+  ) {
     wrong(`${after} requests after the refusal for want of credits, ${log[firstQuota]?.inFlight} were under way`);
   }
   return { ...end, charged };

@@ -65,6 +65,16 @@ const table = (
   ...more,
 });
 
+/** Fields of signals that only their details show, and that no credit is spent on unless content is asked for. */
+const optionalOfSignals = ({ traits }: SecondServer, contentAsked: boolean): ReadonlySet<string> => {
+  const { signalSources, signalContent } = traits.records;
+  const detailed = contentAsked && signalContent === "detail";
+  return new Set([
+    ...(contentAsked ? [] : ["fullContent"]),
+    ...(signalSources === "detail" && !detailed ? ["sources"] : []),
+  ]);
+};
+
 export const inputMatch = ({ world }: SecondServer, input: string): Fields | undefined => {
   const names = ["id", "domain", "websiteUrl", "mainStockSymbol", "professionalNetworkUrl", "fundingDataUrl"];
   return [...world.companies.values()].find(({ fields }) => names.some((name) => fields[name] === input))?.fields;
@@ -119,7 +129,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
     contacts: table(["id"], resource.CONTACT, plain("contacts", world.contacts, resource.CONTACT)),
     signals: table(["id"], resource.SIGNAL, plain("signals", world.signals, resource.SIGNAL), {
       named: isNamed("signals"),
-      optional: new Set(content.includes("signals.fullContent") ? [] : ["sources", "fullContent"]),
+      optional: optionalOfSignals(server, content.includes("signals.fullContent")),
     }),
     companies: table(
       ["id"],

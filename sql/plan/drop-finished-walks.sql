@@ -1,7 +1,8 @@
--- Purpose: forget which records finished walks met. Readers: src/sync/run/run-sync.ts, when a run ends.
+-- Purpose: forget which records finished walks met, but for those that left rows unconfirmed.
+-- Readers: src/sync/run/run-sync.ts and src/sync/recovery/replay.ts, when a run ends.
 DELETE FROM sync.walk_seen
 WHERE walk_id NOT IN (
   SELECT walk_id
   FROM sync.stream_state
-  WHERE status = 'walking' AND walk_id IS NOT NULL
+  WHERE walk_id IS NOT NULL
 )

@@ -33,7 +33,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       stream: "Stream, as `duckmirror sync` names it.",
       scope: "Company, account or input; empty for the organization.",
       status: "idle, walking or failed.",
-      walk_id: "Walk under way; NULL when none is.",
+      walk_id: "Walk under way, or the last one where it left rows unconfirmed; else NULL.",
       cursor: "Where that walk goes on, as JSON.",
       watermark: "Highest committed value of the stream's ordering field.",
       total_count: "Rows the service says the list holds.",

@@ -4,17 +4,12 @@ import { z } from "zod";
 import type { StreamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
-import { detailCall } from "../request/calls.ts";
-import { loadsOf } from "../rows/loads.ts";
 import { finishedState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
+import { askById, isAskable } from "./ask-by-id.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
 import type { SyncRun } from "./sync-run.ts";
 import { adjustRows, closeTask, commitState, failTask, putOff } from "./task-ends.ts";
-
-/** A probe belongs to no walk of its own. */
-const PROBE_DETAIL = { read: null, overlap: null };
 
 const companyOf = (task: ScopeTask): { company?: string } =>
   task.stream.scope === "company" ? { company: task.candidate.scope } : {};
@@ -27,40 +22,19 @@ export const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingR
 /** Asks for a few missing rows by id. `later`: it could not be found out in this run. */
 const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
   const { name } = scope.task.stream;
-  if (name !== "accounts" && name !== "contacts" && name !== "signals") return "gone";
+  if (!isAskable(name)) return "gone";
   for (const id of scope.sample.slice(0, PROBES)) {
-    const call = detailCall(name, id, run.options);
-    const { walkId } = scope.task;
-    const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: PROBE_DETAIL };
-    const { result, requests } = await run.fetcher.fetch({ order: () => order });
-    run.stats.countRequests(requests);
-    const loads =
-      result.kind !== "answer"
-        ? []
-        : loadsOf({
-            stream: name,
-            scope: "",
-            endpoint: call.endpoint,
-            query: call.query,
-            requestId: result.requestId,
-            walkId,
-            receivedAt: result.receivedAt,
-            data: result.outcome.data,
-            included: result.outcome.included,
-            envelope: result.outcome.envelope,
-            granted: [],
-          });
-    const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
-    await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });
-    if (result.kind === "answer") return "alive";
-    if (result.kind === "no-credit") run.ending.stop(result.error);
-    if (result.kind !== "absent") return "later";
+    const answer = await askById(run, scope.task, name, id);
+    if (answer === "alive") return "alive";
+    if (answer === "absent") continue;
+    if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
+    return "later";
   }
   return "gone";
 };
 
-const refuse = async (run: SyncRun, tasks: readonly ScopeTask[], error: DuckmirrorError) => {
-  for (const task of tasks) await failTask(run, task, error, { resumable: false });
+const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: DuckmirrorError) => {
+  for (const { task, missing } of scopes) await failTask(run, task, error, { resumable: false, unconfirmed: missing });
 };
 
 /**
@@ -105,11 +79,11 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: rea
   for (const task of tasks) scopes.push(await missingOf(run, task));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
   const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
-  if (refusal !== null) return refuse(run, tasks, refusal);
+  if (refusal !== null) return refuse(run, scopes, refusal);
   for (const scope of scopes) {
     const verdict = await probe(run, scope);
     if (verdict === "alive") {
-      await refuse(run, [scope.task], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
+      await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
       continue;
     }
     // Not found out: the walk stays where it is, complete, and the next run decides.

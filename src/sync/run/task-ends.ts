@@ -31,7 +31,7 @@ export const failTask = async (
   run: SyncRun,
   task: ScopeTask,
   error: DuckmirrorError,
-  outcome: { readonly resumable: boolean },
+  outcome: { readonly resumable: boolean; readonly unconfirmed?: number },
 ): Promise<void> => {
   task.status = "failed";
   task.ready = [];
@@ -45,7 +45,15 @@ export const failTask = async (
     run,
     outcome.resumable
       ? { ...state, error: error.code }
-      : { ...state, status: "failed", walkId: null, cursor: null, error: error.code, checkedAt: run.deps.clock.now() },
+      : {
+          ...state,
+          status: "failed",
+          walkId: null,
+          cursor: null,
+          unconfirmed: { rows: outcome.unconfirmed ?? state.unconfirmed?.rows ?? 0, because: error.message },
+          error: error.code,
+          checkedAt: run.deps.clock.now(),
+        },
   );
 };
 

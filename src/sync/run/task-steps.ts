@@ -1,14 +1,12 @@
 // Task steps: what a task does next once everything it asked for is committed: read on, walk instead, or finish.
 import { DuckmirrorError } from "../../core/errors.ts";
-import { counted } from "../../core/units.ts";
-import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
-import { finishedState, totalOf } from "../task/scope-state.ts";
+import { finishedState } from "../task/scope-state.ts";
 import { type ScopeTask, stepOf, turnIntoWalk } from "../task/scope-task.ts";
-import { missingOf, settleDeletes } from "./apply-deletes.ts";
-import { unconfirmedIn } from "./completeness.ts";
+import { settleDeletes } from "./apply-deletes.ts";
+import { closeGap, endLook } from "./close-gap.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 import { closeTask, commitState, failTask } from "./task-ends.ts";
 
@@ -16,15 +14,6 @@ import { closeTask, commitState, failTask } from "./task-ends.ts";
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
   if (task.pages <= 1) return task.onlyPage.size;
   return task.firstMirror ? task.rows : run.deps.warehouse.seenCount(task.walkId);
-};
-
-/** What a walk of the whole list that does not add up could not confirm. */
-const unconfirmedAfter = async (run: SyncRun, task: ScopeTask): Promise<Unconfirmed> => {
-  const unmet = task.firstMirror ? 0 : (await missingOf(run, task)).missing;
-  const total = totalOf(task);
-  const counted = total === null ? null : total - task.rejected - task.refused - task.forgotten.size;
-  const found = unconfirmedIn({ rows: task.rows, unmet, counted });
-  return found ?? { rows: 0, because: "rows changed places while the list was read" };
 };
 
 /** Remembers with which content every row has been read; a read without it leaves rows that lack it. */
@@ -54,15 +43,13 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
     else run.losing.push(task);
     return;
   }
-  const wholeList = step.whole && !step.addsUp && task.progress?.kind !== "log";
-  const unconfirmed = wholeList ? await unconfirmedAfter(run, task) : null;
-  if (unconfirmed !== null) {
-    const text = `${task.candidate.stream}: ${counted(unconfirmed.rows, "row")} unconfirmed: ${unconfirmed.because}`;
-    run.deps.emit({ kind: "note", level: "warn", text });
+  if (step.whole && !step.addsUp && task.progress?.kind !== "log") {
+    if ((await closeGap(run, task)) === "goes on") await advance(run, task);
+    return;
   }
   const now = run.deps.clock.now();
   const { whole, addsUp } = step;
-  await commitState(run, finishedState(task, { whole, addsUp, unconfirmed, now, runId: run.runId }));
+  await commitState(run, finishedState(task, { whole, addsUp, now, runId: run.runId }));
   closeTask(run, task);
 };
 
@@ -98,6 +85,9 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
   const step = stepOf(task, seen, run.options.concurrency);
+  if (task.closing !== null && (step.kind === "walk" || step.kind === "done")) {
+    return endLook(run, task, step.kind === "done");
+  }
   switch (step.kind) {
     case "read":
       task.ready = step.reads;

@@ -63,7 +63,8 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
   const coverage = task.progress === null ? null : coverageOf(task.progress);
   const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
   // At rest a count that differs is the service's own; while the list moves it means nothing.
-  const settled = outcome.addsUp || (outcome.whole && coverage?.moved === false);
+  const looked = task.progress?.kind === "watermark";
+  const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false);
   // Changes made while the walk ran are newer than its start: the watermark must not pass them.
   const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
   const reached = task.newest === null ? null : Math.min(task.newest, bound);
@@ -75,7 +76,8 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
   return {
     ...walkingState(task, outcome.runId),
     status: "idle",
-    walkId: null,
+    // What the last walk met is kept while it is not confirmed: the next walk asks for what both of them missed.
+    walkId: outcome.addsUp || outcome.whole || task.before?.status !== "idle" ? null : task.before.walkId,
     cursor: null,
     // A single record's watermark is its version, also where the service has set it back: an older one is not passed over.
     watermark: task.progress === null ? task.newest : reached === null ? before : Math.max(reached, before ?? reached),

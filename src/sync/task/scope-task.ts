@@ -60,6 +60,11 @@ export interface ScopeTask {
   /** A decision about the next step is being made; another one is wanted after it. */
   deciding: boolean;
   undecided: boolean;
+  /**
+   * The walk is over and did not add up; the changes since it began are being read. Records the service counts although
+   * they are no rows here. null: not so.
+   */
+  closing: number | null;
   status: "active" | "deleting" | "finished" | "failed";
 }
 
@@ -142,6 +147,7 @@ export const createTask = (input: {
     asked: false,
     deciding: false,
     undecided: false,
+    closing: null,
     status: "active",
   };
 };
@@ -163,6 +169,16 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.forgotten = new Set();
   task.content = task.wantedContent;
   task.firstMirror = task.rows === 0;
+};
+
+/** Records the service counts that can be no rows here. */
+export const uncountable = (task: ScopeTask): number =>
+  task.closing ?? task.rejected + task.refused + task.forgotten.size;
+
+/** After a walk that did not add up: reads what changed since it began, and the count of the list as it is now. */
+export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
+  task.closing = uncountable(task);
+  task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
 };
 
 /** The task's list is read with another shape from now on: from the head if nothing has been read yet. */
@@ -258,7 +274,7 @@ export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
     seen,
     rejected: task.rejected + task.forgotten.size,
     last: task.last,
-    acceptedGap: acceptedGap(task.before),
+    acceptedGap: task.closing ?? acceptedGap(task.before),
   };
   const next = nextStep(task.progress, facts, task.inFlight, room, task.stream.watermark ?? "id");
   task.progress = next.progress;

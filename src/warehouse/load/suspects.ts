@@ -1,0 +1,65 @@
+// Suspects: mirrored rows that are probably gone from the service although no walk that adds up has shown it, the most
+// probable ones first. Statements are generated, because the table is a parameter; every value is bound.
+import { z } from "zod";
+import type { Sql } from "../duckdb/database.ts";
+
+export interface SuspectSearch {
+  readonly table: "accounts" | "contacts" | "signals";
+  /** The walk that did not add up. */
+  readonly walkId: string;
+  /** The walk before it, if that one did not add up either. */
+  readonly walkBefore: string | null;
+  readonly limit: number;
+}
+
+export interface Suspect {
+  readonly id: string;
+  /** The walk met it: it went afterwards, if at all. */
+  readonly met: boolean;
+  /** Its account is not mirrored any more. */
+  readonly orphan: boolean;
+  /** Neither this walk nor the one before it met the row. */
+  readonly missedTwice: boolean;
+}
+
+const suspectRow = z
+  .object({ id: z.string(), met: z.boolean(), orphan: z.boolean(), missed_twice: z.boolean() })
+  .transform(({ missed_twice: missedTwice, ...row }): Suspect => ({ ...row, missedTwice }));
+const idRow = z.object({ id: z.string() });
+
+const metBy =
+  "EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND w.id = CAST(t.id AS VARCHAR))";
+
+/** Rows that the walk did not meet, and rows whose account is gone. */
+export const findSuspects = (sql: Sql, search: SuspectSearch): Promise<readonly Suspect[]> => {
+  const { table, walkId, walkBefore, limit } = search;
+  const orphan = table === "accounts" ? "false" : "NOT EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
+  // A row that came after the walk before it was not missed by that one.
+  const missedBefore = `NOT ${metBy} AND EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ?) AND t._first_synced_at < (
+    SELECT coalesce(walked_at, checked_at) FROM sync.stream_state WHERE stream = ? AND scope = '')`;
+  const query = `WITH judged AS (
+    SELECT CAST(t.id AS VARCHAR) AS id, ${metBy} AS met, ${orphan} AS orphan, ${missedBefore} AS missed_before
+    FROM main.${table} AS t
+  )
+  SELECT id, met, orphan, NOT met AND missed_before IS TRUE AS missed_twice
+  FROM judged
+  WHERE NOT met OR orphan
+  ORDER BY met, NOT orphan, NOT missed_twice, md5(id || ?), id
+  LIMIT ?`;
+  const before = walkBefore ?? "";
+  return sql.query(query, [walkId, table, before, table, before, table, walkId, limit], suspectRow);
+};
+
+/** A few rows that the walk has met and whose account is there: the service must know them by id. */
+export const findMet = async (
+  sql: Sql,
+  { table, walkId, limit }: Omit<SuspectSearch, "walkBefore">,
+): Promise<readonly string[]> => {
+  const parent = table === "accounts" ? "" : "AND EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
+  const rows = await sql.query(
+    `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`,
+    [walkId, table, walkId, limit],
+    idRow,
+  );
+  return rows.map(({ id }) => id);
+};

@@ -28,14 +28,16 @@ readings AS (
 ),
 spending AS (
   SELECT
-    day, credit_limit, used, remaining, resets_at, captured_at,
+    readings.day, credit_limit, used, remaining, resets_at, captured_at,
     -- On the first day of a period everything used since its start counts, where the readings began before it.
-    greatest(0, used - coalesce(
-      lag(used) OVER (PARTITION BY resets_at ORDER BY day),
-      CASE WHEN lag(day) OVER (ORDER BY day) IS NULL THEN first_used ELSE 0 END
+    -- What this mirror spent is part of it, whatever lay before the first reading or came after the last one.
+    greatest(coalesce(requests.spent_here, 0), used - coalesce(
+      lag(used) OVER (PARTITION BY resets_at ORDER BY readings.day),
+      CASE WHEN lag(readings.day) OVER (ORDER BY readings.day) IS NULL THEN first_used ELSE 0 END
     )) AS org_spent,
-    min(day) OVER (PARTITION BY resets_at) AS first_day
+    min(readings.day) OVER (PARTITION BY resets_at) AS first_day
   FROM readings
+  LEFT JOIN requests ON requests.day = readings.day
 ),
 rates AS (
   SELECT
@@ -73,7 +75,7 @@ COMMENT ON COLUMN marts.credit_burn.day IS 'Day, UTC.';
 COMMENT ON COLUMN marts.credit_burn.requests IS 'Requests this mirror made.';
 COMMENT ON COLUMN marts.credit_burn.spent_here IS 'Credits this mirror spent.';
 COMMENT ON COLUMN marts.credit_burn.ambiguous_here IS 'Requests that ended without an answer and may have cost a credit.';
-COMMENT ON COLUMN marts.credit_burn.org_spent IS 'Credits the whole organization spent by the figures of the service; on the first day known, only what was spent between two readings.';
+COMMENT ON COLUMN marts.credit_burn.org_spent IS 'Credits the whole organization spent by the figures of the service, at least those this mirror spent; on the first day known, only what was spent between two readings.';
 COMMENT ON COLUMN marts.credit_burn.used IS 'Credits used in the period, last reading of the day.';
 COMMENT ON COLUMN marts.credit_burn.remaining IS 'Credits left in the period, last reading of the day.';
 COMMENT ON COLUMN marts.credit_burn.credit_limit IS 'Credits of the period.';

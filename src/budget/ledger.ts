@@ -145,7 +145,10 @@ export const remainingIn = ({ remaining, limit, used }: Quota): number | null =>
 };
 
 /** Is this figure of the period the ledger is in, of a later one, or left over from an earlier one? */
-export const periodOf = (known: Period | null, resetsAt: number | null): "same" | "later" | "earlier" => {
+export const periodOf = (
+  known: Pick<Period, "resetsAt"> | null,
+  resetsAt: number | null,
+): "same" | "later" | "earlier" => {
   if (known === null) return "later";
   if (resetsAt === null || known.resetsAt === null) return "same";
   const apart = resetsAt - known.resetsAt;

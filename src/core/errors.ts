@@ -106,6 +106,11 @@ export const ERRORS = {
     "Some streams failed: {streams}.",
     "The others are committed. Run sync again: only what failed is fetched again.",
   ),
+  PARENTS_MISSING: row(
+    EXIT.streamsFailed,
+    "{stream}: nothing could be read, because the mirror knows no {parents} yet.",
+    "Read the accounts as well: `duckmirror sync accounts {stream}`.{otherwise}",
+  ),
   TIER_LOWERED: row(
     EXIT.streamsFailed,
     "{stream}: the service now returns an empty list, the mirror holds {rows:row}. Nothing was deleted.",

@@ -167,6 +167,13 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
   const one = (row: Row | undefined, query: Readonly<Record<string, string>>): FakeAnswer =>
     row === undefined ? refuse(404, "not found") : ok({ data: project(row, query, true) });
 
+  /** The usage routes carry no `usage` block (API.md). */
+  const withoutUsage = (answer: FakeAnswer): FakeAnswer => {
+    const { body } = answer;
+    if (typeof body !== "object" || body === null) return answer;
+    return { ...answer, body: Object.fromEntries(Object.entries(body).filter(([name]) => name !== "usage")) };
+  };
+
   const route = (path: string, query: Readonly<Record<string, string>>): FakeAnswer => {
     const parts = path.split("/").slice(2).map(decodeURIComponent);
     const [first, second, third] = parts;
@@ -229,7 +236,7 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
           from: "2026-11-01T00:00:00Z",
           to: "2026-12-01T00:00:00Z",
           totals: { requests, successful: 1, failed: 0 },
-          quota: { limit: 1000, used: 1, remaining: 999, resetsAt: "2026-12-01T00:00:00Z" },
+          quota: usage().usage ?? { limit: 1000, used: 1, remaining: 999, resetsAt: "2026-12-01T00:00:00Z" },
           breakdown: [{ key: "/v1/accounts", requests: 1, successful: 1, failed: 0 }],
         },
       });
@@ -255,7 +262,9 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
         options.before?.(request) ??
         (options.credits !== undefined && spent >= options.credits
           ? refuse(402, "no credits left")
-          : route(path, query));
+          : path.startsWith("/v1/usage")
+            ? withoutUsage(route(path, query))
+            : route(path, query));
       log.push({ ...request, status: answer.status });
       return answer;
     },

@@ -110,7 +110,7 @@ export const command = defineCommand({
       const error = sync.error === null ? cancelled : errorOf(sync.error);
       if (report === undefined) throw error ?? new DuckmirrorError("RUN_UNKNOWN", { run: runId });
       if (shared.json) await context.printJson(report);
-      else await terminal.out(renderSummary(report, terminal));
+      else await terminal.out(renderSummary(report, terminal, { named: input.args.length > 0 }));
       return error === null ? EXIT.done : context.printProblem(error).exitCode;
     } finally {
       await door.close();

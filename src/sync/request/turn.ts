@@ -1,8 +1,9 @@
 // Turn: one attempt at one request, in the only order there is: reserve a credit, wait (back off, then for the rate), note
 // the intent, send, settle. No request leaves any other way (invariant I4). Once the run ends nothing is waited for, and nothing
 // leaves.
-import type { ApiCall, ApiOutcome, Quota } from "../../api/outcome.ts";
+import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
+import type { QuotaSeen } from "../../budget/latest-quota.ts";
 import type { Charge } from "../../budget/ledger.ts";
 import type { Ledger } from "../../budget/memory-store.ts";
 import type { StreamName } from "../../catalog/streams.ts";
@@ -23,7 +24,7 @@ export interface TurnDeps {
   readonly clock: Clock;
   readonly emit: ProgressSink;
   /** Told every usage block, in the order of arrival. */
-  readonly onQuota: (quota: Quota) => void;
+  readonly onQuota: (seen: QuotaSeen) => void;
   /** Aborts when the run ends: ends every wait before a request leaves. */
   readonly signal: AbortSignal;
   /** Breaks off requests on the wire too. */
@@ -111,7 +112,7 @@ const send = (deps: TurnDeps, { requestId, number }: Attempt, order: FetchOrder)
 
 /** Books what an answer says: attempts of senders that died, its own charge, the service's figures. */
 const book = (
-  { ledger, onQuota }: TurnDeps,
+  { ledger, onQuota, clock }: TurnDeps,
   id: string,
   { outcome, lostAttempts }: Extract<Turn, { kind: "outcome" }>,
 ) => {
@@ -123,7 +124,7 @@ const book = (
   const quota = quotaOf(outcome);
   if (quota === null) return;
   ledger.observe(quota, outcome.sentAt);
-  onQuota(quota);
+  onQuota({ quota, sentAt: outcome.sentAt, receivedAt: clock.now() });
 };
 
 /** Makes the attempt. Rejects only on faults of duckmirror; its credit is settled then, too. */

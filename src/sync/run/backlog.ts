@@ -19,8 +19,12 @@ export interface Backlog {
   leave(): void;
 }
 
-/** The usage routes tell of the other requests, so they come when those are done. */
-const isLast = (candidate: Candidate) => candidate.stream === "usage";
+/**
+ * The usage routes tell of the other requests, so they come when those are done. The quota comes last and alone: its answer
+ * counts every request of the run, those of the usage routes as well.
+ */
+const turnOf = ({ stream, scope }: Candidate): 0 | 1 | 2 => (stream === "usage" ? (scope === "usage" ? 2 : 1) : 0);
+const TURNS = [0, 1, 2] as const;
 
 const isUseless = (run: SyncRun, candidate: Candidate) =>
   run.tierLowered && (candidate.stream === "account_insights" || candidate.mode === "detail");
@@ -51,18 +55,19 @@ export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
     return fresh.length > 0;
   };
 
-  const isBusy = () => [...run.active.values()].some((task) => task.stream.name !== "usage");
+  const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
 
   /** The next one to bring to life; null: none may come yet. */
   const take = (): Candidate | null => {
-    const index = Math.max(
-      pending.findIndex((candidate) => !isLast(candidate)),
-      0,
-    );
-    const candidate = pending[index];
-    if (candidate === undefined || (isLast(candidate) && isBusy())) return null;
-    pending.splice(index, 1);
-    return candidate;
+    for (const turn of TURNS) {
+      const index = pending.findIndex((candidate) => turnOf(candidate) === turn);
+      const candidate = pending[index];
+      if (candidate === undefined) continue;
+      if (isBusyBefore(turn)) return null;
+      pending.splice(index, 1);
+      return candidate;
+    }
+    return null;
   };
 
   const start = async (candidate: Candidate): Promise<void> => {

@@ -1,6 +1,6 @@
 // Closes the gap that a walk leaves that did not add up: asks by id for rows that are probably gone, which is free where
 // they are, and deletes those the service answers 404 for. Then the list's changes are read once more: when the counts
-// agree, the mirror is complete although no walk added up. docs/decisions/0080-closing-a-gap.md.
+// agree, the mirror is complete although no walk added up. docs/decisions/0081-closing-a-gap.md.
 //
 //   walk ended ─▶ suspects asked by id ─▶ agrees ─▶ complete
 //                        │                  ▲

@@ -1,8 +1,8 @@
 // Run statistics: what each stream did in a run, for progress lines and for the report of the run.
 import { STREAM_NAMES, type StreamName } from "../../catalog/streams.ts";
-import type { StreamReport, StreamStatus, StreamVerdict } from "../../core/sync-report.ts";
+import type { StreamReport, StreamStatus } from "../../core/sync-report.ts";
 import type { LoadCounts, RequestRecord } from "../../warehouse/record/checkpoint.ts";
-import { verdictOf } from "./completeness.ts";
+import { type ProvenStream, verdictOf } from "./completeness.ts";
 
 interface StreamStats {
   modes: Set<string>;
@@ -50,7 +50,7 @@ export interface RunStats {
   reports(
     streams: readonly StreamName[],
     ended: "done" | "stopped" | "interrupted",
-    proven: ReadonlyMap<string, StreamVerdict>,
+    proven: ReadonlyMap<string, ProvenStream>,
   ): readonly StreamReport[];
 }
 

@@ -1,14 +1,12 @@
 // Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
 
-import type { Quota } from "../../api/outcome.ts";
-import type { Clock } from "../../core/clock.ts";
+import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/sync-report.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
-import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
 import { forecastJson, forecastOf } from "../plan/forecast.ts";
 import { readLastQuota, readScopeRows, readShapes, rememberWanted } from "../plan/mirror-view.ts";
 import { planSync } from "../plan/plan-view.ts";
@@ -17,14 +15,12 @@ import { createFetcher } from "../request/fetcher.ts";
 import { dropOwners } from "./apply-absences.ts";
 import { dropInsights } from "./apply-deletes.ts";
 import { createCommitter } from "./committer.ts";
-import { readVerdicts } from "./completeness.ts";
+import { missingParents, readVerdicts } from "./completeness.ts";
 import { dispatch } from "./dispatcher.ts";
 import { createEnding } from "./ending.ts";
+import { createQuotaRecorder } from "./quota-recorder.ts";
 import { createRunStats } from "./run-stats.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
-
-/** Usage blocks are recorded at most this often while a run lasts, and once at its end. */
-const QUOTA_EVERY_MS = 60_000;
 
 /** A run's report, and why it did not do all it set out to do. */
 export interface SyncResult {
@@ -79,6 +75,20 @@ interface End {
   readonly error: DuckmirrorError | null;
 }
 
+/** Streams that were to be read under accounts or companies when none are known fail, and say what to do. */
+const noteMissingParents = async (run: SyncRun): Promise<void> => {
+  const { warehouse, emit } = run.deps;
+  const proven = await readVerdicts(warehouse.database);
+  const accountsRead = (await warehouse.scopeStates("accounts")).length > 0;
+  for (const name of run.options.streams) {
+    const stats = run.stats.of(name);
+    const error = missingParents(streamSpec(name), { proven, accountsRead, requests: stats.requests });
+    if (error === null || stats.failed !== null) continue;
+    stats.failed = `${error.code}: ${error.message}`;
+    emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  }
+};
+
 /** How the run ended, from the failures of its streams and what stopped it. Throws the fault that ended it. */
 const endOf = async (run: SyncRun): Promise<End> => {
   const reason = run.ending.reason();
@@ -92,6 +102,7 @@ const endOf = async (run: SyncRun): Promise<End> => {
     case "interrupted":
       return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
     case undefined: {
+      await noteMissingParents(run);
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
       if (failed.length === 0) return { status: "done", error: null };
       return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
@@ -99,28 +110,6 @@ const endOf = async (run: SyncRun): Promise<End> => {
     default:
       return reason satisfies never;
   }
-};
-
-/** The latest usage block, recorded whenever that is due; `final` takes what has not been recorded yet. */
-const quotaRecorder = (clock: Clock) => {
-  let latest: Quota | null = null;
-  let recorded: Quota | null = null;
-  let recordedAt = Number.NEGATIVE_INFINITY;
-  return {
-    /** Answers overtake one another: within a period the lowest remainder is the latest. */
-    see: (quota: Quota): void => {
-      const newer =
-        latest === null || latest.resetsAt !== quota.resetsAt || (quota.remaining ?? 0) <= (latest.remaining ?? 0);
-      if (newer) latest = quota;
-    },
-    take: (final = false): QuotaReading | null => {
-      const now = clock.now();
-      if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
-      recorded = latest;
-      recordedAt = now;
-      return { capturedAt: now, ...latest };
-    },
-  };
 };
 
 /**
@@ -155,7 +144,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
-  const quota = quotaRecorder(clock);
+  const quota = createQuotaRecorder(clock);
   let sequence = 0;
   const run: SyncRun = {
     runId,

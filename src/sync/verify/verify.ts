@@ -1,18 +1,18 @@
 // Verify: compares the mirror with the service at the fewest credits, and repairs what differs where that is wanted.
 // A run like any other: its requests stand in the ledger, its answers in the archive, its changes in history.
-import type { Quota } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
-import type { QuotaReading, ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows, readShapes } from "../plan/mirror-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import { createEnding } from "../run/ending.ts";
+import { createQuotaRecorder } from "../run/quota-recorder.ts";
 import { newRunId } from "../run/run-sync.ts";
 import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
 import { type Check, type ListStream, planChecks, type VerifyFacts } from "./checks.ts";
@@ -126,9 +126,6 @@ const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
   return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
 };
 
-const readingOf = (quota: Quota | null, capturedAt: number): QuotaReading | null =>
-  quota === null ? null : { capturedAt, ...quota };
-
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 const summaryOf = (report: VerifyReport): JsonValue => ({
@@ -167,10 +164,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
 
   const runId = options.runId ?? newRunId(startedAt, deps.random);
   await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
-  let quota: Quota | null = null;
-  const onQuota = (seen: Quota) => {
-    quota = seen;
-  };
+  const quota = createQuotaRecorder(clock);
   const archive = deps.archive.open({ runId, now: startedAt });
   let sequence = 0;
   const ending = createEnding(deps);
@@ -181,7 +175,10 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
     options: options.sync,
     deps: ended,
     ending,
-    fetcher: createFetcher({ ...ended, stop, archive, onQuota }, () => `${runId}-${(++sequence).toString(36)}`),
+    fetcher: createFetcher(
+      { ...ended, stop, archive, onQuota: quota.see },
+      () => `${runId}-${(++sequence).toString(36)}`,
+    ),
     shapes,
     states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
     repair: options.repair,
@@ -247,7 +244,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
       differences,
     };
   };
-  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: readingOf(quota, clock.now()) });
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   const showed = reports.some(({ status }) => status === "equal" || status === "differs");
   const reason = ending.reason();
   const interrupted = reason?.kind === "interrupted" ? new DuckmirrorError("INTERRUPTED") : null;

@@ -85,3 +85,30 @@ test("a list that the service counts otherwise than it lists stays unconfirmed b
     },
   ]);
 });
+
+test.each(["news_articles", "companies", "account_insights"])(
+  "%s of a mirror without accounts or companies fails, and says what to read first",
+  async (stream) => {
+    const service = createFakeService(anOrganization(2));
+    const rig = await rigOf(service);
+    const { report, error } = await rig.sync({ streams: [stream] });
+    expect(service.log).toEqual([]);
+    expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
+    expect(report.streams).toMatchObject([{ stream, status: "failed", complete: false }]);
+    expect(report.streams[0]?.error).toMatch(/^PARENTS_MISSING: .* knows no (companies|accounts) yet/);
+    expect(rig.events).toContainEqual(
+      expect.objectContaining({ kind: "note", text: expect.stringContaining(`duckmirror sync accounts ${stream}`) }),
+    );
+    const { error: none, report: both } = await rig.sync({ streams: ["accounts", stream] });
+    expect(none).toBeNull();
+    expect(both.streams.every(({ complete }) => complete)).toBe(true);
+  },
+);
+
+test("an organization without accounts has nothing to read under them, and that is complete", async () => {
+  const data = anOrganization(0);
+  const rig = await rigOf(createFakeService(data));
+  const { report, error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: "complete" });
+});

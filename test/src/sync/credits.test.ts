@@ -96,3 +96,21 @@ test("a route that fails for good fails its stream, and the others are committed
   expect(report.streams.find((stream) => stream.stream === "contacts")).toMatchObject({ status: "failed" });
   expect(await rig.rows("select count(*) as n from signals")).toEqual([{ n: 18 }]);
 });
+
+test("the last reading of the quota counts every credit of the run, those of the usage routes as well", async () => {
+  const service = createFakeService(anOrganization(8), { maxPerPage: 10, credits: 5000 });
+  rig = await startSyncRig(service);
+  for (let run = 0; run < 2; run++) {
+    const { error } = await rig.sync({ full: run > 0 });
+    expect(error).toBeNull();
+    const readings = await rig.rows("SELECT used, remaining FROM usage_snapshots ORDER BY captured_at, used");
+    expect(readings.at(-1)).toEqual({ used: service.spent(), remaining: 5000 - service.spent() });
+    // Within a period `used` never falls.
+    const used = readings.map((reading) => Number(reading.used));
+    expect(used).toEqual([...used].sort((a, b) => a - b));
+    const [burn] = await rig.rows(
+      "SELECT sum(org_spent) AS org, sum(spent_here) AS here, bool_and(org_spent >= spent_here) AS possible FROM marts.credit_burn",
+    );
+    expect(burn).toMatchObject({ possible: true, here: service.spent() });
+  }
+});

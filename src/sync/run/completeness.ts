@@ -70,12 +70,8 @@ export const missingParents = (
 ): DuckmirrorError | null => {
   if (stream.scope !== "company" && stream.scope !== "account") return null;
   if (run.accountsRead || run.requests > 0 || (run.proven.get(stream.name)?.scopes ?? 0) > 0) return null;
-  const byCompany = stream.scope === "company";
-  return new DuckmirrorError("PARENTS_MISSING", {
-    stream: stream.name,
-    parents: byCompany ? "companies" : "accounts",
-    otherwise: byCompany ? " Or name companies to follow in `companies` (DUCKMIRROR_COMPANIES)." : "",
-  });
+  const parents = stream.scope === "company" ? "companies" : "accounts";
+  return new DuckmirrorError("PARENTS_MISSING", { stream: stream.name, parents });
 };
 
 /** The verdict of a stream in the report of a run that may have failed in it, or left something of it undone. */

@@ -2,12 +2,15 @@
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
+import { literal } from "../../core/sql-text.ts";
 import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
   /** No other file, no extension, no change of settings: for SQL that a user wrote. */
   readonly lockedDown?: boolean;
+  /** Files are read and written in this folder only, absolute: a view that somebody planted reads nothing else. */
+  readonly onlyFolder?: string;
   /** Little memory at first, and more for work that needs it (memory.ts). */
   readonly memory?: MemoryPlan;
   /** Without `memory`, a fixed limit: DuckDB size text, e.g. `2GB`; default: 80% of what the machine or container has. */
@@ -44,6 +47,11 @@ export const openInstance = async (file: string, options: DatabaseOptions): Prom
     const connection = await instance.connect();
     await connection.run(sqlText("warehouse/settings.sql"));
     if (options.lockedDown) await lockDown(connection);
+    if (options.onlyFolder !== undefined) {
+      // SET takes no bound value.
+      await connection.run(`SET GLOBAL allowed_directories = [${literal(options.onlyFolder)}]`);
+      await connection.run(sqlText("warehouse/no-external-access.sql"));
+    }
     connection.closeSync();
   } catch (error) {
     instance.closeSync();

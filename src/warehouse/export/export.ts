@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, createReadStream, mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -15,6 +15,7 @@ import { instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
+import { assertReadable } from "../read/readable.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { type Part, partsOf } from "./parts.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
@@ -200,13 +201,12 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
 
 const openSnapshot = async (request: ExportRequest): Promise<Database> => {
   const { snapshot, dir, memory } = request;
-  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
-    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
-  }
+  assertReadable(snapshot);
   const tempDir = join(stagingDir(dir), "spill");
   return openDatabase(snapshot, {
     readOnly: true,
     tempDir,
+    onlyFolder: resolve(dir),
     // Sorting a large table is done in pieces where there is little memory: as much as there may be at once.
     ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
   }).catch((error: unknown) => {

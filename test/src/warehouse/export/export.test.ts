@@ -6,6 +6,7 @@ import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { anExport, filesIn, readParquet, sha256, someSignals } from "../export-set.ts";
+import { tempDir } from "../temp-dir.ts";
 
 const anyRow = z.record(z.string(), z.unknown());
 const TWO_MONTHS = someSignals({ 1: "2025-01-31 23:59:59.999999Z", 2: "2025-02-01", 3: "2025-02-28", 4: null });
@@ -246,4 +247,14 @@ test("two exports into one folder: the second is refused", async () => {
   expect(refused).toHaveLength(1);
   expect(refused[0]).toMatchObject({ reason: { code: "WRITER_BUSY" } });
   expect(await set.run()).toMatchObject({ written: 0 });
+});
+
+test("a view that somebody planted in the snapshot reads no file outside the export's folder", async () => {
+  const secret = join(tempDir(), "secret.txt");
+  writeFileSync(secret, "not yours");
+  const set = await anExport(
+    `CREATE OR REPLACE VIEW marts.account_360 AS SELECT content AS name FROM read_text('${secret}');`,
+  );
+  await expect(set.run({ tables: ["marts.account_360"] })).rejects.toThrow(/permission|disabled|external/i);
+  for (const file of filesIn(set.dir)) expect(readFileSync(join(set.dir, file), "utf8")).not.toContain("not yours");
 });

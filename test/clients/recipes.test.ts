@@ -74,7 +74,7 @@ test("Evidence and Grafana: their SQL runs on the snapshot", async () => {
 });
 
 test("Power BI: the file that the recipe names is there", () => {
-  const file = inReadme(/`(data\/export\/[^`]+\.parquet)`/);
+  const file = inReadme(/`(data\/export\/[\w./]+\.parquet)`/);
   expect(statSync(join(besideData(), file)).size).toBeGreaterThan(0);
 });
 

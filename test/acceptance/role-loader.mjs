@@ -8,11 +8,11 @@ const from = (path) => import(pathToFileURL(join(build, path)).href);
 const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemClock }, { remoteConnection }] =
   await Promise.all([
     from("jobs/sync.js"),
-    from("src/core/config.js"),
+    from("src/core/config/config.js"),
     from("src/catalog/vocabulary.js"),
-    from("src/core/token.js"),
+    from("src/core/config/token.js"),
     from("src/core/clock.js"),
-    from("src/queue/remote/remote-connection.js"),
+    from("src/queue/remote/loader/remote-connection.js"),
   ]);
 
 const config = loadConfig({ env: process.env, cwd: "/", vocabulary: vocabulary() });

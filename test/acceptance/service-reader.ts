@@ -122,8 +122,8 @@ const readDetails = (service: Service, path: string, rows: readonly ApiRecord[])
     return recordSchema.parse(data);
   });
 
-/** What the detail of a signal has beyond the list (API.md, "GET /v1/signals/{signalId}"). */
-const DETAIL_ONLY = ["fullContent", "sources"];
+/** What a mirror without opt-in content lacks; `sources` come with the list for nothing, when they are named. */
+const OPT_IN = ["fullContent"];
 
 /** Companies whose data is read: those of accounts, and of inputs that are followed besides. */
 const companyIds = (accounts: readonly ApiRecord[], followed: readonly string[]): readonly string[] => [
@@ -157,7 +157,7 @@ export const readService = async (
     accounts: keyed(await readDetails(service, "/v1/accounts", accounts), "id"),
     contacts: keyed(await readDetails(service, "/v1/contacts", contacts), "id"),
     signals: keyed(
-      signalDetails.map((signal) => (content ? signal : without(signal, DETAIL_ONLY))),
+      signalDetails.map((signal) => (content ? signal : without(signal, OPT_IN))),
       "id",
     ),
     owners: keyed(owners, "id"),

@@ -15,11 +15,20 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
+/** What a process that is about to end still writes to stays: the next run removes it. */
+const remove = (folder: string): void => {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // Not empty after all.
+  }
+};
+
 const removeAbandoned = (parent: string): void => {
   for (const name of readdirSync(parent)) {
     const pid = Number(name.slice(PREFIX.length));
     if (!name.startsWith(PREFIX) || !Number.isInteger(pid) || isRunning(pid)) continue;
-    rmSync(join(parent, name), { recursive: true, force: true });
+    remove(join(parent, name));
   }
 };
 
@@ -31,7 +40,6 @@ export default (): (() => void) => {
   removeAbandoned(parent);
   mkdirSync(folder, { recursive: true });
   process.env.TMPDIR = folder;
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once("exit", remove);
-  return remove;
+  process.once("exit", () => remove(folder));
+  return () => remove(folder);
 };

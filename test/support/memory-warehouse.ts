@@ -100,10 +100,24 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     [sqlText("plan/companies.sql")]: () => [...table("companies").keys()].map((id) => ({ id })),
     [sqlText("plan/insights-without-account.sql")]: () =>
       [...table("account_insights").keys()].filter((id) => !table("accounts").has(id)).map((id) => ({ id })),
+    [sqlText("plan/owners-without-account.sql")]: () => {
+      const named = new Set([...table("accounts").values()].map(({ record }) => String(record.ownerId)));
+      return [...table("owners").keys()].filter((id) => !named.has(id)).map((id) => ({ id }));
+    },
     [sqlText("plan/inputs.sql")]: () => [],
     [sqlText("plan/hints.sql")]: () => [],
     [sqlText("plan/crashed-runs.sql")]: () =>
       [...runs].filter(([, status]) => status === "running").map(([run_id]) => ({ run_id })),
+    [sqlText("plan/completeness.sql")]: () =>
+      [...states.values()]
+        .filter(({ scope }) => scope === "")
+        .map(({ stream, status, unconfirmed }) => ({
+          stream,
+          complete: status === "idle" && unconfirmed === null,
+          unconfirmed: unconfirmed?.rows ?? 0,
+          because: status === "idle" ? (unconfirmed?.because ?? null) : status,
+          scopes: 1,
+        })),
     [sqlText("plan/rows-by-scope.sql")]: () =>
       (["accounts", "contacts", "signals"] as const).map((stream) => ({ stream, scope: "", rows: table(stream).size })),
   };
@@ -187,6 +201,27 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       }
       return there.length;
     },
+    suspects: async ({ table: name, walkId, walkBefore, limit }) => {
+      alive();
+      const met = (id: string) => seen.get(walkId)?.has(id) ?? false;
+      const orphan = (id: string) =>
+        name !== "accounts" && !table("accounts").has(String(table(name).get(id)?.record.accountId));
+      const before = walkBefore === null ? undefined : seen.get(walkBefore);
+      return inScope(name, undefined)
+        .filter((id) => !met(id) || orphan(id))
+        .map((id) => ({
+          id,
+          met: met(id),
+          orphan: orphan(id),
+          missedTwice: !met(id) && before !== undefined && !before.has(id),
+        }))
+        .sort((a, b) => Number(a.met) - Number(b.met) || Number(b.orphan) - Number(a.orphan))
+        .slice(0, limit);
+    },
+    metRows: async ({ table: name, walkId, limit }) =>
+      inScope(name, undefined)
+        .filter((id) => seen.get(walkId)?.has(id) ?? false)
+        .slice(0, limit),
     seenCount: async (walkId) => {
       alive();
       return seen.get(walkId)?.size ?? 0;

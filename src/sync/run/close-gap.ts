@@ -7,7 +7,7 @@
 //                        ├─ differs ─▶ changes read ─▶ differs ─▶ unconfirmed
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
 import { counted } from "../../core/units.ts";
-import { findMet, findSuspects, type Suspect } from "../../warehouse/load/suspects.ts";
+import type { Suspect } from "../../warehouse/load/suspects.ts";
 import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { finishedState, totalOf } from "../task/scope-state.ts";
@@ -84,8 +84,8 @@ const askSuspects = async (
  * lowered gets 404 for everything (API.md, Access tiers), and so does a token without that route.
  */
 const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<boolean> => {
-  const { database } = run.deps.warehouse;
-  for (const id of await findMet(database, { table: name, walkId: task.walkId, limit: CONTROLS })) {
+  const met = { table: name, walkId: task.walkId, limit: CONTROLS };
+  for (const id of await run.deps.warehouse.metRows(met)) {
     const answer = await askById(run, task, name, id);
     if (answer === "alive") return true;
     if (answer !== "absent") return false;
@@ -102,11 +102,10 @@ const deleteGone = async (run: SyncRun, task: ScopeTask, name: AskableStream, id
 
 /** Asks for suspects and deletes those that are gone. Answers with what kept it from settling all of them. */
 const settleSuspects = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<string | null> => {
-  const { database } = run.deps.warehouse;
   const walkBefore = task.before?.status === "idle" ? task.before.walkId : null;
   const search = { table: name, walkId: task.walkId, walkBefore, limit: MOST_ASKED };
   const likely = isProven(task);
-  const suspects = (await findSuspects(database, search)).filter(
+  const suspects = (await run.deps.warehouse.suspects(search)).filter(
     ({ orphan, missedTwice }) => likely || orphan || missedTwice,
   );
   if (suspects.length === 0) return null;

@@ -7,6 +7,7 @@ import { openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
+import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
@@ -24,6 +25,10 @@ export interface Warehouse extends Changes, MirrorReader {
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
   /** Mirrored rows in scope that the walk did not meet; `sampleSize` ids of them (default 20). */
   missing(scope: walks.WalkScope & { readonly sampleSize?: number }): Promise<walks.Missing>;
+  /** Rows that are probably gone although no walk that adds up has shown it, the most probable ones first. */
+  suspects(search: SuspectSearch): Promise<readonly Suspect[]>;
+  /** A few rows that the walk has met: the service must know them by id. */
+  metRows(search: Omit<SuspectSearch, "walkBefore">): Promise<readonly string[]>;
   /** Distinct records that the walk has met. */
   seenCount(walkId: string): Promise<number>;
   countRows(table: TableName, company?: string): Promise<number>;
@@ -70,6 +75,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return new Set(rows.map((row) => row.request_id));
     },
     missing: ({ sampleSize = 20, ...scope }) => walks.findMissing(database, scope, sampleSize),
+    suspects: (search) => findSuspects(database, search),
+    metRows: (search) => findMet(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
     publish: () => journal.inTurn(() => publishSnapshot(database, snapshot, () => performance.now())),

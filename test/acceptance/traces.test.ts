@@ -115,7 +115,8 @@ describe("a sync", () => {
     const wait = inner.find(
       ({ name, attributes }) => name === "wait" && attributes["duckmirror.wait.reason"] === "retry",
     );
-    expect(Number((wait?.endTimeUnixNano ?? 0n) - (wait?.startTimeUnixNano ?? 0n)) / 1e9).toBeGreaterThan(0.1);
+    // How long is drawn by lot: anything within a second.
+    expect((wait?.endTimeUnixNano ?? 0n) - (wait?.startTimeUnixNano ?? 0n)).toBeGreaterThan(0n);
   });
 
   test("shows opening, planning, commits with their rows, and publishing", () => {

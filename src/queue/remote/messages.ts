@@ -39,7 +39,7 @@ export const fetchPayload = z.object({
   mirror: z.string(),
   epoch: z.string(),
   /** When the loader's run began: credits may have been bought since what was known before. */
-  since: z.number().optional(),
+  runBeganAt: z.number().optional(),
   /** When its slot of the rate limit was taken. */
   slotAt: z.number(),
   /** W3C `traceparent` of the request's span. */

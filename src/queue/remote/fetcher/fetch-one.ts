@@ -123,7 +123,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
 
   const fence = { key: fenceKeyOf(organization.key, mirror), value: epoch };
-  const since = payload.since === undefined ? undefined : payload.since - (storeClock.now() - clock.now());
+  const since = payload.runBeganAt === undefined ? undefined : payload.runBeganAt - (storeClock.now() - clock.now());
   const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal, since });
   if (!reservation.ok) {
     if (reservation.code === "FENCED") return fenced();

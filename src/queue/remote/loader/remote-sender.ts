@@ -41,7 +41,7 @@ export interface RemoteSenderDeps {
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
   /** What every job of this loader says. */
-  readonly sender: Omit<FetchPayload, "v" | "since" | "slotAt" | "traceparent" | "request">;
+  readonly sender: Omit<FetchPayload, "v" | "runBeganAt" | "slotAt" | "traceparent" | "request">;
   /** Where Redis is, for messages. */
   readonly address: string;
 }
@@ -188,8 +188,8 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       if (hardSignal.aborted) return onAbort();
       const { traceparent } = parcel;
       const traced = typeof traceparent === "string" ? { traceparent } : {};
-      const since = beganAt + storeClock.skewMs();
-      const payload: FetchPayload = { v: 1, ...sender, since, slotAt: takeSlot(), ...traced, request };
+      const runBeganAt = beganAt + storeClock.skewMs();
+      const payload: FetchPayload = { v: 1, ...sender, runBeganAt, slotAt: takeSlot(), ...traced, request };
       let mayBeQueued = false;
       const add = async () => {
         // It may be there already, or even answered, where only the reply got lost: then the first memory counts.

@@ -24,14 +24,14 @@ test("export writes Parquet below the data directory, says what it wrote, and sa
   const { cwd, args } = await aMirror();
   const first = await cli(["export", ...args]);
   expect(first).toMatchObject({ code: 0, err: "" });
-  expect(first.out).toContain("16 files written");
+  expect(first.out).toContain("15 files written");
   expect(existsSync(join(cwd, "export/contacts/contacts.parquet"))).toBe(true);
   const second = await cli(["export", "--json", ...args]);
   expect(JSON.parse(second.out)).toMatchObject({
     dir: join(cwd, "export"),
     format: "parquet",
     run_id: null,
-    files: { written: 0, kept: 16, removed: 0 },
+    files: { written: 0, kept: 15, removed: 0 },
     rows: 2,
     bytes_written: 0,
   });

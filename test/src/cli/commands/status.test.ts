@@ -13,8 +13,14 @@ const aMirror = async (dataDir: string) => {
   const warehouse = await aWarehouse(dataDir);
   await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: T0, forecast: { requests: 2 } });
   const load = aLoad("signals", [aSignal(1), aSignal(2), "no record"], { requestId: "r1" });
+  const time = new Date(T0).toISOString();
+  const account = { organizationId: "o", type: "prospect", createdAt: time, updatedAt: time };
+  const accounts = aLoad("accounts", [
+    { ...account, id: 1, companyId: "c1" },
+    { ...account, id: 2, companyId: "c2" },
+  ]);
   await warehouse.commit(
-    aCheckpoint([load], {
+    aCheckpoint([load, accounts], {
       requests: [
         aRequest("r1"),
         aRequest("r2", { status: 404, charge: "free" }),
@@ -61,7 +67,7 @@ describe("a mirror with a history", () => {
     expect(status.tables.map(({ table }: { table: string }) => table)).toEqual(TABLE_NAMES);
     expect(status.streams.map(({ stream }: { stream: string }) => stream)).toEqual(STREAM_NAMES);
     expect(status.tables).toContainEqual({ table: "signals", rows: 2, last_change_at: "2025-01-01T00:00:00.000Z" });
-    expect(status.tables).toContainEqual({ table: "accounts", rows: 0, last_change_at: null });
+    expect(status.tables).toContainEqual({ table: "owners", rows: 0, last_change_at: null });
     expect(status.streams).toContainEqual({
       stream: "filings",
       state: "1 of 2 failed",
@@ -71,6 +77,9 @@ describe("a mirror with a history", () => {
       oldest_walk_at: null,
       total_count: 17,
       error: "GET filings failed: status 500",
+      complete: false,
+      unconfirmed: 0,
+      unconfirmed_because: "1 of 2 lists: the last read failed: GET filings failed: status 500",
       worst_case_at: "2025-01-01T00:00:00.000Z",
       worst_case_because: expect.stringContaining("complete walks"),
     });
@@ -99,7 +108,7 @@ describe("a mirror with a history", () => {
     const { out } = await cli(["status", "--data-dir", dataDir], { clock });
     for (const line of [
       /│ signals +│ +2 │ 1d 2h ago/,
-      /│ signals +│ ok +│ +1 │ 2h ago +│ 2h ago +│ 1d 2h ago/,
+      /│ signals +│ complete +│ +1 │ 2h ago +│ 2h ago +│ 1d 2h ago/,
       /│ contacts +│ under way/,
       /│ filings +│ 1 of 2 failed │ +2 │ 1h ago +│ 1d 2h ago +│ never/,
       /│ accounts +│ never synced/,

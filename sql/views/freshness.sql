@@ -108,7 +108,13 @@ parts AS (
 ),
 judged AS (
   SELECT
-    *,
+    stream,
+    known_at,
+    checked_at,
+    walked_at,
+    status,
+    total_count,
+    error,
     CASE
       WHEN status = 'walking' AND error IS NULL THEN 'not read to its end'
       WHEN error IS NOT NULL OR status = 'failed' THEN 'the last read failed: ' || coalesce(error, 'unknown')

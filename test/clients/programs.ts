@@ -44,8 +44,9 @@ export const run = async (
     err += String(chunk);
   });
   try {
-    const [code] = await once(child, "close");
-    return { code: typeof code === "number" ? code : null, out, err };
+    const [code, signal] = await once(child, "close");
+    if (typeof code === "number") return { code, out, err };
+    return { code: null, out, err: `${err}\nended by ${String(signal)}\n` };
   } finally {
     running.delete(child);
   }

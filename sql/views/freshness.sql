@@ -81,7 +81,10 @@ live AS (
     'companies', company_id, known_at,
     tracked
       AND company_id IN (SELECT id FROM main.companies)
-      AND coalesce((SELECT value ->> '$.include' FROM sync.capabilities WHERE name = 'shape.accounts'), 'true') <> 'false'
+      AND coalesce(
+        (SELECT list_contains(CAST(value -> '$.grants' AS VARCHAR[]), 'company') FROM sync.capabilities WHERE name = 'shape.accounts'),
+        true
+      )
   FROM companies
   UNION ALL
   SELECT 'account_insights', CAST(id AS VARCHAR), _first_synced_at, false FROM main.accounts

@@ -81,3 +81,21 @@ test("lists under accounts are not complete before the accounts are read to thei
     await mart.rows("SELECT complete, unconfirmed_because FROM marts.freshness WHERE table_name = 'filings'"),
   ).toEqual([[false, "accounts are not read to their end"]]);
 });
+
+test.each([
+  { grants: ["company", "owner"], fresh: true },
+  { grants: [], fresh: false },
+])(
+  "profiles of tracked companies are as fresh as their accounts only where those bring them along ($grants)",
+  async ({ grants, fresh }) => {
+    const mart = await aMart(`
+    INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now());
+    INSERT INTO main.companies (id) VALUES ('c1');
+    ${wanted([], { accounts: DAY, companies: DAY })}
+    INSERT INTO sync.capabilities VALUES ('shape.accounts', '${JSON.stringify({ grants })}', now());
+    ${state("accounts", "", "now()")} ${state("companies", "c1", "now() - INTERVAL 3 DAY")}`);
+    expect(await mart.rows("SELECT due_at > now() FROM marts.freshness WHERE table_name = 'companies'")).toEqual([
+      [fresh],
+    ]);
+  },
+);

@@ -52,7 +52,7 @@ const CASES: readonly Case[] = [
     { date: '"2026-05-06T07:08:09.1234567Z"' },
     "date",
     "2026-05-06 07:08:09.123456+00",
-    null,
+    '{"date":"2026-05-06T07:08:09.1234567Z"}',
   ],
   [
     "an enumeration's new value",

@@ -30,7 +30,7 @@ const here = import.meta.url;
 /** From sources the process needs a loader for TypeScript, as this one did. */
 const fromSources = here.endsWith(".ts");
 const program = fromSources
-  ? ["--import", "tsx", fileURLToPath(new URL("./program.ts", here))]
+  ? ["--import", import.meta.resolve("tsx"), fileURLToPath(new URL("./program.ts", here))]
   : [fileURLToPath(new URL("./program.js", here))];
 
 /**

@@ -1,7 +1,9 @@
 // The tree as DESIGN and STYLE want it, and the proof that the checker can fail.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { architectureProblems, packagesAtStart, type SourceFile } from "./support/architecture.ts";
+import { architectureProblems, packagesAtStart } from "./support/architecture.ts";
+import type { SourceFile } from "./support/parsed-source.ts";
+import { structureOf } from "./support/structure.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -119,4 +121,20 @@ describe("the checker allows", () => {
     ];
     expect([...packagesAtStart("src/cli/main.ts", files)]).toEqual(["commander"]);
   });
+});
+
+test("the structure is counted: parts, arrows between them, floors, lines", () => {
+  const { folders, arrows, files, functions } = structureOf([
+    { path: "src/a/top.ts", text: 'import "./low/one.ts";\nimport "./low/two.ts";\n' },
+    { path: "src/a/low/one.ts", text: 'import "./two.ts";\nexport const one = () => {\n  return 1;\n};\n' },
+    { path: "src/a/low/two.ts", text: "export const two = 2;\n" },
+  ]);
+  expect(folders).toEqual([
+    { folder: "src", parts: 1, arrows: 0, floors: 1 },
+    { folder: "src/a", parts: 2, arrows: 1, floors: 2 },
+    { folder: "src/a/low", parts: 2, arrows: 1, floors: 2 },
+  ]);
+  expect(arrows).toEqual([{ from: "src/a", to: "src/a/low", imports: 2 }]);
+  expect(files[0]).toEqual({ path: "src/a/low/one.ts", lines: 4 });
+  expect(functions).toEqual([{ path: "src/a/low/one.ts", name: "one", lines: 3 }]);
 });

@@ -1,27 +1,6 @@
 // What the file tree and the imports must look like, as a checker over file texts. Pure, so that it can be tested.
-import { dirname, posix } from "node:path";
-import ts from "typescript";
-
-export interface SourceFile {
-  /** From the repository's root, e.g. `src/api/client.ts`. */
-  readonly path: string;
-  readonly text: string;
-}
-
-interface Import {
-  readonly specifier: string;
-  readonly typeOnly: boolean;
-  /** `import()`: loaded when reached, not at start. */
-  readonly lazy: boolean;
-}
-
-interface Parsed extends SourceFile {
-  readonly imports: readonly Import[];
-  /** Globals of the process that the file touches. */
-  readonly globals: readonly string[];
-  /** Places that read a time from text by `Date`, as written. */
-  readonly datesRead: readonly string[];
-}
+import { posix } from "node:path";
+import { isRelative, type Parsed, packageOf, parse, resolveFrom, type SourceFile } from "./parsed-source.ts";
 
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -110,65 +89,6 @@ const layerOf = (path: string): string | null => {
   if (first === "jobs") return "jobs";
   return first === "src" && second !== undefined && Object.hasOwn(LAYERS, second) ? second : null;
 };
-
-const packageOf = (specifier: string): string =>
-  specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
-
-const isTypeOnly = (node: ts.ImportDeclaration): boolean => {
-  const clause = node.importClause;
-  if (clause === undefined) return false;
-  if (clause.isTypeOnly) return true;
-  const named = clause.namedBindings;
-  return (
-    clause.name === undefined &&
-    named !== undefined &&
-    ts.isNamedImports(named) &&
-    named.elements.length > 0 &&
-    named.elements.every((element) => element.isTypeOnly)
-  );
-};
-
-/** `Date.parse` in any use; `new Date` or `Date` of what is visibly a text. */
-const readsDate = (node: ts.Node): boolean => {
-  const isDate = (part: ts.Node) => ts.isIdentifier(part) && part.text === "Date";
-  if (ts.isPropertyAccessExpression(node)) return isDate(node.expression) && node.name.text === "parse";
-  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && isDate(node.initializer);
-  if (!ts.isNewExpression(node) || !isDate(node.expression)) return false;
-  const [first, second] = node.arguments ?? [];
-  if (first === undefined || second !== undefined) return false;
-  const isString =
-    ts.isCallExpression(first) && ts.isIdentifier(first.expression) && first.expression.text === "String";
-  return isString || ts.isStringLiteralLike(first) || ts.isTemplateExpression(first);
-};
-
-const parse = (file: SourceFile): Parsed => {
-  const imports: Import[] = [];
-  const globals: string[] = [];
-  const datesRead: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (readsDate(node)) datesRead.push(node.getText());
-    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
-      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: isTypeOnly(node), lazy: false });
-    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) {
-      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: node.isTypeOnly, lazy: false });
-    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-      const [target] = node.arguments;
-      if (target && ts.isStringLiteral(target)) imports.push({ specifier: target.text, typeOnly: false, lazy: true });
-    } else if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) {
-      const { expression } = node;
-      if (ts.isIdentifier(expression) && /^(process|console)$/.test(expression.text)) globals.push(expression.text);
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true));
-  return { ...file, imports, globals, datesRead };
-};
-
-const isRelative = (specifier: string) => specifier.startsWith(".");
-const resolveFrom = (path: string, specifier: string) => posix.normalize(`${dirname(path)}/${specifier}`);
 
 const arrowProblems = (file: Parsed): string[] => {
   const layer = layerOf(file.path);

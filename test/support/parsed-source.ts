@@ -1,0 +1,105 @@
+// A source file as its text shows it: what it imports, the globals it touches, the dates it reads, how long its functions
+// are. Pure.
+import { dirname, posix } from "node:path";
+import ts from "typescript";
+
+export interface SourceFile {
+  /** From the repository's root, e.g. `src/api/client.ts`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Import {
+  readonly specifier: string;
+  readonly typeOnly: boolean;
+  /** `import()`: loaded when reached, not at start. */
+  readonly lazy: boolean;
+}
+
+export interface Parsed extends SourceFile {
+  readonly imports: readonly Import[];
+  /** Globals of the process that the file touches. */
+  readonly globals: readonly string[];
+  /** Places that read a time from text by `Date`, as written. */
+  readonly datesRead: readonly string[];
+  /** Every function, in lines. */
+  readonly functions: readonly { readonly name: string; readonly lines: number }[];
+}
+
+export const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+const isTypeOnly = (node: ts.ImportDeclaration): boolean => {
+  const clause = node.importClause;
+  if (clause === undefined) return false;
+  if (clause.isTypeOnly) return true;
+  const named = clause.namedBindings;
+  return (
+    clause.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.length > 0 &&
+    named.elements.every((element) => element.isTypeOnly)
+  );
+};
+
+/** `Date.parse` in any use; `new Date` or `Date` of what is visibly a text. */
+const readsDate = (node: ts.Node): boolean => {
+  const isDate = (part: ts.Node) => ts.isIdentifier(part) && part.text === "Date";
+  if (ts.isPropertyAccessExpression(node)) return isDate(node.expression) && node.name.text === "parse";
+  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && isDate(node.initializer);
+  if (!ts.isNewExpression(node) || !isDate(node.expression)) return false;
+  const [first, second] = node.arguments ?? [];
+  if (first === undefined || second !== undefined) return false;
+  const isString =
+    ts.isCallExpression(first) && ts.isIdentifier(first.expression) && first.expression.text === "String";
+  return isString || ts.isStringLiteralLike(first) || ts.isTemplateExpression(first);
+};
+
+/** The name a function is called by, also where it is the value of a variable or a property. */
+const nameOf = (node: ts.Node): string => {
+  const named = [node, node.parent].find(
+    (part) =>
+      ts.isFunctionDeclaration(part) ||
+      ts.isMethodDeclaration(part) ||
+      ts.isVariableDeclaration(part) ||
+      ts.isPropertyAssignment(part),
+  );
+  const name = named === undefined ? undefined : ts.getNameOfDeclaration(named);
+  return name?.getText() ?? "(unnamed)";
+};
+
+export const parse = (file: SourceFile): Parsed => {
+  const imports: Import[] = [];
+  const globals: string[] = [];
+  const datesRead: string[] = [];
+  const functions: { name: string; lines: number }[] = [];
+  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true);
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+  const visit = (node: ts.Node): void => {
+    if (readsDate(node)) datesRead.push(node.getText());
+    if (ts.isFunctionLike(node)) {
+      functions.push({ name: nameOf(node), lines: lineAt(node.getEnd()) - lineAt(node.getStart()) + 1 });
+    }
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: isTypeOnly(node), lazy: false });
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({ specifier: node.moduleSpecifier.text, typeOnly: node.isTypeOnly, lazy: false });
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [target] = node.arguments;
+      if (target && ts.isStringLiteral(target)) imports.push({ specifier: target.text, typeOnly: false, lazy: true });
+    } else if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) {
+      const { expression } = node;
+      if (ts.isIdentifier(expression) && /^(process|console)$/.test(expression.text)) globals.push(expression.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return { ...file, imports, globals, datesRead, functions };
+};
+
+export const isRelative = (specifier: string) => specifier.startsWith(".");
+export const resolveFrom = (path: string, specifier: string) => posix.normalize(`${dirname(path)}/${specifier}`);

@@ -1,4 +1,5 @@
--- Purpose: what planning needs to know of every account. Grain: one row per account. Readers: src/sync/plan/mirror-view.ts.
+-- Purpose: the columns of accounts that planning needs. Grain: one row per account. Readers:
+-- src/sync/plan/mirror-view.ts.
 SELECT
   CAST(id AS VARCHAR) AS id,
   company_id,

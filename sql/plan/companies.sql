@@ -1,3 +1,3 @@
--- Purpose: which companies are mirrored. Grain: one row per company. Readers: src/sync/plan/mirror-view.ts.
+-- Purpose: the mirrored companies. Grain: one row per company. Readers: src/sync/plan/mirror-view.ts.
 SELECT id
 FROM main.companies

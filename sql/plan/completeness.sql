@@ -1,5 +1,5 @@
--- Purpose: whether each stream is proven to be complete, and why not. Grain: one row per stream.
--- scopes: lists or records of it that are known. Readers: src/sync/run/completeness.ts.
+-- Purpose: whether each stream is proven complete, and the reason if not. Grain: one row per stream.
+-- scopes: number of its known lists or records. Readers: src/sync/run/completeness.ts.
 SELECT
   stream,
   any_value(complete) AS complete,

@@ -1,4 +1,5 @@
--- Purpose: how many mirrored contacts match the change filter. Grain: one row. Parameters: $1 the moment.
+-- Purpose: number of mirrored contacts that match the change filter. Grain: one row. Parameters: $1 time of the
+-- filter.
 -- Readers: src/sync/plan/mirror-view.ts.
 SELECT count(*) AS rows
 FROM main.contacts

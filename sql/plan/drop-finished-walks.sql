@@ -1,4 +1,4 @@
--- Purpose: forget which records finished walks met, but for those that left rows unconfirmed.
+-- Purpose: drops the keys of finished walks, except walks that left rows unconfirmed.
 -- Readers: src/sync/run/run-sync.ts and src/sync/recovery/replay.ts, when a run ends.
 DELETE FROM sync.walk_seen
 WHERE walk_id NOT IN (

@@ -1,6 +1,8 @@
--- Purpose: signals that arose after the last look at a company's list and that announce news there. An older signal that
--- only arrives later, as in a first mirror of many runs, announces what the look has seen already.
--- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers: src/sync/plan/mirror-view.ts.
+-- Purpose: signals dated after the last check of a company's list that announce a change of that list. An older
+-- signal that only arrives later, as in a first sync of many runs, announces a change that the check has read
+-- already.
+-- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers:
+-- src/sync/plan/mirror-view.ts.
 WITH hint AS (
   SELECT unnest(from_json($1, '[{"type": "VARCHAR", "stream": "VARCHAR"}]'), recursive := true)
 )

@@ -1,4 +1,5 @@
--- Purpose: followed inputs that stand for some companies. Grain: one row per input. Parameters: $1 company ids, a JSON list.
+-- Purpose: followed inputs that resolved to given companies. Grain: one row per input. Parameters: $1 company ids, a
+-- JSON list.
 -- Readers: src/sync/run/apply-absences.ts.
 SELECT i.input AS id
 FROM main.company_inputs AS i

@@ -1,4 +1,5 @@
--- Purpose: which of some companies are mirrored, and whether an account names them. Grain: one row per company.
+-- Purpose: of given companies, those that are mirrored, and whether an account names them. Grain: one row per
+-- company.
 -- Parameters: $1 ids, a JSON list. Readers: src/sync/run/apply-absences.ts.
 SELECT
   c.id,

@@ -1,4 +1,4 @@
--- Purpose: how many rows the mirror holds per list. Grain: one row per stream and scope ('' for the organization).
+-- Purpose: number of mirrored rows per list. Grain: one row per stream and scope ('' for the organization).
 -- Readers: src/sync/plan/mirror-view.ts.
 SELECT 'accounts' AS stream, '' AS scope, count(*) AS rows FROM main.accounts
 UNION ALL

@@ -1,5 +1,5 @@
--- Purpose: signals whose detail was not fetched in their present version, newest event first.
--- Grain: one row per signal. Parameters: $1 most rows wanted. Readers: src/sync/plan/mirror-view.ts.
+-- Purpose: signals whose detail was not fetched since their last change, newest event first.
+-- Grain: one row per signal. Parameters: $1 highest number of rows. Readers: src/sync/plan/mirror-view.ts.
 SELECT
   CAST(signals.id AS VARCHAR) AS id,
   CAST(signals.account_id AS VARCHAR) AS account_id,

@@ -1,4 +1,4 @@
--- Purpose: requests of a run that are known to have cost a credit. Grain: one row per request.
+-- Purpose: requests of a run that cost a credit for certain. Grain: one row per request.
 -- Parameters: $1 run. Readers: src/queue/remote/loader/take-over.ts.
 SELECT request_id
 FROM sync.requests

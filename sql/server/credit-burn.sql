@@ -1,4 +1,4 @@
--- Purpose: spending by day and where it leads, newest first. Grain: one row per day of the last sixty that have any.
+-- Purpose: spending by day and its projection, newest first. Grain: one row per day, the last sixty with spending.
 -- Readers: src/server/figures/overview.ts, src/server/metrics.ts.
 SELECT
   strftime(day, '%Y-%m-%d') AS day,

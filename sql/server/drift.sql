@@ -1,4 +1,5 @@
--- Purpose: in which ways received records differ from API.md, newest first. Grain: one row per way, two hundred at most.
+-- Purpose: differences between received records and API.md, newest first. Grain: one row per kind, at most two
+-- hundred.
 -- Readers: src/server/figures/findings.ts.
 SELECT table_name, field, kind, detail, occurrences, first_seen_at, last_seen_at
 FROM sync.schema_drift

@@ -1,5 +1,5 @@
--- Purpose: how the credits of the present period went down. Grain: one row per 500th of the period that has a reading:
--- its last one. Readers: src/server/figures/overview.ts.
+-- Purpose: remaining credits over the present period. Grain: one row per 500th of the period with a reading, the last
+-- one. Readers: src/server/figures/overview.ts.
 WITH readings AS (
   SELECT captured_at, remaining, resets_at
   FROM main.usage_snapshots

@@ -1,5 +1,5 @@
--- Purpose: how fast requests were sent lately. Grain: one row per minute with a request, of the last three hours in which
--- there were any; oldest first. Readers: src/server/figures/overview.ts.
+-- Purpose: recent request rate. Grain: one row per minute with a request, of the last three hours that have any;
+-- oldest first. Readers: src/server/figures/overview.ts.
 SELECT
   date_trunc('minute', started_at) AS minute,
   count(*) AS requests,

@@ -1,7 +1,7 @@
--- Purpose: how many rows the larger tables held over time. Grain: one row per table and hour or day in which a row was
--- added or deleted; row_count is what the table held at its end. A deleted row counts from when it came to when it went.
--- Parameters: length of an hour or a day in ms (whole numbers: truncating a million instants by the calendar took a
--- second). Readers: src/server/figures/overview.ts.
+-- Purpose: number of rows of the larger tables over time. Grain: one row per table and hour (or day) in which a row
+-- was added or deleted; row_count is the number at its end. A deleted row counts from its insertion to its deletion.
+-- Parameters: length of an hour or a day in ms (whole numbers, because truncating a million times by the calendar
+-- took a second). Readers: src/server/figures/overview.ts.
 WITH changes AS (
   SELECT 'accounts' AS table_name, epoch_ms(_first_synced_at) // $1 AS bucket, count(*) AS change FROM main.accounts GROUP BY 2
   UNION ALL

@@ -1,4 +1,4 @@
--- Purpose: requests of a run, those without a good answer first. Grain: one row per HTTP call.
+-- Purpose: requests of a run, failed ones first. Grain: one row per HTTP call.
 -- Parameters: run_id, stream (NULL: all), number of rows, rows to skip. Readers: src/server/figures/run-detail.ts.
 SELECT
   request_id, stream, scope, endpoint, url, status, charge, started_at, duration_ms, bytes, "rows", attempt, error,

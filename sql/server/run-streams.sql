@@ -1,4 +1,4 @@
--- Purpose: what each stream of a run asked and got. Grain: one row per stream. Parameters: run_id.
+-- Purpose: requests and results of each stream of a run. Grain: one row per stream. Parameters: run_id.
 -- Readers: src/server/figures/run-detail.ts.
 SELECT
   stream,

@@ -1,4 +1,4 @@
--- Purpose: runs for the timeline, what they cost and how well that was foreseen. Grain: one row per run, newest first.
+-- Purpose: runs for the timeline with their cost and forecast. Grain: one row per run, newest first.
 -- Parameters: only runs started before this instant (NULL: all), number of runs. Readers: src/server/figures/overview.ts.
 WITH chosen AS (
   SELECT run_id, mode, status, started_at, finished_at, forecast, error

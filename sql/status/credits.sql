@@ -1,5 +1,5 @@
--- Purpose: what the service last said about the credits, and what this mirror spent of them since the period began.
--- A period is taken to be the month before resets_at. Grain: at most one row. Readers: src/warehouse/read/read-status.ts.
+-- Purpose: latest quota reading, and this mirror's spending since the period began. The period is assumed to be the
+-- month before resets_at. Grain: at most one row. Readers: src/warehouse/read/read-status.ts.
 WITH reading AS (
   SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
   FROM main.usage_snapshots

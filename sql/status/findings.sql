@@ -1,4 +1,4 @@
--- Purpose: what wants a look: records that could not be stored as rows, and differences from the API document.
+-- Purpose: findings to check: records that could not become rows, and differences from the API document.
 -- Grain: one row. Readers: src/warehouse/read/read-status.ts.
 SELECT
   (SELECT count(*) FROM sync.rejects) AS rejects,

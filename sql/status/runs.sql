@@ -1,4 +1,4 @@
--- Purpose: the last runs, what they cost and how well that was foreseen. Grain: one row per run, newest first.
+-- Purpose: the last runs with their cost and forecast. Grain: one row per run, newest first.
 -- Parameters: number of runs. Readers: src/warehouse/read/read-status.ts.
 WITH last_runs AS (
   SELECT run_id, mode, status, started_at, finished_at, forecast, error

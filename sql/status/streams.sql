@@ -1,5 +1,6 @@
--- Purpose: how fresh each stream is, and whether it is proven to be complete. Grain: one row per stream.
--- A scope is the organization, a company or an account that is followed. oldest_check_at is the scope that is furthest behind.
+-- Purpose: freshness of each stream, and whether it is proven complete. Grain: one row per stream.
+-- A scope is the organization, a followed company or account. oldest_check_at belongs to the scope checked longest
+-- ago.
 -- Readers: src/warehouse/read/read-status.ts.
 SELECT
   stream,

@@ -1,4 +1,4 @@
--- Purpose: how much the mirror holds and when it last changed. Grain: one row per table of the contract.
+-- Purpose: rows of each table and time of its last change. Grain: one row per table of the contract.
 -- Readers: src/warehouse/read/read-status.ts.
 SELECT 0 AS place, 'accounts' AS table_name, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.accounts
 UNION ALL

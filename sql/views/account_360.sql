@@ -1,11 +1,11 @@
--- Purpose: all that one wants to know about an account before a call, in one row.
+-- Purpose: a summary of an account for a call, in one row.
 -- Grain: one row per tracked account.
 -- Readers: analysts, dashboards, CRM exports.
 CREATE OR REPLACE VIEW marts.account_360 AS
 WITH scores AS (
   SELECT account_id, previous_score, score_change, valid_from FROM marts.score_history WHERE is_current
 ),
--- The score that held 30 days ago: of the interval around that moment.
+-- Score 30 days ago: the interval that contains that time.
 earlier_scores AS (
   SELECT account_id, any_value(main_score) AS main_score
   FROM marts.score_history

@@ -1,6 +1,6 @@
--- Purpose: who went where: career changes that the service reports, and those that only the history shows.
--- Grain: one row per contact and move. reported: one per contact, kind and day of detection, as last sent.
--- observed: title or employer differ from the version before, without a reported change that says so.
+-- Purpose: career changes of contacts: those that the service reports, and those visible only in the history.
+-- Grain: one row per contact and move. reported: one per contact, kind and day of detection, as last received.
+-- observed: title or employer differ from the previous version, and no reported change says so.
 -- Readers: analysts, marts.champion_alerts.
 CREATE OR REPLACE VIEW marts.contact_moves AS
 WITH versions AS (

@@ -1,7 +1,7 @@
--- Purpose: credits spent and left by day, and where that leads until the reset.
+-- Purpose: credits spent and left by day, and a projection to the reset.
 -- Grain: one row per day (UTC) on which this mirror made a request or the service reported the quota.
--- Days are cut by arithmetic: asking the calendar for each of a million requests took half a second.
--- A period is told by its resets_at. What others of the organization spend counts in org_spent, not in spent_here.
+-- Days are cut by arithmetic: calendar functions on a million requests took half a second.
+-- resets_at identifies a period. Spending by others in the organization counts in org_spent, not in spent_here.
 -- Readers: operators, dashboards, alerts.
 CREATE OR REPLACE VIEW marts.credit_burn AS
 WITH requests AS (
@@ -29,8 +29,8 @@ readings AS (
 spending AS (
   SELECT
     readings.day, credit_limit, used, remaining, resets_at, captured_at,
-    -- On the first day of a period everything used since its start counts, where the readings began before it.
-    -- What this mirror spent is part of it, whatever lay before the first reading or came after the last one.
+    -- On the first day of a period, all spending since its start counts, also before the first reading.
+    -- This mirror's spending is part of it, whether before the first reading or after the last.
     greatest(coalesce(requests.spent_here, 0), used - coalesce(
       lag(used) OVER (PARTITION BY resets_at ORDER BY readings.day),
       CASE WHEN lag(readings.day) OVER (ORDER BY readings.day) IS NULL THEN first_used ELSE 0 END

@@ -1,4 +1,4 @@
--- Purpose: what is wrong or missing: records that became no row, differences from API.md, fields without a value.
+-- Purpose: problems and gaps: records that became no row, differences from API.md, fields without a value.
 -- Grain: one row per table, check, field and detail.
 -- A test holds the list of fields equal to the catalog.
 -- Readers: operators, data teams.

@@ -1,4 +1,4 @@
--- Purpose: regulatory filings with the company that filed, to be read in order of date.
+-- Purpose: regulatory filings with the company that filed, ordered by date.
 -- Grain: one row per company and filing.
 -- Readers: analysts.
 CREATE OR REPLACE VIEW marts.filing_timeline AS

@@ -1,9 +1,9 @@
--- Purpose: how much each table holds, how old it is, and whether it is proven to be complete. Reads the clock: ages are
--- those at the moment of the query.
--- Grain: one row per mirrored table. Several tables can come from one stream and then share its checks.
--- Only what is still followed counts: the organization's lists, the companies of mirrored accounts and of followed inputs,
--- the insights of mirrored accounts. The run records in sync.capabilities, as `wanted`, what it was configured to mirror.
--- Readers: operators, alerts, dbt source freshness, src/sync/run/completeness.ts, sql/status/streams.sql, sql/server/freshness.sql.
+-- Purpose: rows and age of each table, and whether it is proven complete. Ages are computed at the time of the query.
+-- Grain: one row per mirrored table. Tables of the same stream share its checks.
+-- Only followed lists count: the organization's lists, companies of mirrored accounts and of followed inputs,
+-- insights of mirrored accounts. Each run records its configured streams in sync.capabilities as `wanted`.
+-- Readers: operators, alerts, dbt source freshness, src/sync/run/completeness.ts, sql/status/streams.sql,
+-- sql/server/freshness.sql.
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
   SELECT 'accounts' AS table_name, 'accounts' AS stream, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.accounts
@@ -48,7 +48,7 @@ configured AS (
 inputs AS (
   SELECT unnest(CAST(value -> '$.inputs' AS VARCHAR[])) AS input FROM wanted
 ),
--- Streams this mirror is about: configured, or read at least once.
+-- Streams of this mirror: configured, or read at least once.
 started AS (
   SELECT stream FROM configured
   UNION
@@ -66,7 +66,7 @@ companies AS (
   WHERE company_id IS NOT NULL
   GROUP BY company_id
 ),
--- One row per part of a stream that is followed now; known_at: since when, NULL for what always exists.
+-- One row per followed part of a stream; known_at: when it became known, NULL for parts that always exist.
 live AS (
   SELECT stream, part AS scope, CAST(NULL AS TIMESTAMPTZ) AS known_at, false AS embedded
   FROM (VALUES
@@ -76,7 +76,7 @@ live AS (
   UNION ALL
   SELECT unnest(['news_articles', 'job_openings', 'earnings_calls', 'filings']), company_id, known_at, false FROM companies
   UNION ALL
-  -- Profiles of tracked companies come embedded in their accounts and are as fresh as those.
+  -- Profiles of tracked companies are embedded in their accounts and equally fresh.
   SELECT
     'companies', company_id, known_at,
     tracked
@@ -124,7 +124,7 @@ judged AS (
       WHEN checked_at IS NULL THEN 'never read'
       ELSE unconfirmed_because
     END AS open_because,
-    -- Rows of a list that its walk under way has not read yet.
+    -- Rows that the unfinished walk of a list has not read yet.
     CASE
       WHEN status = 'walking' THEN greatest(0, coalesce(
         try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.total', '0')::BIGINT - coalesce(
@@ -166,7 +166,7 @@ verdicts AS (
       WHEN tables.stream NOT IN (FROM started) THEN 'never read'
       WHEN tables.stream IN ('companies', 'news_articles', 'job_openings', 'earnings_calls', 'filings', 'account_insights') THEN
         CASE
-          -- What is to be read under accounts is known once they are read.
+          -- Lists below accounts are known only once the accounts are read.
           WHEN parent.status IS NULL AND streams.scopes IS NULL THEN 'accounts were never read, and no company is followed'
           WHEN parent.status <> 'idle' THEN 'accounts are not read to their end'
           WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'

@@ -1,4 +1,4 @@
--- Purpose: how hiring of each company moves by month. Openings that vanished from the list count as closed.
+-- Purpose: hiring of each company by month. Openings that disappeared from the list count as closed.
 -- Grain: one row per company and month (UTC) in which it posted a job.
 -- Readers: analysts, charts.
 CREATE OR REPLACE VIEW marts.hiring_trend AS
@@ -9,7 +9,7 @@ WITH gone AS (
   GROUP BY history.company_id, history.id
 ),
 postings AS (
-  -- Values of status are not documented: what is not called closed in some way counts as open.
+  -- Values of status are not documented: an opening counts as open unless its status means closed.
   SELECT
     company_id,
     posted_on,

@@ -1,6 +1,6 @@
--- Purpose: every list of the account insights as rows, to be searched, counted and shown.
--- Grain: one row per account, section, field and position. A text on its own counts as a list of one; an object is
--- opened one level (threeWhys.whyNow); what lies deeper, or is no text, stands in `text` as JSON.
+-- Purpose: every list of the account insights as rows, for searching, counting and showing.
+-- Grain: one row per account, section, field and position. A single text counts as a list of one; an object is opened
+-- one level (threeWhys.whyNow); deeper values and values other than text are JSON in `text`.
 -- Readers: analysts, marts.swot_items.
 CREATE OR REPLACE VIEW marts.insight_items AS
 WITH sections AS (
@@ -22,7 +22,7 @@ outer_values AS (
     account_id,
     section,
     name,
-    -- As JSON pointer: a name may hold dots and quotes.
+    -- A JSON pointer, because names may contain dots and quotes.
     json_extract(content, '/' || replace(replace(name, '~', '~0'), '/', '~1')) AS content
   FROM outer_fields
 ),

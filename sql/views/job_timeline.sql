@@ -1,4 +1,4 @@
--- Purpose: job openings with the company that hires, to be read in order of the day they were posted.
+-- Purpose: job openings with the hiring company, ordered by the day of posting.
 -- Grain: one row per company and job opening that is listed now.
 -- Readers: analysts.
 CREATE OR REPLACE VIEW marts.job_timeline AS
@@ -15,7 +15,8 @@ SELECT
   openings.location,
   openings.status,
   CAST(openings.posted_on AT TIME ZONE 'UTC' AS DATE) AS posted_on,
-  -- date_trunc of a DATE is a DATE in DuckDB 1.2 and a TIMESTAMP in 1.5: a view without the cast opens in one only.
+  -- date_trunc of a DATE is a DATE in DuckDB 1.2 and a TIMESTAMP in 1.5; without the cast, the view opens in one of
+  -- them only.
   CAST(date_trunc('month', openings.posted_on AT TIME ZONE 'UTC') AS DATE) AS posted_month,
   openings.url,
   openings._first_synced_at AS first_synced_at

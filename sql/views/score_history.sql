@@ -1,5 +1,5 @@
--- Purpose: how the score of each account moved. Versions in which the score stood still are one interval.
--- Grain: one row per account and interval in which its score held. A deleted account has no current interval.
+-- Purpose: score of each account over time. Consecutive versions with the same score are one interval.
+-- Grain: one row per account and interval of constant score. A deleted account has no current interval.
 -- Readers: analysts, marts.account_360.
 CREATE OR REPLACE VIEW marts.score_history AS
 WITH versions AS (
@@ -15,7 +15,7 @@ ordered AS (
     valid_from,
     valid_to,
     lag(main_score) OVER versions_of_account AS score_before,
-    -- A gap between two versions: the account was gone in between.
+    -- A gap between two versions: the account did not exist in between.
     coalesce(lag(valid_to) OVER versions_of_account = valid_from, false) AS follows_on
   FROM versions
   WINDOW versions_of_account AS (PARTITION BY id ORDER BY valid_from, valid_to NULLS LAST)

@@ -1,4 +1,4 @@
--- Purpose: every business event with the account it is about, to be read in order of date.
+-- Purpose: every business event with its account, ordered by date.
 -- Grain: one row per signal.
 -- Readers: analysts, dashboards, marts.funding_events.
 CREATE OR REPLACE VIEW marts.signal_timeline AS

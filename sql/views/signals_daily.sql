@@ -1,4 +1,4 @@
--- Purpose: how many events of which type each account had on which day. Days are UTC; days without events have no row.
+-- Purpose: number of events by account, day and type. Days are UTC; days without events have no row.
 -- Grain: one row per day, account and type.
 -- Readers: analysts, charts.
 CREATE OR REPLACE VIEW marts.signals_daily AS

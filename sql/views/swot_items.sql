@@ -1,6 +1,6 @@
 -- Purpose: strengths, weaknesses, opportunities and threats of each account as rows.
--- Grain: one row per account, kind and position. From the account insight; where that has none, from the account's own
--- swotAnalysis, as far as it has the same shape (API.md does not show it).
+-- Grain: one row per account, kind and position. Taken from the account insight; without one, from the account's
+-- swotAnalysis if it has the same shape (API.md does not show it).
 -- Readers: analysts.
 CREATE OR REPLACE VIEW marts.swot_items AS
 WITH kinds AS (

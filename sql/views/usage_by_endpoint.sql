@@ -1,4 +1,4 @@
--- Purpose: where requests and credits go: by this mirror's own ledger, and by what the service reports.
+-- Purpose: requests and credits by endpoint, from this mirror's ledger and from the service's report.
 -- Grain: one row per source and endpoint. The service names endpoints in its own way, so the two are not joined.
 -- Readers: operators.
 CREATE OR REPLACE VIEW marts.usage_by_endpoint AS

@@ -1,3 +1,3 @@
--- Purpose: which migrations built this file. Grain: one row per applied migration.
+-- Purpose: the migrations of this file. Grain: one row per applied migration.
 -- Parameters: none. Readers: src/warehouse/file/migrate.ts.
 SELECT number, name, checksum FROM sync.migrations ORDER BY number;

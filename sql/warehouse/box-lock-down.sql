@@ -1,5 +1,6 @@
--- Purpose: before SQL that a user wrote: no file can be opened, written or listed (what is open already is still read;
--- spilling ends), no network, no extension, no change of settings. The locks are no sandbox: src/warehouse/box.
+-- Purpose: lock-down before a user's SQL: it can open, write or list no file (the open snapshot stays readable;
+-- spilling ends), use no network, load no extension, change no setting. The locks alone are no sandbox:
+-- src/warehouse/box adds a process.
 -- Parameters: none. Readers: src/warehouse/box/program.ts.
 SET GLOBAL TimeZone = 'UTC';
 SET GLOBAL autoload_known_extensions = false;

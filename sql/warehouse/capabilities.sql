@@ -1,3 +1,3 @@
--- Purpose: what was learned about the service. Grain: one row per capability.
--- Parameters: none. Readers: src/warehouse/file/warehouse.ts.
+-- Purpose: facts learned about the service. Grain: one row per capability.
+-- Parameters: none. Readers: src/warehouse/read/mirror-reader.ts.
 SELECT name, value FROM sync.capabilities ORDER BY name;

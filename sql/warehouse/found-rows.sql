@@ -1,3 +1,3 @@
--- Purpose: where the rows that a batch meets stand. Grain: one row per row met, in the order they stand.
+-- Purpose: row ids of the stored rows with a batch's keys. Grain: one row per stored row, by row id.
 -- Parameters: none; reads the temporary table `found`. Readers: src/warehouse/load/load-batch.ts.
 SELECT _old AS row FROM found ORDER BY _old;

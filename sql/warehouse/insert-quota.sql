@@ -1,4 +1,4 @@
--- Purpose: the `usage` block of a paid response as a reading of the quota; a fuller reading of that instant stays.
+-- Purpose: stores the `usage` block of a paid response as a quota reading; a fuller reading of the same time stays.
 -- Parameters: captured_at, limit, used, remaining, resets_at, run_id. Readers: src/warehouse/load/commit.ts.
 INSERT INTO main.usage_snapshots
   (captured_at, source, "limit", used, remaining, resets_at, _first_synced_at, _synced_at, _run_id)

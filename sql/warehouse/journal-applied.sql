@@ -1,3 +1,3 @@
--- Purpose: number of the last journalled change that this file holds. Grain: one row.
--- Parameters: none. Readers: src/warehouse/journal/journal.ts, src/warehouse/file/rebuild.ts.
+-- Purpose: number of the last journalled change in this file. Grain: one row.
+-- Parameters: none. Readers: src/warehouse/journal/journal.ts.
 SELECT applied FROM sync.journal;

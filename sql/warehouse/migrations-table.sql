@@ -1,4 +1,4 @@
--- Purpose: the table that remembers which migrations built this file; stands before the first migration runs.
+-- Purpose: table of the migrations applied to this file; created before the first migration runs.
 -- Grain: one row per applied migration; checksum is the sha256 of the file's text.
 -- Parameters: none. Readers: src/warehouse/file/migrate.ts.
 CREATE SCHEMA IF NOT EXISTS sync;

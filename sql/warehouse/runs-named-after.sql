@@ -1,4 +1,4 @@
--- Purpose: runs whose id is, or starts with, a given one. Grain: one row per run. Parameters: run_id.
+-- Purpose: runs whose id equals, or starts with, a given id. Grain: one row per run. Parameters: run_id.
 -- Readers: src/warehouse/file/run-ids.ts.
 SELECT run_id
 FROM sync.runs

@@ -1,5 +1,5 @@
--- Purpose: where every scope stands. Grain: one row per stream and scope.
--- Parameters: stream, or NULL for all. Readers: src/warehouse/file/warehouse.ts.
+-- Purpose: states of scopes. Grain: one row per stream and scope.
+-- Parameters: stream, or NULL for all. Readers: src/warehouse/read/mirror-reader.ts.
 SELECT
   stream, scope, status, walk_id, "cursor", watermark, total_count, rows_at_walk, checked_at, walked_at, error, run_id,
   unconfirmed, unconfirmed_because

@@ -1,4 +1,4 @@
--- Purpose: columns of the view `part` that hold texts. Grain: at most one row. Parameters: none.
+-- Purpose: text columns of the view `part`. Grain: at most one row. Parameters: none.
 -- Readers: src/warehouse/forget/scan.ts.
 SELECT '"part"' AS path, list('"' || column_name || '"' ORDER BY column_index) AS columns
 FROM duckdb_columns()

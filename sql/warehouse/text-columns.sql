@@ -1,4 +1,4 @@
--- Purpose: where texts stand in this file. Grain: one row per table of schemas main, history and sync that has any.
+-- Purpose: text columns of this file. Grain: one row per table of schemas main, history and sync that has any.
 -- Parameters: none. Readers: src/warehouse/forget/scan.ts.
 SELECT '"' || schema_name || '"."' || table_name || '"' AS path, list('"' || column_name || '"' ORDER BY column_index) AS columns
 FROM duckdb_columns()

@@ -1,4 +1,4 @@
--- Purpose: adds up how received records differ from the API document.
+-- Purpose: adds up the differences between received records and the API document.
 -- Parameters: none; reads the temporary table `incoming`. Readers: src/warehouse/load/commit.ts.
 INSERT INTO sync.schema_drift SELECT * FROM incoming
 ON CONFLICT (table_name, field, kind, detail) DO UPDATE SET

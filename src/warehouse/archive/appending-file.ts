@@ -1,18 +1,18 @@
-// A file that is only ever appended to: records handed over while a write is under way go out together with the next
-// one, so that many small records cost few calls of the system.
+// A file that only grows. Records that arrive during a write are written together by the next one, which saves system
+// calls.
 import type { FileHandle } from "node:fs/promises";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { createQueue } from "../duckdb/gate.ts";
 
 export interface AppendingFile {
-  /** Resolves when the record is written; a crash of the process does not lose it then, one of the machine may. */
+  /** Resolves once the record is written: it then survives a crash of the process, but perhaps not of the machine. */
   append(record: Buffer): Promise<void>;
   /** Makes everything appended so far durable. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `openFile` is asked for a new file with the first record, and again after a write failed. Throws DISK_FULL. */
+/** Calls `openFile` for the first record, and again after a failed write. Throws DISK_FULL. */
 export const appendingFile = (openFile: () => Promise<FileHandle>): AppendingFile => {
   const inOrder = createQueue();
   let handle: FileHandle | null = null;
@@ -35,7 +35,7 @@ export const appendingFile = (openFile: () => Promise<FileHandle>): AppendingFil
       await handle.appendFile(records.length === 1 && only !== undefined ? only : Buffer.concat(records));
       unsynced = true;
     } catch (error) {
-      // Half a record may stand at the end now: what follows goes to a file of its own.
+      // The failed write may have left half a record at the end, so the next record goes to a new file.
       await close().catch(() => undefined);
       throw statementError(error);
     }

@@ -1,7 +1,9 @@
-// Every body that cost a credit, as it was received, with its request: appended before it is loaded.
-// One file per run, `<YYYY-MM>/<runId>.ndjson.gz`, that `zcat` prints: header line, body, line end of each response. A body
-// that came gzipped is a gzip member of its own between two small ones, any other shares one with both. Beside it
-// `<runId>.intents.ndjson`: one line before each request is sent.
+// The archive: every response body that cost a credit, as received, with its request. A body is appended before it is
+// loaded.
+// Each run has one file `<YYYY-MM>/<runId>.ndjson.gz` that `zcat` prints. A response is a header line, the body, and
+// a line end. A body that arrived gzipped is its own gzip member between two small ones; any other body shares one
+// member with its header and line end.
+// `<runId>.intents.ndjson` beside it has one line per request, written before the request is sent.
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -25,28 +27,28 @@ export interface IntentRecord {
   readonly sentAt: number;
 }
 
-/** What stands before a body in the archive. */
+/** The line before a body in the archive. */
 export interface ArchiveHeader extends IntentRecord {
   readonly walkId: string | null;
   /** Name or template of the endpoint. */
   readonly endpoint: string;
-  /** What sync needs to take the response up again. */
+  /** Values that sync needs to load the response later. */
   readonly detail: JsonValue;
   /** ms since the epoch. */
   readonly receivedAt: number;
   readonly status: number;
-  /** Bytes of the decoded body: how far the reader reads. */
+  /** Length of the decoded body in bytes; the reader reads this many. */
   readonly bytes: number;
 }
 
-/** A body as it came over the wire. */
+/** A body as received over the network. */
 export interface Wire {
   readonly bytes: Buffer;
   readonly encoding: "identity" | "gzip" | "br";
 }
 
 export interface Archive {
-  /** Written before the request leaves, so that a crash shows which answers may have been charged. */
+  /** Noted before the request is sent, so that after a crash the requests that may have been charged are known. */
   intent(record: IntentRecord): Promise<void>;
   /** Appends a response. It is durable after `flush`. */
   response(header: ArchiveHeader, wire: Wire): Promise<void>;
@@ -55,15 +57,15 @@ export interface Archive {
   close(): Promise<void>;
 }
 
-/** Ends of the two kinds of files. */
+/** File name endings of the two kinds of files. */
 export const RESPONSES = ".ndjson.gz";
 export const INTENTS = ".intents.ndjson";
 
-/** Half the time of zlib's default, for a file at most a sixth larger (docs/PERFORMANCE.md). */
+/** Takes half the time of zlib's default; files grow by a sixth at most (docs/PERFORMANCE.md). */
 const LEVEL = 3;
-/** Up to this many bytes compressing takes less time than handing the work to another thread. */
+/** Up to this size, compressing here is faster than passing the work to another thread. */
 const MOST_AT_ONCE = 16 * 1024;
-/** zlib hands out its result in pieces of this size: each is a way to another thread and back. */
+/** Size of zlib's output pieces. Each piece costs one round trip to another thread. */
 const PIECE = 256 * 1024;
 
 const LINE_END = Buffer.from("\n");
@@ -75,7 +77,7 @@ const compressed = async (parts: readonly Buffer[]): Promise<Buffer> => {
   return gzipAsync(whole, { level: LEVEL, chunkSize: PIECE });
 };
 
-/** A gzip member that holds the bytes as they are: for what is too short to be worth compressing. */
+/** A gzip member with uncompressed content, for bytes too short to be worth compressing. */
 const stored = async (bytes: Buffer): Promise<Buffer> => {
   if (bytes.length > MOST_STORED) return compressed([bytes]);
   const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 0, 0, 0, 0]);
@@ -87,27 +89,27 @@ const stored = async (bytes: Buffer): Promise<Buffer> => {
   return Buffer.concat([head, bytes, end]);
 };
 
-/** Folder of a moment, ms since the epoch: `2026-03`. */
+/** Folder of a time in ms since the epoch, e.g. `2026-03`. */
 export const month = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 const SAFE_RUN_ID = /^[\w.-]{1,120}$/;
 
-/** True when the bytes end as one gzip member of `bytes` decoded bytes does: its length stands last. */
+/** True when the bytes end like one gzip member of `bytes` decoded bytes: a member ends with its decoded length. */
 const isOneMember = (body: Buffer, bytes: number): boolean =>
   body.length >= 18 && body[0] === 0x1f && body[1] === 0x8b && body.readUInt32LE(body.length - 4) === bytes % 2 ** 32;
 
-/** The body as received where it is one gzip member, else decoded. */
+/** The body as received if it is one gzip member, else decoded. */
 const bodyOf = async (
   { bytes, encoding }: Wire,
   decodedBytes: number,
 ): Promise<{ body: Buffer; isMember: boolean }> => {
   if (encoding === "identity") return { body: bytes, isMember: false };
   if (encoding === "gzip" && isOneMember(bytes, decodedBytes)) return { body: bytes, isMember: true };
-  // Several members, or bytes that are not what they claim to be: kept as far as they can be decoded, else as they are.
+  // Several members, or a wrong content encoding: keep the decoded body, or the raw bytes if decoding fails.
   const body = await (encoding === "gzip" ? gunzipAsync(bytes) : brotliAsync(bytes)).catch(() => bytes);
   return { body, isMember: false };
 };
 
-/** A response as it stands in the archive: header line, body, line end. */
+/** A response in the archive's format: header line, body, line end. */
 export const responseRecord = async (header: ArchiveHeader, wire: Wire): Promise<Buffer> => {
   const { body, isMember } = await bodyOf(wire, header.bytes);
   const bytes = isMember ? header.bytes : body.length;
@@ -116,7 +118,7 @@ export const responseRecord = async (header: ArchiveHeader, wire: Wire): Promise
   return Buffer.concat([await stored(line), body, await stored(LINE_END)]);
 };
 
-/** Opens a file that is not there yet: what an earlier process left under the name may end in the middle of a record. */
+/** Opens a file that does not exist yet. A file that an earlier process left may end in the middle of a record. */
 export const openNew = async (folder: string, stem: string, suffix: string): Promise<FileHandle> => {
   for (let part = 1; ; part++) {
     const name = part === 1 ? `${stem}${suffix}` : `${stem}.${part}${suffix}`;
@@ -129,8 +131,8 @@ export const openNew = async (folder: string, stem: string, suffix: string): Pro
 };
 
 /**
- * Opens the archive of a run for appending; files appear with the first record. `now`: ms since the epoch, names the
- * month. A run that goes on in another process writes on in `<runId>.2.ndjson.gz`. Throws DISK_FULL.
+ * Opens the archive of a run for appending; the first record creates the file. `now` (ms since the epoch) names the
+ * month's folder. A run that continues in another process writes `<runId>.2.ndjson.gz`. Throws DISK_FULL.
  */
 export const openArchive = (options: {
   readonly dir: string;

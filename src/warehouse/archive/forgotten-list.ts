@@ -1,5 +1,5 @@
-// Who was forgotten: keyed hashes of contacts' ids, beside the archive, so that no later sync brings anyone back. The
-// key lies apart from them (`state/forget.key`), so that a copy of the archive gives nobody away.
+// List of erased contacts: keyed hashes of their ids, beside the archive, so that no later sync stores them again.
+// The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
 import { createHmac, randomBytes } from "node:crypto";
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ const LIST_NAME = "forgotten.json";
 const entrySchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   forgotten_at: z.string(),
-  /** False from the moment a contact is to be forgotten until every trace of it is gone. */
+  /** False while the contact is being erased, true once every trace is gone. */
   done: z.boolean(),
 });
 const listSchema = z.object({ version: z.literal(1), contacts: z.array(entrySchema) });
@@ -24,7 +24,7 @@ export interface ForgottenList {
   readonly entries: readonly ForgottenEntry[];
   /** Keyed hash of a contact's id. */
   readonly hashOf: (id: string) => string;
-  /** The hash when this contact was forgotten, done or not; else null. */
+  /** Hash of the id if this contact is on the list, finished or not; else null. */
   readonly find: (id: string) => string | null;
 }
 
@@ -51,7 +51,7 @@ const syncDir = async (dir: string) => {
   }
 };
 
-/** Replaces a file as a whole, durable, readable by its owner only. */
+/** Replaces a file atomically and durably; only its owner can read it. */
 export const replaceFile = async (file: string, content: Buffer | string): Promise<void> => {
   const fresh = `${file}.new`;
   try {
@@ -92,8 +92,8 @@ const parseList = (text: string, file: string): readonly ForgottenEntry[] => {
 };
 
 /**
- * The list of a data directory; empty where nobody was forgotten. Throws FORGOTTEN_UNREADABLE when the list cannot be
- * read or its key is gone: going on would bring people back.
+ * The list of a data directory; empty if it has none. Throws FORGOTTEN_UNREADABLE when the list cannot be read or its
+ * key is missing, because continuing would store erased people again.
  */
 export const readForgotten = async (archiveDir: string): Promise<ForgottenList> => {
   const [text, key] = await Promise.all([readIfThere(listFile(archiveDir)), readIfThere(keyFile(archiveDir))]);
@@ -106,7 +106,7 @@ export const readForgotten = async (archiveDir: string): Promise<ForgottenList> 
   return listOf(key?.length === KEY_BYTES ? key : randomBytes(KEY_BYTES), entries);
 };
 
-/** The same list with a key of its own, made if need be: to be called before anybody is added. */
+/** The same list with a key, which is created if missing. Call this before adding a contact. */
 export const keyedForgotten = async (archiveDir: string): Promise<ForgottenList> => {
   const known = await readForgotten(archiveDir);
   const key = await readIfThere(keyFile(archiveDir));
@@ -116,11 +116,11 @@ export const keyedForgotten = async (archiveDir: string): Promise<ForgottenList>
   return listOf(fresh, known.entries);
 };
 
-/** Stores who was forgotten. */
+/** Stores the list. */
 export const writeForgotten = (archiveDir: string, contacts: readonly ForgottenEntry[]): Promise<void> =>
   replaceFile(listFile(archiveDir), `${JSON.stringify({ version: 1, contacts }, null, 1)}\n`);
 
-/** Throws FORGET_UNFINISHED while somebody is only partly forgotten. */
+/** Throws FORGET_UNFINISHED while a contact is only partly erased. */
 export const refuseUnfinished = (list: ForgottenList): void => {
   const pending = list.entries.filter(({ done }) => !done).length;
   if (pending > 0) throw new DuckmirrorError("FORGET_UNFINISHED", { contacts: pending });

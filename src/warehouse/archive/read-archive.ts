@@ -1,5 +1,5 @@
-// Reads the archive back, streaming: run after run, response after response, never more than one body in memory.
-// What a crash tore off at the end of a file is passed over; everything before it is read.
+// Reads the archive as a stream: run by run, response by response, with one body at most in memory. Skips a record
+// that a crash cut off at the end of a file.
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,13 +37,13 @@ export interface ArchiveFilter {
   readonly matches?: (header: ArchiveHeader) => boolean;
 }
 
-/** Run of a file name, and which of the run's files it is. */
+/** Run id in a file name, and the number of this file among the run's files. */
 const partOf = (name: string, suffix: string) => {
   const [, runId = "", part = "1"] = /^(.*?)(?:\.(\d+))?$/.exec(name.slice(0, -suffix.length)) ?? [];
   return { runId, part: Number(part) };
 };
 
-/** Files of the archive, month after month; run ids that sort by time make this the order of the runs. */
+/** Files of the archive, month by month. Run ids sort by time, so this is also the order of the runs. */
 export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> => {
   const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
   const files = await Promise.all(
@@ -67,10 +67,10 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Bytes that are read and decoded at a time: each piece is a way to another thread and back. */
+/** Bytes read and decoded at a time. Each piece costs one round trip to another thread. */
 const PIECE = 256 * 1024;
 
-/** Decoded bytes of a gzipped file as far as they are whole; a torn end is told and no error. */
+/** Decoded bytes of a gzipped file, up to the first damage. Calls `onTorn` for a cut-off end instead of throwing. */
 export async function* decodedChunks(file: string, onTorn: () => void = () => undefined): AsyncIterable<Buffer> {
   const source = createReadStream(file, { highWaterMark: PIECE });
   const gunzip = createGunzip({ chunkSize: PIECE, finishFlush: constants.Z_SYNC_FLUSH });
@@ -86,7 +86,7 @@ export async function* decodedChunks(file: string, onTorn: () => void = () => un
   }
 }
 
-/** Responses of one file: decoded bytes cut into header lines and bodies of the length that the header names. */
+/** Responses of one file. The header line gives the length of the body. */
 export async function* records(file: string, onTorn: () => void = () => undefined): AsyncIterable<ArchivedResponse> {
   let chunks: Buffer[] = [];
   let held = 0;
@@ -102,14 +102,14 @@ export async function* records(file: string, onTorn: () => void = () => undefine
     held += chunk.length;
     for (;;) {
       if (header === null) {
-        // Only the newest chunk can hold the line end that was not there before.
+        // Only the newest chunk can contain a line end; the others were searched already.
         if (chunks.length > 1 && !chunk.includes(10)) break;
         const all = Buffer.concat(chunks);
         chunks = [all];
         const end = all.indexOf(10);
         if (end < 0) break;
         const parsed = headerSchema.safeParse(parseJson(take(end + 1).toString("utf8")));
-        // The line end after a body is an empty line here; anything else that is no header is passed over.
+        // The line end after a body appears as an empty line here. Skip it, and any other line that is no header.
         if (parsed.success) header = parsed.data;
       } else {
         if (held < header.bytes) break;
@@ -131,7 +131,7 @@ export async function* readArchive(dir: string, filter: ArchiveFilter = {}): Asy
   }
 }
 
-/** What a run was about to send, in order; a torn last line is passed over. */
+/** Requests that a run was about to send, in order. Skips a last line that was cut off. */
 export const readIntents = async (dir: string, runId: string): Promise<readonly IntentRecord[]> => {
   const intents: IntentRecord[] = [];
   for (const file of await archiveFiles(dir, INTENTS, runId)) {

@@ -1,4 +1,5 @@
-// Appends rows to a table column by column, in chunks of DuckDB's vector size: the fastest way in (decision 0001).
+// Appends rows to a table column by column, in chunks of DuckDB's vector size, the fastest way to insert (decision
+// 0001).
 import { type DuckDBConnection, DuckDBDataChunk, type DuckDBType, type DuckDBValue } from "@duckdb/node-api";
 
 /** At most `CHUNK_ROWS` rows: one array per column, all of the same length. */
@@ -7,7 +8,7 @@ export type ColumnChunk = readonly (readonly DuckDBValue[])[];
 /** DuckDB's vector size. */
 export const CHUNK_ROWS = 2048;
 
-/** Appends every chunk to `table` (`name` or `schema.name`) on this connection, inside its transaction if there is one. */
+/** Appends every chunk to `table` (`name` or `schema.name`), inside the connection's transaction if it has one. */
 export const appendChunks = async (
   connection: DuckDBConnection,
   table: string,

@@ -1,5 +1,5 @@
-// One DuckDB file, opened once: queries beside each other, writers one after the other, each on its own connection.
-// Nothing outside src/warehouse imports DuckDB's client; the sandbox and the replica open their files with this too.
+// One DuckDB file, opened once. Queries run concurrently, writers one after another, each on its own connection.
+// Only src/warehouse imports DuckDB's client; the sandbox and the replica open their files through this module.
 import { statSync } from "node:fs";
 import type { DuckDBConnection, DuckDBInstance, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
@@ -18,16 +18,16 @@ export interface Sql {
    * TIMESTAMPTZ as ms since the epoch whose fraction holds the microseconds; VARCHAR[] as array; JSON as text.
    */
   query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
-  /** Runs a statement (or several, without parameters). Answers with the number of rows it changed. */
+  /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
-  /** Appends column-wise to a table; the chunks' columns are the table's, in order. */
+  /** Appends chunks whose columns are the table's columns, in order. */
   append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
 }
 
 export interface TransactionOptions {
   /**
-   * Asked after a COMMIT that failed, since that may be durable all the same: whether the file holds the transaction's
-   * changes. Without it no transaction is done again after its COMMIT.
+   * Called after a failed COMMIT, which may be durable nevertheless: returns whether the file holds the transaction's
+   * changes. Without it, a transaction whose COMMIT failed is not repeated.
    */
   readonly isCommitted?: (sql: Sql) => Promise<boolean>;
 }
@@ -35,14 +35,14 @@ export interface TransactionOptions {
 export interface Database extends Sql {
   readonly file: string;
   /**
-   * Runs `work` in one transaction on its own connection, after all earlier writers; any throw rolls back. With `memory`
-   * it may run several times, each but the last rolled back.
+   * Runs `work` in one transaction on its own connection, after all earlier writers. Any throw rolls back. With
+   * `memory`, `work` may run several times; all runs but the last are rolled back.
    */
   transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Closes the file cleanly (no WAL is left) and runs `work`; other calls wait meanwhile, and the next one opens the file
-   * again. Must not be called inside `transaction`. Throws WAREHOUSE_CORRUPT, and does nothing, when another file or none
-   * lies at the path by now: what is open here is not what would be copied or opened again.
+   * Closes the file cleanly, without a WAL, and runs `work` while other calls wait; the next call opens the file
+   * again. Do not call it inside `transaction`. Throws WAREHOUSE_CORRUPT and does nothing when the file at the path
+   * is no longer the one that was opened.
    */
   offline<T>(work: () => Promise<T>): Promise<T>;
   /** Moves everything from the WAL into the file. */
@@ -50,7 +50,10 @@ export interface Database extends Sql {
   close(): Promise<void>;
 }
 
-/** Which file lies at a path: by its own number, not by its name. It is not opened: that would drop DuckDB's lock. */
+/**
+ * Identity of the file at a path: device and inode. The file is not opened, because closing it would drop DuckDB's
+ * lock.
+ */
 const identityOf = (file: string): string => {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? "none" : `${found.dev}/${found.ino}`;
@@ -91,7 +94,7 @@ const limitMemory = (connection: DuckDBConnection, limit: string) =>
  */
 export const openDatabase = async (file: string, options: DatabaseOptions = {}): Promise<Database> => {
   const memory = options.memory === undefined ? null : createMemory(options.memory);
-  /** What the open instance is held to. */
+  /** Memory limit of the open instance. */
   let limit = "";
   const applyLimit = async (connection: DuckDBConnection) => {
     while (memory !== null && limit !== memory.limitText()) {
@@ -100,7 +103,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
         await limitMemory(connection, wanted);
         limit = wanted;
       } catch (error) {
-        // What lies in memory already, such as the rows of a long WAL, may need more.
+        // Memory already in use, such as the rows of a long WAL, may exceed the limit.
         if (!isOutOfMemory(error) || !memory.raise(wanted)) throw error;
       }
     }
@@ -108,7 +111,8 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   const openFile = async (): Promise<DuckDBInstance> => {
     const opened = await openInstance(file, options);
     limit = "";
-    // Not earlier: a long WAL is carried out while the file is opened, with all the memory there may be.
+    // The limit is set after opening, because DuckDB replays a long WAL while it opens and may need all memory for
+    // it.
     const connection = await opened.connect();
     try {
       await applyLimit(connection);
@@ -126,8 +130,8 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   const writers = createQueue();
   const isFile = file !== ":memory:";
   /**
-   * Set after `offline`, and after failures that leave an instance nobody can trust: a fatal error, a failed COMMIT, want
-   * of memory. The file is intact.
+   * True after `offline`, and after failures that leave the instance unusable: a fatal error, a failed COMMIT, lack
+   * of memory. The file itself is intact.
    */
   let reopen = false;
 
@@ -138,7 +142,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     if (reopen) await abandonInstance(closing);
     else closing.closeSync();
   };
-  /** What lies at the path must be what was open here: DuckDB would make a new file where there is none. */
+  /** Checks that the path still holds the file that was open. If it is gone, DuckDB would create a new one. */
   const checkIdentity = () => {
     if (identityOf(file) === identity) return;
     const detail = "it was removed or replaced while it was in use";
@@ -165,7 +169,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       connection.closeSync();
     }
   };
-  /** Runs `work` beside others, or alone and with one thread, at which it stays until the file is opened again. */
+  /** Runs `work` beside others, or alone with one thread; one thread remains until the file is opened again. */
   const withConnection = async <T>(effort: Effort, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
     if (reopen) await openAgain();
     if (effort === "usual") return gate.shared(() => onConnection(work));
@@ -176,7 +180,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       }),
     );
   };
-  /** Attempts until memory suffices; failures as the caller should read them. */
+  /** Repeats the attempt until memory suffices, and translates errors for the caller. */
   const persistently = async <T>(attempt: (effort: Effort) => Promise<T>): Promise<T> => {
     try {
       return await (memory === null ? attempt("usual") : memory.goOn(attempt));
@@ -188,14 +192,14 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     persistently((effort) => withConnection(effort, (connection) => work(statementsOn(connection))));
 
   const inTransaction = async <T>(connection: DuckDBConnection, work: (tx: Sql) => Promise<T>) => {
-    // Setting a limit anew makes the allocators give what was freed back to the system; they would keep it for long.
+    // Setting the limit again makes the allocators return freed memory to the system soon.
     if (memory?.isFrugal()) await limitMemory(connection, memory.limitText());
     await connection.run("BEGIN TRANSACTION");
     let result: T;
     try {
       result = await work(statementsOn(connection));
     } catch (error) {
-      // A fatal error leaves nothing to roll back.
+      // After a fatal error there is nothing to roll back.
       await connection.run("ROLLBACK").catch(() => undefined);
       throw error;
     }
@@ -203,7 +207,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       await connection.run("COMMIT");
       return { result, failure: null };
     } catch (failure) {
-      // Mostly it has rolled back already.
+      // Usually DuckDB has rolled back already.
       await connection.run("ROLLBACK").catch(() => undefined);
       reopen = isFile;
       return { result, failure };
@@ -217,7 +221,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
         if (failure === null) return result;
         if (isCommitted === undefined) throw fileError(failure, file, false);
         if (!(await statement(isCommitted))) throw failure;
-        // The next COMMIT would fail to move the same WAL into the file.
+        // Otherwise the next COMMIT would fail again to move the same WAL into the file.
         if (under !== undefined && isOutOfMemory(failure)) memory?.raise(under);
         return result;
       }),
@@ -227,7 +231,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     file,
     query: (sql, params, row) => statement((on) => on.query(sql, params, row)),
     run: (sql, params) => writers(() => statement((on) => on.run(sql, params))),
-    // Held in one piece: what is done again must find the chunks again.
+    // All chunks are kept, because a repeated attempt needs them again.
     append: (table, types, chunks) => {
       const whole = [...chunks];
       return transaction((tx) => tx.append(table, types, whole));

@@ -1,4 +1,4 @@
-// DuckDB's errors carry no code: their text is read here, once, and nowhere else.
+// Translates DuckDB's errors. They carry no code, so this file, and no other, reads their text.
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 
 const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
@@ -6,19 +6,22 @@ const LOCKED = /could not set lock on file|conflicting lock is held/i;
 const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
 const CORRUPT = /corrupt database file|not a valid duckdb database file|failed to deserialize|serialization error/i;
-/** Seen by itself, inside the failure of a COMMIT, and inside a fatal one of a checkpoint. */
+/** Appears alone, inside a failed COMMIT, and inside a fatal error of a checkpoint. */
 const NO_MEMORY =
   /^out of memory error|(?:failed to (?:pin|allocate|offload)|could not allocate) (?:data )?(?:block|data|of)\b/i;
 const INVALIDATED = /^fatal error|database has been invalidated/i;
 
-/** True when the instance is unusable from now on and the file must be opened again. */
+/** True when the instance is unusable and the file must be opened again. */
 export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(error));
 
-/** True when work needed more than `memory_limit` (or `max_temp_directory_size`, beside which memory helps, too). */
+/**
+ * True when work needed more than `memory_limit`, or more than `max_temp_directory_size`, where more memory also
+ * helps.
+ */
 export const isOutOfMemory = (error: unknown): boolean =>
   !(error instanceof DuckmirrorError) && NO_MEMORY.test(detailOf(error));
 
-/** A failure of a statement or of writing: DISK_FULL or NO_MEMORY where that is the cause, else the error itself. */
+/** Error of a statement or a write: DISK_FULL or NO_MEMORY where that is the cause, else the error itself. */
 export const statementError = (error: unknown): unknown => {
   if (error instanceof DuckmirrorError) return error;
   const detail = detailOf(error);
@@ -26,14 +29,14 @@ export const statementError = (error: unknown): unknown => {
   return NO_MEMORY.test(detail) ? new DuckmirrorError("NO_MEMORY", { detail }, { cause: error }) : error;
 };
 
-/** The same for a statement on `file`, whose blocks may turn out to be damaged only when they are read. */
+/** The same for a statement on `file`: damaged blocks may show only when they are read. */
 export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
   const detail = detailOf(error);
   if (error instanceof DuckmirrorError || !CORRUPT.test(detail)) return statementError(error);
   return new DuckmirrorError(readOnly ? "SNAPSHOT_DAMAGED" : "WAREHOUSE_CORRUPT", { file, detail }, { cause: error });
 };
 
-/** A failure to open `file` in the data directory `dir`, as the user should read it. */
+/** Error for the user when `file` in the data directory `dir` cannot be opened. */
 export const openError = (error: unknown, file: string, dir: string): DuckmirrorError => {
   if (error instanceof DuckmirrorError) return error;
   const detail = detailOf(error);

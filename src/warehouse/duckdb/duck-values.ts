@@ -1,4 +1,4 @@
-// Values on their way into and out of DuckDB: exact integers, instants to the microsecond, lists as arrays.
+// Converts values to and from DuckDB: exact integers, times to the microsecond, lists as arrays.
 import {
   BIGINT,
   BOOLEAN,
@@ -26,10 +26,10 @@ export interface Instant {
   readonly micros: bigint;
 }
 
-/** What a statement's parameter can be. Whole numbers bind as BIGINT, others as DOUBLE, arrays as VARCHAR[]. */
+/** Value of a statement's parameter. Whole numbers bind as BIGINT, others as DOUBLE, arrays as VARCHAR[]. */
 export type SqlValue = null | boolean | number | bigint | string | Instant | readonly (string | null)[];
 
-/** What a column can come out as. BIGINT is a number while that is exact, else a bigint. */
+/** Value of a result column. BIGINT is a number while that is exact, else a bigint. */
 export type OutValue = null | boolean | number | bigint | string | readonly OutValue[] | { [name: string]: OutValue };
 
 /** `ms` since the epoch (fractions down to a microsecond count) as a bound TIMESTAMPTZ; null stays NULL. */
@@ -42,7 +42,9 @@ const isInstant = (value: SqlValue): value is Instant =>
 const fitsBigint = (value: bigint) => value >= -(2n ** 63n) && value < 2n ** 63n;
 const ofWhole = (value: bigint) => ({ value, type: fitsBigint(value) ? BIGINT : HUGEINT });
 
-/** A parameter as DuckDB's client wants it. Typed, because the client would bind a bigint as HUGEINT. */
+/**
+ * A parameter in the form of DuckDB's client. The type is given, because the client would bind a bigint as HUGEINT.
+ */
 export const toDuck = (value: SqlValue): { readonly value: DuckDBValue; readonly type: DuckDBType } => {
   if (value === null) return { value, type: SQLNULL };
   if (typeof value === "string") return { value, type: VARCHAR };
@@ -56,7 +58,7 @@ export const toDuck = (value: SqlValue): { readonly value: DuckDBValue; readonly
 const exactNumber = (value: bigint): number | bigint =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
 
-/** Microseconds since the epoch as ISO 8601 text in UTC: milliseconds at least, microseconds where there are any. */
+/** Microseconds since the epoch as ISO 8601 text in UTC, with milliseconds, or microseconds where needed. */
 export const isoOfMicros = (micros: bigint): string => {
   const ms = micros >= 0n ? micros / 1000n : -((-micros + 999n) / 1000n);
   const rest = Number(micros - ms * 1000n);
@@ -66,18 +68,18 @@ export const isoOfMicros = (micros: bigint): string => {
   return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
 };
 
-/** How instants come out: `ms` since the epoch (a fraction holds the microseconds), or ISO text. */
+/** Form of times in results: `ms` since the epoch (the fraction holds the microseconds), or ISO text. */
 export type InstantForm = "ms" | "iso";
 
 const ofInstant = (value: DuckDBTimestampTZValue | DuckDBTimestampValue, form: InstantForm): OutValue => {
-  // Infinity is a legal timestamp: no number of milliseconds and no ISO text can say it.
+  // `infinity` is a legal timestamp that neither milliseconds nor ISO text can express.
   if (!value.isFinite) return value.micros > 0n ? "infinity" : "-infinity";
   return form === "iso" ? isoOfMicros(value.micros) : Number(value.micros) / 1000;
 };
 
 /**
- * A value as read from DuckDB, as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text,
- * DECIMAL as number, instants as `form` says, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's own text.
+ * A value from DuckDB as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text, DECIMAL as
+ * number, times in the given form, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's text.
  */
 export const fromDuck = (value: DuckDBValue, form: InstantForm): OutValue => {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") {

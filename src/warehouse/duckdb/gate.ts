@@ -1,14 +1,14 @@
-// Who may use the database when: many at once (shared), or one alone (exclusive), first come first served.
-// Also a plain queue of one, for writers, and lanes for work side by side.
+// Order of access to the database: a gate for shared and exclusive work, first come first served; a queue for one
+// piece of work at a time; lanes for a fixed number at once.
 
 export interface Gate {
-  /** Runs beside other shared work, never beside exclusive work. */
+  /** Runs beside other shared work, but never beside exclusive work. */
   shared<T>(work: () => Promise<T>): Promise<T>;
-  /** Waits until shared work has ended, holds new work back, runs alone. Deadlocks inside shared work. */
+  /** Waits for running shared work, holds back new work, and runs alone. Deadlocks if called inside shared work. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Runs one piece of work after the other, in the order of the calls; a failure does not stop the queue. */
+/** Runs one piece of work after another, in call order. A failure does not stop the queue. */
 export const createQueue = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   let tail: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -18,7 +18,7 @@ export const createQueue = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
-/** Runs up to `count` pieces of work at once, begun in the order of the calls; a failure stops no other. */
+/** Runs up to `count` pieces of work at once, started in call order. A failure stops no other. */
 export const createLanes = (count: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
   const waiting: (() => void)[] = [];
   let free = count;
@@ -35,14 +35,14 @@ export const createLanes = (count: number): (<T>(work: () => Promise<T>) => Prom
   };
 };
 
-/** A fresh gate that nobody has passed. */
+/** A new open gate. */
 export const createGate = (): Gate => {
   let closedUntil: Promise<unknown> = Promise.resolve();
   const inside = new Set<Promise<unknown>>();
   const alone = createQueue();
 
   const shared = async <T>(work: () => Promise<T>): Promise<T> => {
-    // Another exclusive call may have queued while this one waited: look again until nothing is ahead.
+    // More exclusive work may have queued during the wait, so repeat until none is ahead.
     for (let seen: Promise<unknown> | undefined; seen !== closedUntil; ) {
       seen = closedUntil;
       await seen;

@@ -1,4 +1,4 @@
-// One instance of DuckDB: how it is opened, and how it is given up.
+// Opens and closes one DuckDB instance.
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -7,15 +7,17 @@ import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
-  /** No other file, no extension, no change of settings: for SQL that a user wrote. */
+  /** Allows no other file, no extension and no change of settings. For a user's SQL. */
   readonly lockedDown?: boolean;
-  /** Files are read and written in this folder only, absolute: a view that somebody planted reads nothing else. */
+  /**
+   * Absolute path of the only folder where files may be read and written, so a planted view cannot read elsewhere.
+   */
   readonly onlyFolder?: string;
-  /** Little memory at first, and more for work that needs it (memory.ts). */
+  /** Memory limits: small at first, more for work that needs it (memory.ts). */
   readonly memory?: MemoryPlan;
   /** Without `memory`, a fixed limit: DuckDB size text, e.g. `2GB`; default: 80% of what the machine or container has. */
   readonly memoryLimit?: string;
-  /** Where DuckDB spills to; default: `<file>.tmp`. */
+  /** DuckDB's folder for spilled data; default: `<file>.tmp`. */
   readonly tempDir?: string;
   /** DuckDB size text; default `50GB`. */
   readonly maxTempSize?: string;
@@ -25,12 +27,12 @@ export interface DatabaseOptions {
 /** Snapshots open in every DuckDB from this version on. */
 export const STORAGE_VERSION = "v1.2.0";
 
-/** From here on the instance reads no other file, loads no extension, and its settings stay; zone UTC. */
+/** Forbids other files, extensions and changes of settings from now on; the time zone is UTC. */
 export const lockDown = async (connection: DuckDBConnection): Promise<void> => {
   await connection.run(sqlText("warehouse/lock-down.sql"));
 };
 
-/** Opens the file with all the memory it may take. Throws DuckDB's error. */
+/** Opens the file with the full memory limit. Throws DuckDB's error. */
 export const openInstance = async (file: string, options: DatabaseOptions): Promise<DuckDBInstance> => {
   const { memory } = options;
   const memoryLimit = memory === undefined ? options.memoryLimit : `${memory.ceilingBytes} bytes`;
@@ -48,7 +50,7 @@ export const openInstance = async (file: string, options: DatabaseOptions): Prom
     await connection.run(sqlText("warehouse/settings.sql"));
     if (options.lockedDown) await lockDown(connection);
     if (options.onlyFolder !== undefined) {
-      // SET takes no bound value.
+      // SET does not accept a bound parameter.
       await connection.run(`SET GLOBAL allowed_directories = [${literal(options.onlyFolder)}]`);
       await connection.run(sqlText("warehouse/no-external-access.sql"));
     }
@@ -61,15 +63,15 @@ export const openInstance = async (file: string, options: DatabaseOptions): Prom
 };
 
 /**
- * Closes an instance whose memory can no longer be trusted: after a COMMIT that failed for want of memory, for instance, a
- * primary key's index keeps entries of rows that were rolled back. Only the file and its WAL count, and they stay as they are.
+ * Closes an instance whose memory may be wrong. Example: after a COMMIT that failed for lack of memory, a primary
+ * key's index keeps entries of rows that were rolled back. The file and its WAL are not changed.
  */
 export const abandonInstance = async (instance: DuckDBInstance): Promise<void> => {
   try {
     const connection = await instance.connect();
     await connection.run("PRAGMA disable_checkpoint_on_shutdown").finally(() => connection.closeSync());
   } catch {
-    // After a fatal error it refuses everything, and writes nothing either.
+    // After a fatal error the instance refuses everything and writes nothing.
   }
   instance.closeSync();
 };

@@ -1,27 +1,30 @@
-// How much memory one open database may take: little at first, so that DuckDB does not keep a large mirror in memory;
-// twice as much whenever work could not do with less, never more than the ceiling. What failed is done again each time,
-// at last alone and with one thread, and only then does a caller hear of it (NO_MEMORY). See decision 0080.
+// Memory limit of one open database. It starts low, so that DuckDB does not keep a large mirror in memory, and
+// doubles up to the ceiling when work fails for lack of memory. Failed work is repeated, at last alone with one
+// thread; only then does the caller get NO_MEMORY. See decision 0080.
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { isOutOfMemory } from "./duck-errors.ts";
 
-/** How an attempt is made. `alone`: nothing else of this database is under way, and one thread works. */
+/** Mode of an attempt. `alone`: no other work on this database runs, and DuckDB uses one thread. */
 export type Effort = "usual" | "alone";
 
 export interface Memory {
-  /** What DuckDB is held to now, as its text. */
+  /** Present limit as DuckDB size text. */
   limitText(): string;
-  /** True until some work has needed more than the start. */
+  /** True until some work has needed more than the first limit. */
   isFrugal(): boolean;
-  /** After a failure under `limitText`: takes more, unless others have done so meanwhile. False at the ceiling. */
+  /**
+   * Raises the limit after a failure under `failedUnder`, unless it was raised meanwhile. Returns false at the
+   * ceiling.
+   */
   raise(failedUnder: string): boolean;
-  /** Runs `attempt` until it does not fail for want of memory. Throws NO_MEMORY where even the ceiling is too little. */
+  /** Repeats `attempt` while it fails for lack of memory. Throws NO_MEMORY when the ceiling is too low. */
   goOn<T>(attempt: (effort: Effort) => Promise<T>): Promise<T>;
 }
 
 const text = (bytes: number) => `${bytes} bytes`;
 
-/** A database that starts with the plan's least. */
+/** Starts with the lowest limit of the plan. */
 export const createMemory = ({ startBytes, ceilingBytes }: MemoryPlan): Memory => {
   let bytes = Math.min(startBytes, ceilingBytes);
 

@@ -1,12 +1,14 @@
-// The .sql files of the package: migrations in order, and the statements the code runs by name.
-// sql/ stands at the package root in the sources and beside src/ in the build, so one relative path serves both.
+// The package's .sql files: migrations in order, and statements by name.
+// sql/ is at the package root in the sources and beside src/ in the build, so one relative path works for both.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../sql/", import.meta.url);
 const texts = new Map<string, string>();
 
-/** Text of `sql/<name>`, read once. `name` is a path such as `warehouse/start-run.sql`. Throws if it is missing. */
+/**
+ * Text of `sql/<name>`, cached. `name` is a path such as `warehouse/start-run.sql`. Throws if the file is missing.
+ */
 export const sqlText = (name: string): string => {
   const known = texts.get(name);
   if (known !== undefined) return known;
@@ -25,14 +27,14 @@ export interface Migration {
   readonly checksum: string;
 }
 
-/** One migration of the given name and text. Throws TypeError on a name that is not `NNNN_words.sql`. */
+/** A migration from its file name and text. Throws TypeError when the name is not `NNNN_words.sql`. */
 export const migration = (name: string, sql: string): Migration => {
   const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
   if (!Number.isInteger(number)) throw new TypeError(`not a migration's file name: ${name}`);
   return { number, name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
 };
 
-/** Every migration this program knows, in order. Throws TypeError when the numbers have a gap. */
+/** Every migration of this program, in order. Throws TypeError when the numbers have a gap. */
 export const readMigrations = (): readonly Migration[] => {
   const names = readdirSync(new URL("migrations/", root))
     .filter((name) => name.endsWith(".sql"))

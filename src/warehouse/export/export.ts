@@ -1,5 +1,5 @@
-// Exports the published snapshot as Parquet, CSV or NDJSON. Only parts whose rows changed are written; the set is
-// replaced as one (export-swap.ts). Reads the snapshot alone: a sync may run beside it.
+// Exports the published snapshot as Parquet, CSV or NDJSON. Writes only files whose rows changed and replaces the set
+// as a whole (swap.ts). Reads the snapshot only, so a sync may run at the same time.
 import { createHash } from "node:crypto";
 import { chmodSync, createReadStream, mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -24,16 +24,16 @@ import { copySql, type ExportFormat, exportTables } from "./tables.ts";
 export interface ExportRequest {
   /** Path of the published snapshot. */
   readonly snapshot: string;
-  /** Folder of the set; made if need be. */
+  /** Folder of the set; created if missing. */
   readonly dir: string;
   readonly format: ExportFormat;
-  /** Names or schemas; empty: the tables of main and what the folder holds already. */
+  /** Names or schemas; empty: the tables of main, and those in the folder already. */
   readonly tables: readonly string[];
   /** Only rows that changed since then, ms since the epoch; null: all. */
   readonly since: number | null;
-  /** CSV: a quote before cells a spreadsheet would run. */
+  /** CSV: put a quote before cells that a spreadsheet would run as a formula. */
   readonly guardFormulas: boolean;
-  /** What DuckDB may take. */
+  /** DuckDB's memory limits. */
   readonly memory?: MemoryPlan;
   readonly signal?: AbortSignal;
 }
@@ -50,7 +50,7 @@ export interface TableReport {
 export interface ExportReport {
   readonly dir: string;
   readonly format: ExportFormat;
-  /** Last run of the mirror that the set shows. */
+  /** Last run of the mirror in this set. */
   readonly run: string | null;
   readonly tables: readonly TableReport[];
   readonly written: number;
@@ -62,11 +62,11 @@ export interface ExportReport {
 }
 
 /**
- * Parts of more rows are written one after the other, each by all of DuckDB's threads; smaller ones side by side, each by
- * one: the second thread of a statement that has nothing to do asks again and again whether the first is done.
+ * Files with more rows are written one after another with all of DuckDB's threads. Smaller files are written
+ * concurrently with one thread each, because an idle second thread of a statement wastes processor time by polling.
  */
 const LARGE_PART_ROWS = 500_000;
-/** One more than there are cores, for while checksums are taken. */
+/** One more than the number of cores, since a worker computing a checksum leaves its core partly idle. */
 const SMALL_AT_ONCE = availableParallelism() + 1;
 
 const runRow = z.object({ run_id: z.string() });
@@ -78,10 +78,10 @@ const sha256Of = async (file: string): Promise<string> => {
   return hash.digest("hex");
 };
 
-/** Writes one part to `target`, durable. Answers with its size and checksum. */
+/** Writes one part durably to `target`. Returns its size and checksum. */
 const writePart = async (database: Database, part: Part, target: string, request: ExportRequest, mode: number) => {
   const { table, columns, partition, rows } = part;
-  // As a query: parts are written side by side.
+  // A query, not a statement of the writers' queue, so that parts are written concurrently.
   const [copied] = await database.query(
     copySql(table, columns, { month: partition }, request),
     [instant(request.since), target],
@@ -182,7 +182,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   await database.run("SET GLOBAL threads TO 1");
   const sideBySide = createLanes(SMALL_AT_ONCE);
   const small = changed.filter(({ rows }) => rows <= LARGE_PART_ROWS);
-  // What was begun has ended before a failure is told: nothing writes into the folder then.
+  // Wait for all writes before reporting a failure, so that nothing writes into the folder afterwards.
   await Promise.all(small.map((part) => sideBySide(() => take(part))));
   if (failures.length > 0) throw failures[0];
   const files = [...others, ...parts.flatMap((part) => entries.get(part) ?? [])];
@@ -193,7 +193,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
     .map(({ file }) => file)
     .filter((old) => !files.some(({ file }) => file === old));
   signal?.throwIfAborted();
-  // An export that changes nothing touches nothing.
+  // An export without changes leaves the folder untouched.
   if (JSON.stringify(manifest) === JSON.stringify(before)) await recoverSwap(dir);
   else await swapIn(dir, { manifest, moves, removals });
   return reportOf(request, manifest, new Set(moves.map(({ to }) => to)), removals.length);
@@ -207,7 +207,7 @@ const openSnapshot = async (request: ExportRequest): Promise<Database> => {
     readOnly: true,
     tempDir,
     onlyFolder: resolve(dir),
-    // Sorting a large table is done in pieces where there is little memory: as much as there may be at once.
+    // Sorting a large table in little memory spills; so start with the highest limit.
     ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
   }).catch((error: unknown) => {
     throw openError(error, snapshot, dir);
@@ -215,8 +215,9 @@ const openSnapshot = async (request: ExportRequest): Promise<Database> => {
 };
 
 /**
- * Brings the folder up to the snapshot. Another export into the same folder is refused (WRITER_BUSY).
- * Throws SNAPSHOT_MISSING, USAGE, EXPORT_FOLDER, DATA_DIR_UNWRITABLE, DISK_FULL; the set before stands then.
+ * Brings the folder up to date with the snapshot. Throws WRITER_BUSY when another export uses the folder,
+ * SNAPSHOT_MISSING, USAGE, EXPORT_FOLDER, DATA_DIR_UNWRITABLE or DISK_FULL; after an error the folder holds the
+ * previous set.
  */
 export const exportSnapshot = async (request: ExportRequest): Promise<ExportReport> => {
   const { dir } = request;
@@ -234,7 +235,7 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
     try {
       return await exportFrom(database, request);
     } catch (error) {
-      // A set that was ready goes into place all the same; what fails here is tried again by the next export.
+      // A complete staged set is still moved into place. If that fails, the next export tries again.
       await recoverSwap(dir).catch(() => undefined);
       throw statementError(error);
     } finally {

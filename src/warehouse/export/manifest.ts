@@ -1,4 +1,5 @@
-// What an export folder holds: `_manifest.json`, one entry per file. It is replaced last, so what it names is there.
+// Contents of an export folder: `_manifest.json` has one entry per file. It is replaced last, so every file it names
+// exists.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -10,7 +11,7 @@ export const MANIFEST_NAME = "_manifest.json";
 const entrySchema = z.object({
   /** Path below the folder, with forward slashes. */
   file: z.string(),
-  /** As `--tables` names it. */
+  /** Name of the table as in `--tables`. */
   table: z.string(),
   /** Month of the rows, `2025-01`; `none` for rows without one; null when the table is one file. */
   partition: z.string().nullable(),
@@ -19,7 +20,7 @@ const entrySchema = z.object({
   sha256: z.string(),
   /** Last run of the mirror when the file was written. */
   run: z.string().nullable(),
-  /** What the file was made from: the same again means that it need not be written. */
+  /** Fingerprint of the rows in the file. If it is unchanged, the file is not written again. */
   fingerprint: z.string(),
 });
 
@@ -28,11 +29,11 @@ const manifestSchema = z.object({
   format: z.enum(EXPORT_FORMATS),
   /** Only rows that changed since then (ISO 8601); null: all rows. */
   since: z.string().nullable(),
-  /** CSV: cells that a spreadsheet would run have a quote in front. */
+  /** CSV: cells that a spreadsheet would run as a formula start with a quote. */
   guardFormulas: z.boolean().default(false),
-  /** Last run of the mirror that this set shows. */
+  /** Last run of the mirror in this set. */
   run: z.string().nullable(),
-  /** Every table of the set, also those without rows, which may have no file. Sets of earlier versions lack it. */
+  /** Every table of the set, including empty ones, which may have no file. Sets of earlier versions lack this. */
   tables: z.array(z.string()).default([]),
   files: z.array(entrySchema),
 });
@@ -40,17 +41,17 @@ const manifestSchema = z.object({
 export type ManifestEntry = z.output<typeof entrySchema>;
 export type Manifest = z.output<typeof manifestSchema>;
 
-/** A set that was written completely and now goes into place: replayed after a crash. */
+/** Plan for moving a completely written set into place; carried out again after a crash. */
 export const planSchema = z.object({
   manifest: manifestSchema,
-  /** Staged file → its place below the folder. */
+  /** Staged file → its path below the folder. */
   moves: z.array(z.object({ from: z.string(), to: z.string() })),
   /** Files that no longer belong to the set. */
   removals: z.array(z.string()),
 });
 export type SwapPlan = z.output<typeof planSchema>;
 
-/** JSON text of a file; null when there is none. */
+/** Parsed JSON of a file; null if the file does not exist. */
 export const readJson = async (file: string): Promise<unknown> => {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
@@ -63,7 +64,9 @@ export const readJson = async (file: string): Promise<unknown> => {
 export const tablesOf = (manifest: Manifest | null): readonly string[] =>
   manifest === null ? [] : [...new Set([...manifest.tables, ...manifest.files.map(({ table }) => table)])];
 
-/** The manifest of a folder; null where there is none. Throws EXPORT_FOLDER when it is not one of this program. */
+/**
+ * The manifest of a folder; null if it has none. Throws EXPORT_FOLDER when the file is no manifest of this program.
+ */
 export const readManifest = async (dir: string): Promise<Manifest | null> => {
   try {
     const found = await readJson(join(dir, MANIFEST_NAME));

@@ -1,5 +1,4 @@
-// The files that an export of a snapshot consists of: which rows each holds, and a fingerprint that says whether the file
-// that is there already holds them.
+// The files of an export: the rows of each, and a fingerprint that shows whether an existing file holds them already.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
@@ -7,12 +6,12 @@ import type { Instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { cellsSql, type ExportColumn, type ExportFormat, type ExportTable, fingerprintSql } from "./tables.ts";
 
-/** One file of the set, as the snapshot wants it. */
+/** One file of the set. */
 export interface Part {
   readonly table: ExportTable;
   readonly columns: readonly ExportColumn[];
   readonly file: string;
-  /** `2025-01`, `none`, or null when the table is not cut. */
+  /** `2025-01`, `none`, or null when the table is one file. */
   readonly partition: string | null;
   readonly rows: number;
   readonly fingerprint: string;
@@ -21,10 +20,10 @@ export interface Part {
 const columnRow = z.object({ name: z.string(), type: z.string() });
 const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
 
-/** Folder of a month, as Hive-partitioned readers expect it. */
+/** Folder of a month, named for readers of Hive partitions. */
 const monthFolder = (month: string | null): string => `year_month=${month ?? "__HIVE_DEFAULT_PARTITION__"}`;
 
-/** The parts of one table, as the snapshot holds it now. `since`: only rows that changed since then. */
+/** The parts of one table in the snapshot. `since`: only rows that changed after this time. */
 export const partsOf = async (
   database: Database,
   table: ExportTable,
@@ -32,11 +31,11 @@ export const partsOf = async (
   since: Instant | null,
 ): Promise<readonly Part[]> => {
   const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
-  // A snapshot from before this view or table existed has nothing to export of it.
+  // An older snapshot may lack this table or view.
   if (columns.length === 0) return [];
   const found = await database.query(fingerprintSql(table, columns), [since], partRow);
-  // An empty table that is one file keeps it: its columns are there, and a reader's pattern finds something. One that is
-  // cut by month has no file: a folder without any month opens in neither pandas nor pyarrow.
+  // An empty table with one file keeps it, so that readers find its columns. An empty table cut by month has no file,
+  // because neither pandas nor pyarrow opens a folder without a month.
   const isWhole = table.monthOf === null;
   const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
   const { format } = request;

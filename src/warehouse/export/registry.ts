@@ -1,4 +1,4 @@
-// Which folders the mirror was exported to, beside those in the data directory: who is forgotten must go from them too.
+// Export folders outside the data directory. They are remembered because `forget` must erase people from them too.
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
     throw error;
   });
   return text.split("\n").flatMap((line) => {
-    // A line that a crash tore is no folder.
+    // Skip a line that a crash cut off.
     const parsed = line.endsWith("}") ? entry.safeParse(JSON.parse(line)) : null;
     return parsed?.success ? [parsed.data.dir] : [];
   });
@@ -32,12 +32,13 @@ export const rememberExport = async (dataDir: string, dir: string): Promise<void
     await mkdir(join(dataDir, "state"), { recursive: true, mode: 0o700 });
     await appendFile(registry(dataDir), `${JSON.stringify({ dir })}\n`, { mode: 0o600 });
   } catch (error) {
-    // Whoever may only read the mirror may export it all the same: `forget --export-dir` names the folder then.
+    // Exporting is allowed without write access to the data directory. `forget --export-dir` must then name the
+    // folder.
     if (!hasCode(error, "EACCES", "EROFS", "EPERM")) throw error;
   }
 };
 
-/** Every folder that may hold an export: those of the data directory, and those remembered. */
+/** Every folder that may hold an export: those in the data directory and the remembered ones. */
 export const exportFolders = async (dataDir: string): Promise<readonly string[]> => [
   ...EXPORT_FORMATS.map((format) => exportDir(dataDir, format)),
   ...(await readRegistry(dataDir)),

@@ -1,7 +1,7 @@
-// How a finished export goes into place. All files are written and synced in `.staging` first; then a plan says what
-// goes where. From that moment the new set is certain: whoever finds a plan carries it out, this process or, after a
-// kill, the next one. Each file is replaced by renaming over it, so a reader sees the old or the new one, whole, and a
-// glob never both; the manifest goes last. Without a plan, what is staged is thrown away.
+// Moves a finished export into place. All files are first written and synced in `.staging`; then a plan lists the
+// moves. Once the plan exists, the new set is certain: this process, or the next one after a kill, carries the plan
+// out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
+// manifest is replaced last. Staged files without a plan are deleted.
 import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
@@ -10,7 +10,7 @@ import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.t
 
 const PLAN_NAME = "plan.json";
 
-/** Where files of a set under way are written. */
+/** Folder for the files of an unfinished set. */
 export const stagingDir = (dir: string): string => join(dir, ".staging");
 
 /** Makes a file, or the entries of a directory, durable. */
@@ -23,7 +23,7 @@ export const syncPath = async (path: string): Promise<void> => {
   }
 };
 
-/** Files and folders of an export are as open as the folder they stand in. */
+/** Permissions of an export's files and folders: those of the folder that contains them. */
 export const modesOf = (dir: string): { readonly file: number; readonly folder: number } => {
   const mode = statSync(dir).mode & 0o777;
   return { file: mode & 0o666, folder: mode };
@@ -40,7 +40,7 @@ const ifThere = (act: () => void, ...codes: readonly string[]): void => {
   }
 };
 
-/** A path from a file on disk must not lead out of the folder. */
+/** Throws if a path read from disk leads out of the folder. */
 const inside = (dir: string, path: string): string => {
   const full = join(dir, path);
   if (relative(dir, full).split(sep)[0] === "..") {
@@ -55,7 +55,7 @@ const writeInPlace = (file: string, text: string, mode: number): void => {
   renameSync(`${file}.new`, file);
 };
 
-/** Carries the plan out. Synchronous between the first rename and the manifest: nothing else gets in between. */
+/** Carries out the plan. Synchronous from the first rename to the manifest, so that no other code runs in between. */
 const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const modes = modesOf(dir);
@@ -65,12 +65,12 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
     folders.add(folder).add(dirname(folder));
     if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, modes.folder);
   }
-  // What was moved before a crash is no longer staged.
+  // Files moved before a crash are no longer staged.
   for (const { from, to } of plan.moves) ifThere(() => renameSync(inside(staging, from), inside(dir, to)));
   writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
   for (const file of plan.removals) {
     ifThere(() => rmSync(inside(dir, file)));
-    // A month's folder, then its table's: readers refuse a folder without files.
+    // Remove the month's folder, then its table's folder if empty: readers refuse a folder without files.
     const folder = dirname(inside(dir, file));
     for (const left of [folder, dirname(folder)].filter((path) => path !== dir && path.startsWith(dir))) {
       ifThere(() => rmdirSync(left), "ENOTEMPTY", "EEXIST", "EBUSY");
@@ -80,7 +80,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   await rm(staging, { recursive: true, force: true });
 };
 
-/** Puts a staged set into place. The staged files must be synced. */
+/** Moves a staged set into place. The staged files must be synced. */
 export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const file = join(staging, PLAN_NAME);
@@ -91,7 +91,7 @@ export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   await carryOut(dir, plan);
 };
 
-/** Finishes, or throws away, what a killed export left behind. Answers with what it did. */
+/** Finishes or deletes the leftovers of a killed export. Returns which of the two it did. */
 export const recoverSwap = async (dir: string): Promise<"finished" | "discarded" | "nothing"> => {
   const staging = stagingDir(dir);
   const found = await readJson(join(staging, PLAN_NAME));

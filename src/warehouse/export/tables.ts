@@ -1,4 +1,4 @@
-// What an export consists of: which tables, cut how, in which order, and the SELECT of each format. Pure.
+// Tables of an export: selection, partitioning, sort order, and the SELECT of each format. Pure.
 
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
@@ -12,21 +12,21 @@ export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface ExportTable {
-  /** As `--tables` and the folder name it: `signals`, `history.signals`, `marts.account_360`. */
+  /** Name in `--tables` and of the folder: `signals`, `history.signals`, `marts.account_360`. */
   readonly label: string;
   /** Schema and name, quoted. */
   readonly path: string;
-  /** TIMESTAMPTZ column whose month (UTC) a file is for; null: one file. */
+  /** TIMESTAMPTZ column whose month (UTC) selects the file; null: one file. */
   readonly monthOf: string | null;
-  /** Columns the rows of a file are sorted by, so that readers can skip row groups; empty: by all columns. */
+  /** Sort columns of a file, so that readers can skip row groups; empty: all columns. */
   readonly orderBy: readonly string[];
-  /** Columns that tell one version of a row from another; empty: all columns. */
+  /** Columns that identify a version of a row; empty: all columns. */
   readonly version: readonly string[];
-  /** Column that says since when a row is as it is; null: it cannot be told. */
+  /** Column with the time of a row's last change; null: none. */
   readonly changedAt: string | null;
 }
 
-/** Columns readers filter by, before the key. */
+/** Columns that readers filter by; they sort before the key. */
 const FILTERED_BY: Readonly<Record<string, readonly string[]>> = {
   signals: ["account_id", "date"],
   contacts: ["account_id"],
@@ -49,7 +49,7 @@ const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
   };
 };
 
-/** Versions are only ever added, so cut by month of their end all files but the last one stay as they are. */
+/** History only grows, so with files per month of `valid_to` only the last file changes. */
 const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
   const { key } = tableSpec(name);
   return {
@@ -62,7 +62,7 @@ const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
   };
 };
 
-/** Views, and the tables of schema sync: small or without a column that says when a row changed. */
+/** Views and tables of schema sync: small, or without a column for the time of change. */
 const whole = (schema: "marts" | "sync", name: string): ExportTable => ({
   label: sqlName({ schema, name }),
   path: `${schema}.${quoted(name)}`,
@@ -82,8 +82,9 @@ const GROUPS: Readonly<Record<string, readonly ExportTable[]>> = {
 const ALL = Object.values(GROUPS).flat();
 
 /**
- * Tables by what was typed: names, or `main`, `history`, `marts`, `sync` for all of a schema. Empty: those of main, and
- * `before`: what the folder holds already, so that a set stays of one moment. Throws USAGE on a name that is none.
+ * Tables for the typed names, or for `main`, `history`, `marts`, `sync` (a whole schema). Without names: the tables
+ * of main plus `before`, those in the folder already, so that the whole set shows the same time. Throws USAGE on an
+ * unknown name.
  */
 export const exportTables = (names: readonly string[], before: readonly string[]): readonly ExportTable[] => {
   const wanted = names.length === 0 ? ["main", ...before] : names;
@@ -102,17 +103,17 @@ export const exportTables = (names: readonly string[], before: readonly string[]
 
 export interface ExportColumn {
   readonly name: string;
-  /** DuckDB's name of the type. */
+  /** Name of the type in DuckDB. */
   readonly type: string;
 }
 
-/** Cells a spreadsheet would take for a formula get a quote in front (OWASP, CSV injection). */
+/** Puts a quote before cells that a spreadsheet would read as a formula (OWASP, CSV injection). */
 const guarded = (text: string): string =>
   `CASE WHEN regexp_matches(${text}, '^[=+\\-@＝＋－＠\\t\\r\\n]') THEN '''' || ${text} ELSE ${text} END`;
 
 const cell = ({ name, type }: ExportColumn, format: ExportFormat, guardFormulas: boolean): string => {
   const column = quoted(name);
-  // Parquet's own JSON type is bytes to readers that do not know it (polars).
+  // Readers that do not know Parquet's JSON type (polars) see bytes, so JSON is written as text.
   if (format === "parquet") return type === "JSON" ? `CAST(${column} AS VARCHAR) AS ${column}` : column;
   if (type === "TIMESTAMP WITH TIME ZONE") {
     return `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') AS ${column}`;
@@ -120,19 +121,19 @@ const cell = ({ name, type }: ExportColumn, format: ExportFormat, guardFormulas:
   if (format === "ndjson") return column;
   const isText = type === "VARCHAR" || type === "JSON" || type.endsWith("[]");
   if (!isText) return column;
-  // A list as JSON: DuckDB's own text of a list cannot be told from one with commas in its items.
+  // A list is written as JSON, because DuckDB's own text is ambiguous when an item contains a comma.
   const text = type.endsWith("[]") ? `CAST(to_json(${column}) AS VARCHAR)` : `CAST(${column} AS VARCHAR)`;
   return `${guardFormulas ? guarded(text) : text} AS ${column}`;
 };
 
 const FORMAT_OPTIONS: Readonly<Record<ExportFormat, string>> = {
-  // Row groups of 24 vectors: small enough to be skipped, large enough to compress and to read in parallel.
+  // Row groups of 24 vectors: small enough to skip, large enough to compress well and to read in parallel.
   parquet: "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 49152",
   csv: "FORMAT csv, HEADER true",
   ndjson: "FORMAT json",
 };
 
-/** UTC day of the partition column; NULL where there is none (also for infinite times). */
+/** UTC day of the partition column; NULL for missing and infinite times. */
 const daySql = (column: string): string =>
   `CASE WHEN isfinite(${quoted(column)}) THEN CAST(make_timestamp(epoch_us(${quoted(column)})) AS DATE) END`;
 
@@ -143,7 +144,7 @@ const sinceSql = (table: ExportTable): string =>
 export const fingerprintSql = (table: ExportTable, columns: readonly ExportColumn[]): string => {
   const version = table.version.length === 0 ? columns.map(({ name }) => name) : table.version;
   const day = table.monthOf === null ? "CAST(NULL AS DATE)" : daySql(table.monthOf);
-  // By day first: the months of a million rows cost seven times as much as their days.
+  // Group by day first: formatting the month of each of a million rows takes seven times as long.
   return `SELECT strftime(day, '%Y-%m') AS month, CAST(sum(row_count) AS BIGINT) AS row_count, CAST(sum(content) AS VARCHAR) AS content
 FROM (
   SELECT ${day} AS day, count(*) AS row_count, sum(CAST(hash(${version.map(quoted).join(", ")}) AS HUGEINT)) AS content
@@ -152,24 +153,24 @@ FROM (
 };
 
 /**
- * A month's bounds as literals: with parameters every month would read the whole table, since what a parameter holds is
- * not known when DuckDB decides which row groups to skip.
+ * A month's bounds as literals. DuckDB skips row groups before it knows the values of parameters, so with parameters
+ * every month would read the whole table.
  */
 const withinMonth = (column: string, month: string): string => {
   const [year = 0, number = 1] = month.split("-").map(Number);
-  // setUTCFullYear: Date.UTC takes years below 100 for 19xx.
+  // setUTCFullYear, because Date.UTC reads years below 100 as 19xx.
   const micros = (to: number) => new Date(0).setUTCFullYear(year, number - 1 + to, 1) * 1000;
   return `${column} >= make_timestamptz(${micros(0)}) AND ${column} < make_timestamptz(${micros(1)})`;
 };
 
-/** The SELECT list of a file, which also says how its values are written. */
+/** The SELECT list of a file; it also formats the values. */
 export const cellsSql = (
   columns: readonly ExportColumn[],
   { format, guardFormulas }: { readonly format: ExportFormat; readonly guardFormulas: boolean },
 ): string => columns.map((column) => cell(column, format, guardFormulas)).join(", ");
 
 export interface PartFilter {
-  /** `2025-01`, `none` for rows without a month; null: the table is not cut. */
+  /** `2025-01`, `none` for rows without a month; null: the table is one file. */
   readonly month: string | null;
 }
 

@@ -1,11 +1,11 @@
-// The mirror of a data directory that holds none yet: every table, no row, in memory. Creates nothing on disk.
+// An empty mirror in memory, for a data directory without one: every table, no row. Creates nothing on disk.
 import { statSync } from "node:fs";
 import { openDatabase } from "../duckdb/database.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { migrate } from "./migrate.ts";
 import { warehousePaths } from "./working-file.ts";
 
-/** Whether no sync has begun in the directory. */
+/** True when no sync has started in the directory. */
 export const isUnused = (dataDir: string): boolean => {
   const { working, archiveDir } = warehousePaths(dataDir);
   return [working, archiveDir].every((path) => statSync(path, { throwIfNoEntry: false }) === undefined);

@@ -1,6 +1,6 @@
-// Brings a file up to the schema this program knows; refuses one it does not understand.
-// Each migration runs in its own transaction together with its record, then the WAL is flushed. Columns it adds for
-// fields that used to be unknown are filled from `_extra` in that transaction.
+// Brings a file up to this program's schema, or refuses a file with an unknown schema. Each migration and its record
+// run in one transaction; then the WAL is flushed. Columns added for fields that were unknown before are filled from
+// `_extra` in that transaction.
 import { z } from "zod";
 import { TABLE_NAMES, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -13,8 +13,8 @@ const appliedRow = z.object({ number: z.int(), name: z.string(), checksum: z.str
 const readAppliedMigrations = (sql: Sql) => sql.query(sqlText("warehouse/applied-migrations.sql"), [], appliedRow);
 
 /**
- * Applies what is missing and answers with the names applied. `now`: ms since the epoch.
- * Throws WAREHOUSE_NEWER when the file has migrations this program lacks, MIGRATION_CHANGED when a text differs.
+ * Applies the missing migrations and returns their names. `now`: ms since the epoch.
+ * Throws WAREHOUSE_NEWER when the file has migrations that this program lacks, MIGRATION_CHANGED when a text differs.
  */
 export const migrate = async (
   database: Database,
@@ -33,7 +33,7 @@ export const migrate = async (
     if (known.checksum !== checksum) throw new DuckmirrorError("MIGRATION_CHANGED", { name });
   }
   const missing = migrations.filter(({ number }) => !applied.some((row) => row.number === number));
-  // The tables of a new file hold no rows that could be filled.
+  // The tables of a new file have no rows to fill.
   const isNew = applied.length === 0;
   for (const { number, name, sql, checksum } of missing) {
     const isCommitted = async (sql: Sql) => (await readAppliedMigrations(sql)).some((row) => row.number === number);
@@ -47,7 +47,7 @@ export const migrate = async (
       { isCommitted },
     );
   }
-  // DDL that only stands in the WAL is the part of DuckDB's recovery that failed most often.
+  // Flush now: recovering DDL from the WAL is the part of DuckDB's recovery that failed most often.
   if (missing.length > 0) await database.flushWal();
   return missing.map(({ name }) => name);
 };

@@ -1,5 +1,5 @@
-// Replaces the snapshot that readers open: a copy of the closed working file, renamed into place (decision 0002).
-// A reader sees the old snapshot or the new one, whole; one that has the old one open keeps it.
+// Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
+// sees the old or the new snapshot, whole; a reader with the old one open keeps it.
 import { constants } from "node:fs";
 import { chmod, copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -16,7 +16,7 @@ export interface Published {
 
 const temporaryName = (snapshot: string) => `.${basename(snapshot)}.new`;
 
-/** Makes a file, or a directory's entries, durable. */
+/** Syncs a file, or the entries of a directory, to disk. */
 const sync = async (path: string): Promise<void> => {
   const handle = await open(path, "r");
   try {
@@ -26,7 +26,7 @@ const sync = async (path: string): Promise<void> => {
   }
 };
 
-/** Opens the copy as a reader would: a file that does not open, or is not of this moment, takes no reader's place. */
+/** Opens the copy as a reader would. Rejects a copy that is unreadable or stale. */
 const proveCopy = async (copy: string, applied: number): Promise<void> => {
   const database = await openDatabase(copy, { readOnly: true, threads: 1 });
   try {
@@ -41,7 +41,7 @@ const proveCopy = async (copy: string, applied: number): Promise<void> => {
 
 /** Copies the closed working file to `temporary`. */
 const copyAside = async (working: string, temporary: string): Promise<void> => {
-  // Closing the file cleanly leaves no WAL; a copy without its WAL would miss commits.
+  // A clean close leaves no WAL. If one remains, a copy without it would lack commits.
   const wal = await stat(`${working}.wal`).catch(() => null);
   if (wal !== null && wal.size > 0) {
     throw new DuckmirrorError("UNEXPECTED", { detail: `${working}.wal was left after a clean close` });
@@ -50,7 +50,7 @@ const copyAside = async (working: string, temporary: string): Promise<void> => {
   await chmod(temporary, 0o600);
 };
 
-/** Publishes the database's file as `snapshot`. Writers wait while it is copied. `monotonicMs` measures the duration. */
+/** Publishes the database's file as `snapshot`. Writers wait during the copy. `monotonicMs` measures the duration. */
 export const publishSnapshot = async (
   database: Database,
   snapshot: string,
@@ -65,7 +65,7 @@ export const publishSnapshot = async (
     const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), sync(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
-    // A WAL beside the snapshot is none of ours, and the next reader would carry it out.
+    // A WAL beside the snapshot is not ours, and the next reader would apply it.
     await rm(`${snapshot}.wal`, { force: true, recursive: true });
     await rename(temporary, snapshot);
   } catch (error) {
@@ -77,7 +77,7 @@ export const publishSnapshot = async (
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };
 
-/** Removes what a killed publish left behind. */
+/** Removes leftovers of a killed publish. */
 export const removeLeftovers = async (snapshot: string): Promise<void> => {
   const dir = dirname(snapshot);
   for (const name of await readdir(dir)) {

@@ -1,5 +1,5 @@
-// Rebuilds the working file: changes out of the journal go into a new file beside it, which is checked and then takes
-// its place. The old file is never opened, so it may be damaged or gone; it is kept under another name.
+// Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
+// old file is never opened, so it may be damaged or missing; it is kept under another name.
 import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
@@ -17,11 +17,11 @@ import { EVOLVING } from "../record/strict-rows.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
-/** The new file while it is being filled. */
+/** The new file while it is filled. */
 export interface Rebuilding {
   /** Directory of the archive. */
   readonly archiveDir: string;
-  /** Makes a change out of the journal, in one transaction. `loads`: the rows of a commit, in the order of its entry. */
+  /** Applies a change of the journal in one transaction. `loads`: the rows of a commit, in the order of its entry. */
   apply(event: JournalEvent, loads: readonly TableLoad[]): Promise<void>;
   /** Runs a statement of sql/ on the new file. */
   run(statement: string): Promise<void>;
@@ -31,7 +31,7 @@ export interface Rebuilt<T> {
   readonly result: T;
   /** Rows per table of schema main. */
   readonly tables: Readonly<Record<string, number>>;
-  /** Path under which the old file was kept; null when there was none. */
+  /** Path where the old file was kept; null if there was none. */
   readonly kept: string | null;
   readonly published: Published;
 }
@@ -58,7 +58,7 @@ const rowCounts = async (database: Database): Promise<Readonly<Record<string, nu
   return counts;
 };
 
-/** Reads the closed file as a fresh process would. Throws UNEXPECTED when it does not hold what was written. */
+/** Reads the closed file like a new process. Throws UNEXPECTED when it does not hold the written rows. */
 const check = async (file: string, options: WarehouseOptions, written: Readonly<Record<string, number>>) => {
   const database = await openWorking(file, options);
   try {
@@ -73,13 +73,13 @@ const check = async (file: string, options: WarehouseOptions, written: Readonly<
 };
 
 /**
- * Puts the new file in the place of the old one. A crash between two of the steps leaves a working file that is older
- * than the journal or none at all, and both are noticed when the warehouse is opened (WAREHOUSE_BEHIND).
+ * Replaces the old file by the new one. A crash between two steps leaves an older working file or none; opening the
+ * warehouse detects both (WAREHOUSE_BEHIND).
  */
 const takePlace = async (fresh: string, working: string, now: number): Promise<string | null> => {
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
   const kept = (await exists(working)) ? `${working}.${stamp}.old` : null;
-  // A WAL that stayed would be applied to the new file.
+  // DuckDB would apply a remaining WAL to the new file.
   if (await exists(`${working}.wal`)) await rename(`${working}.wal`, `${working}.${stamp}.old.wal`);
   if (kept !== null) await rename(working, kept);
   await rename(fresh, working);
@@ -111,8 +111,8 @@ const fill = async <T>(
 };
 
 /**
- * Rebuilds the working file of a data directory and publishes it. `build` fills the new file; when it throws, nothing
- * has changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and what `build` throws.
+ * Rebuilds the working file of a data directory and publishes it. `build` fills the new file; if it throws, nothing
+ * changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and errors of `build`.
  */
 export const rebuildWarehouse = async <T>(
   options: WarehouseOptions,

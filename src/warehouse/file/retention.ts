@@ -1,4 +1,4 @@
-// Retention: archive files and history versions older than the configuration keeps them.
+// Retention: removes archive files and history versions that are older than configured.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
@@ -9,7 +9,7 @@ import { instant } from "../duckdb/duck-values.ts";
 
 const DAY_MS = 86_400_000;
 
-/** When the run of an archive file started, from its name (`20261121T103000Z-…`), ms since the epoch. */
+/** Start of an archive file's run, from its name (`20261121T103000Z-…`), in ms since the epoch. */
 const startOfRun = (file: string): number | null => {
   const [, day, time] = /^(\d{8})T(\d{6})Z-/.exec(file) ?? [];
   if (day === undefined || time === undefined) return null;
@@ -17,7 +17,7 @@ const startOfRun = (file: string): number | null => {
   return timeMs(iso);
 };
 
-/** Removes archive files of runs that started more than `days` before `now`. Answers with their number. */
+/** Removes archive files of runs that started more than `days` before `now`. Returns their number. */
 export const pruneArchive = async (dir: string, days: number, now: number): Promise<number> => {
   let removed = 0;
   for (const month of await readdir(dir).catch(() => [])) {
@@ -30,7 +30,7 @@ export const pruneArchive = async (dir: string, days: number, now: number): Prom
   return removed;
 };
 
-/** Removes versions that were superseded or deleted more than `days` before `now`. Answers with their number. */
+/** Removes versions that were superseded or deleted more than `days` before `now`. Returns their number. */
 export const pruneHistory = (database: Database, days: number, now: number): Promise<number> =>
   database.transaction(
     async (tx) => {
@@ -42,6 +42,6 @@ export const pruneHistory = (database: Database, days: number, now: number): Pro
       }
       return removed;
     },
-    // Done again, it removes nothing more.
+    // Repeating it is harmless: it removes nothing more.
     { isCommitted: async () => false },
   );

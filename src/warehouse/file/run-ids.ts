@@ -1,11 +1,11 @@
-// Ids of runs that whoever asked for a sync has chosen: a run that goes on after a crash may not have the same one again.
+// Run ids chosen by the caller of a sync. A run that continues after a crash needs a new one.
 import { z } from "zod";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Warehouse } from "./warehouse.ts";
 
 const runRow = z.object({ run_id: z.string() });
 
-/** `wanted`, or `wanted-2`, `wanted-3` ... when runs have those ids already. */
+/** `wanted`, or `wanted-2`, `wanted-3` ... if earlier runs have those ids. */
 export const unusedRunId = async (warehouse: Warehouse, wanted: string): Promise<string> => {
   const rows = await warehouse.database.query(sqlText("warehouse/runs-named-after.sql"), [wanted], runRow);
   const used = new Set(rows.map((row) => row.run_id));

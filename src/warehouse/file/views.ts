@@ -1,5 +1,5 @@
-// The analysts' views (schema marts) and the comments on every table and column. They are no migrations: whenever
-// their texts change, an opened warehouse gets them anew, and so does every snapshot published from it.
+// The analysts' views (schema marts) and the comments on every table and column. They are not migrations: when their
+// text changes, they are created again in the next opened warehouse, and so in every snapshot published from it.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -18,12 +18,12 @@ const commentStatements = (table: DictionaryTable): string => {
   const onColumns = table.columns.map(
     (column) => `COMMENT ON COLUMN ${path}.${quoted(column.name)} IS ${literal(commentOf(column))};`,
   );
-  // Columns of history mean what those of main mean; a quarter of a thousand comments less to write on a first open.
+  // History columns mean the same as in main; leaving them out saves 250 comments on the first open.
   const columns = table.schema === "history" ? [] : onColumns;
   return [`COMMENT ON TABLE ${path} IS ${literal(table.grain)};`, ...columns].join("\n");
 };
 
-/** Migrations count as well: a view that was made over a table's old columns would no longer open. */
+/** Migrations are part of the checksum, because a view over a table's old columns would no longer open. */
 const checksumOf = (texts: readonly string[]): string => {
   const hash = createHash("sha256");
   for (const text of [...readMigrations().map(({ checksum }) => checksum), ...texts]) hash.update(text).update("\0");
@@ -42,8 +42,8 @@ const createAll = async (tx: Sql, texts: readonly string[], checksum: string, no
 };
 
 /**
- * Makes views and comments where their texts are not those of this program. `now`: ms since the epoch.
- * Answers with whether anything was made. The database must be migrated.
+ * Creates views and comments whose texts differ from this program's. `now`: ms since the epoch. Returns whether it
+ * created any. The database must be migrated.
  */
 export const applyViews = async (database: Database, now: number): Promise<boolean> => {
   const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];

@@ -1,4 +1,4 @@
-// The warehouse as the rest of the program sees it: one writer, checkpoints, walks, runs, the published snapshot.
+// The warehouse for the rest of the program: one writer, checkpoints, walks, runs, the published snapshot.
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
@@ -19,22 +19,22 @@ export interface Warehouse extends Changes, MirrorReader {
   readonly snapshot: string;
   /** Directory of the archive. */
   readonly archiveDir: string;
-  /** How strict each table is. */
+  /** Strictness of each table. */
   readonly strictness: TableStrictness;
   /** Committed requests of a run. */
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
-  /** Mirrored rows in scope that the walk did not meet; `sampleSize` ids of them (default 20). */
+  /** Mirrored rows in scope that the walk did not return, with up to `sampleSize` of their ids (default 20). */
   missing(scope: walks.WalkScope & { readonly sampleSize?: number }): Promise<walks.Missing>;
-  /** Rows that are probably gone although no walk that adds up has shown it, the most probable ones first. */
+  /** Rows that were probably deleted although no walk that adds up has confirmed it; the most probable first. */
   suspects(search: SuspectSearch): Promise<readonly Suspect[]>;
-  /** A few rows that the walk has met: the service must know them by id. */
+  /** A few rows that the walk returned, so the service must know them by id. */
   metRows(search: Omit<SuspectSearch, "walkBefore">): Promise<readonly string[]>;
-  /** Distinct records that the walk has met. */
+  /** Distinct records that the walk returned. */
   seenCount(walkId: string): Promise<number>;
   countRows(table: TableName, company?: string): Promise<number>;
-  /** Replaces the snapshot with the present state, atomically. */
+  /** Replaces the snapshot atomically with the present state. */
   publish(): Promise<Published>;
-  /** Closes the file and lets another writer in. */
+  /** Closes the file and releases the writer's lock. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// The worker's own database file: where it and its neighbours lie, who may enter, and how it is opened.
+// The working file: paths in the data directory, the writer's lock, and opening.
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
@@ -15,15 +15,15 @@ import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 export interface WarehouseOptions {
   readonly dataDir: string;
   readonly clock: Clock;
-  /** What DuckDB may take; default: that of the setting `memory` (memory-plan.ts). */
+  /** DuckDB's memory limits; default: the default of the setting `memory` (memory-plan.ts). */
   readonly memory?: MemoryPlan;
-  /** How strict each table is; default: every table takes what comes. */
+  /** Strictness of each table; default: every table accepts every record. */
   readonly strictness?: TableStrictness;
 }
 
 /**
- * Files smaller than this are written with one thread. A second one only pays where much is scanned; else it waits for the
- * first by asking again and again, a sixth of all processor time of a first mirror (docs/PERFORMANCE.md).
+ * Smaller files are written with one thread. A second thread helps only where much is scanned; otherwise it polls,
+ * which cost a sixth of the processor time of a first sync (docs/PERFORMANCE.md).
  */
 const ONE_THREAD_BELOW_BYTES = 256 * 1024 * 1024;
 
@@ -32,11 +32,11 @@ const isSmall = async (file: string): Promise<boolean> => {
   return size < ONE_THREAD_BELOW_BYTES;
 };
 
-/** What DuckDB may take of this machine. */
+/** DuckDB's memory limits on this machine. */
 export const memoryOf = ({ memory }: WarehouseOptions): MemoryPlan =>
   memory ?? memoryPlan(DEFAULT_MEMORY, machineMemory());
 
-/** Where everything of a data directory lies. */
+/** Paths inside a data directory. */
 export const warehousePaths = (dataDir: string) => {
   const state = join(dataDir, "state");
   return {
@@ -48,7 +48,7 @@ export const warehousePaths = (dataDir: string) => {
   };
 };
 
-/** Directories that only their owner may enter: the mirror holds people's addresses. */
+/** Creates directories that only their owner can open, because the mirror holds personal addresses. */
 const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void> => {
   try {
     for (const dir of dirs) {
@@ -60,7 +60,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
   }
 };
 
-/** Makes the directories and takes the writer's lock. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
+/** Creates the directories and takes the writer's lock. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   const { state, archiveDir, lockFile } = warehousePaths(dataDir);
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
@@ -76,7 +76,10 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   }
 };
 
-/** Opens a working file, creating and migrating it. The lock must be held. Throws DuckDB's error or a migration's. */
+/**
+ * Opens a working file; creates and migrates it as needed. The lock must be held. Throws DuckDB's error or a
+ * migration's.
+ */
 export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),

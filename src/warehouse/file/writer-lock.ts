@@ -1,12 +1,12 @@
-// The lock of the one writer of a data directory, held from open to close, also while the working file is closed
-// for publishing. It is an empty DuckDB database of its own: the kernel drops its lock with the process, so a killed
-// process leaves nothing stale behind, whatever its process id or container was.
+// The lock of a data directory's single writer, held from open to close, including while the working file is closed
+// for publishing. The lock is an empty DuckDB database: the kernel releases its file lock when the process ends, so a
+// killed process leaves no stale lock.
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 
-/** Held by this process: a second open in one process succeeds in DuckDB and loses rows. */
+/** Locks of this process. DuckDB allows a second open in the same process, which loses rows. */
 const held = new Set<string>();
 
 export interface WriterLock {

@@ -1,5 +1,5 @@
-// Takes people out of the archive: bodies, the requests beside them, the journal. Each file is written anew beside the
-// old one and renamed over it, so that a crash leaves the one or the other, whole. What a crash had torn off is dropped.
+// Erases people from the archive: bodies, request records, the journal. Each file is rewritten beside the old one and
+// renamed over it, so a crash leaves one of the two, whole. A record that an earlier crash cut off is dropped.
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { IdEraser } from "../../core/forgotten.ts";
@@ -11,15 +11,15 @@ import { archiveFiles, records } from "../archive/read-archive.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { journalFiles } from "../journal/read-journal.ts";
 
-/** What the layers above know about bodies. */
+/** Functions of the layers above that understand bodies. */
 export interface ArchiveBodies {
-  /** Records of contacts in a body. */
+  /** Contact records in a body. */
   readonly contacts: (header: ArchiveHeader, body: Buffer) => readonly JsonObject[];
-  /** The body without what has to go; null where nothing has to. */
+  /** The body without the erased people; null if it needs no change. */
   readonly clean: (header: ArchiveHeader, body: Buffer) => Buffer | null;
 }
 
-/** Every record of a contact in the archive. */
+/** Every contact record in the archive. */
 export async function* archivedContacts(dir: string, bodies: ArchiveBodies): AsyncIterable<JsonObject> {
   for (const file of await archiveFiles(dir, RESPONSES)) {
     for await (const { header, body } of records(file)) yield* bodies.contacts(header, body);
@@ -32,7 +32,7 @@ const cleanHeader = (header: ArchiveHeader, eraser: IdEraser): ArchiveHeader => 
   return url === header.url && scope === header.scope ? header : { ...header, url, scope };
 };
 
-/** True when a file holds something that has to go, or ends in the middle of a record that may. */
+/** True when a file holds something to erase, or ends with a cut-off record that may hold it. */
 const needsCleaning = async (file: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<boolean> => {
   let torn = false;
   const onTorn = () => {
@@ -79,7 +79,7 @@ const parsed = (line: string): JsonValue | undefined => {
 
 const ofContacts = (value: JsonObject): boolean => value.stream === "contacts" || value.table === "contacts";
 
-/** Ids of contacts stand by themselves only in what belongs to contacts: elsewhere the same text is another id. */
+/** Erase a contact's id as a whole value only in contact data: elsewhere the same text may be another id. */
 const cleanJson = (value: JsonValue, eraser: IdEraser): JsonValue => {
   if (typeof value === "string") return eraser.anywhere(value);
   if (Array.isArray(value)) {
@@ -110,7 +110,7 @@ const cleanLines = async (file: string, eraser: IdEraser): Promise<boolean> => {
   return true;
 };
 
-/** Cleans every file of the archive that needs it. Answers with their number. Throws DISK_FULL. */
+/** Cleans every archive file that needs it. Returns their number. Throws DISK_FULL. */
 export const cleanArchive = async (dir: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<number> => {
   let cleaned = 0;
   for (const file of await archiveFiles(dir, RESPONSES)) {

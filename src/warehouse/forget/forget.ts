@@ -1,5 +1,5 @@
-// Forgets contacts: erases them from archive, tables, snapshot and exports, keeps a keyed hash of each id, and proves it
-// by looking through every file. Each step can be done again: after a crash `forget --resume` goes through all of them.
+// Erases contacts from archive, tables, snapshot and exports, keeps a keyed hash of each id, and searches every file
+// for remains as proof. Each step can be repeated: after a crash, `forget --resume` repeats all of them.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -22,7 +22,7 @@ import { rewriteFile } from "./rewrite-file.ts";
 import { countCurrent, type ForgottenRows, forgetRows, type Person } from "./rows.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
 
-/** Who is to go, as the layers above need it to clean bodies. */
+/** The people to erase, in the form that cleaning bodies needs. */
 export interface Forgetting {
   /** Hash of a contact's id when the contact is forgotten. */
   readonly find: (id: string) => string | null;
@@ -36,25 +36,25 @@ export type ForgetStep = "listed" | "archive" | "tables" | "rewritten" | "publis
 
 export interface ForgetRequest {
   readonly ids: readonly string[];
-  /** Addresses as they may be stored; capitals make no difference. */
+  /** E-mail addresses; capitals make no difference. */
   readonly emails: readonly string[];
-  /** Forget everybody whom an address fits. */
+  /** Erase everyone with a matching address. */
   readonly all: boolean;
-  /** Folders of exports that the data directory does not know. */
+  /** Export folders that the data directory does not know. */
   readonly exportDirs: readonly string[];
   readonly bodies: (forgetting: Forgetting) => ArchiveBodies;
-  /** Told after each step. */
+  /** Called after each step. */
   readonly onStep: (step: ForgetStep) => void;
 }
 
 export interface ForgetReport {
-  /** Keyed hashes of the ids that are kept out from now on. */
+  /** Keyed hashes of the erased ids; syncs skip these contacts from now on. */
   readonly hashes: readonly string[];
   readonly rows: ForgottenRows;
   readonly archiveFiles: number;
-  /** Folders of exports that were brought up to date. */
+  /** Export folders that were brought up to date. */
   readonly exports: readonly string[];
-  /** Old copies of the working file, and what DuckDB had spilled, that were removed. */
+  /** Removed files: old copies of the working file, and DuckDB's spilled data. */
   readonly removed: readonly string[];
   readonly scan: Scan;
 }
@@ -88,12 +88,12 @@ const forgettingOf = (people: readonly Person[], list: ForgottenList): Forgettin
     find: list.find,
     eraser: createIdEraser(new Map(people.map(({ id, hash }) => [id, forgottenId(hash)]))),
     ids: people.map(({ id }) => id),
-    // As a whole value: a short id is a part of many texts.
+    // Compare whole values, because a short id is part of many texts.
     tells: (text) => telling.some((trace) => text.includes(JSON.stringify(trace))),
   };
 };
 
-/** Stores the people as begun, beside those who are forgotten already. */
+/** Adds the people to the list as unfinished; keeps those erased earlier. */
 const putOnList = async (archiveDir: string, list: ForgottenList, people: readonly Person[], now: number) => {
   const fresh = new Set(people.map(({ hash }) => hash));
   const others = list.entries.filter(({ hash }) => !fresh.has(hash));
@@ -109,7 +109,7 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
   return readForgotten(archiveDir);
 };
 
-/** Copies of the working file that a replay kept, what it left unfinished, and what DuckDB spilled. */
+/** Removes copies of the working file kept by a replay, its unfinished files, and DuckDB's spilled data. */
 const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
   const name = basename(working);
@@ -153,7 +153,7 @@ interface Place {
   readonly options: WarehouseOptions;
 }
 
-/** Archive, then tables, in one order: a crash between the two leaves the journal ahead of nothing. */
+/** Archive first, then tables: after a crash in between, the journal is not ahead of the tables. */
 const erase = async ({ database, archiveDir, options }: Place, request: ForgetRequest, known: ForgottenList) => {
   const now = options.clock.now();
   const ids = await wantedIds(database, request, known);
@@ -222,9 +222,9 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
 };
 
 /**
- * Forgets contacts, and finishes what was begun earlier. Throws CONTACT_UNKNOWN, CONTACT_AMBIGUOUS, FORGET_INCOMPLETE,
- * FORGOTTEN_UNREADABLE, WRITER_BUSY, what opening the warehouse throws, and faults; from the moment somebody is on the
- * list nothing is written before the forgetting is finished.
+ * Erases contacts and finishes an unfinished erasure. Throws CONTACT_UNKNOWN, CONTACT_AMBIGUOUS, FORGET_INCOMPLETE,
+ * FORGOTTEN_UNREADABLE, WRITER_BUSY, errors of opening the warehouse, and faults. Once a contact is on the list, no
+ * other command writes until the erasure is finished.
  */
 export const forgetContacts = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {
   const lock = await enterDataDir(options.dataDir);

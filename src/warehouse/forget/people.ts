@@ -1,5 +1,5 @@
-// Who is to be forgotten: ids from what was typed, and everything that could give these people away, from the tables and
-// from the archive, also what their records said long ago.
+// Finds the contacts to erase from ids or addresses, and gathers every text that identifies them from tables and
+// archive, including old versions of their records.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
@@ -19,7 +19,7 @@ const contactRow = z.object({
 });
 const idRow = z.object({ id: z.string() });
 
-/** Names shorter than this stand in other texts by chance. */
+/** Shorter names occur in other texts by chance. */
 const SHORTEST_NAME = 8;
 const SHORTEST_TRACE = 6;
 
@@ -59,14 +59,14 @@ const rowOfRecord = (record: JsonObject): z.output<typeof contactRow> | null => 
   };
 };
 
-/** Ids of mirrored contacts, now or earlier, with one of these e-mail addresses; capitals make no difference. */
+/** Ids of contacts that have, or had, one of these e-mail addresses; capitals make no difference. */
 export const idsByEmail = async (sql: Sql, emails: readonly string[]): Promise<readonly string[]> => {
   const query = `SELECT DISTINCT id FROM (SELECT id, email FROM main.contacts UNION ALL SELECT id, email FROM history.contacts)
     WHERE lower(email) IN (SELECT lower(unnest($1))) ORDER BY id`;
   return (await sql.query(query, [[...emails]], idRow)).map(({ id }) => id);
 };
 
-/** Everything known of the contacts that `wanted` picks by id. */
+/** Gathers everything known of the contacts whose id passes `wanted`. */
 const gather = async (
   sql: Sql,
   archive: { readonly dir: string; readonly bodies: ArchiveBodies },
@@ -87,7 +87,7 @@ const gather = async (
   return new Map([...found].map(([id, traces]) => [id, [...traces.values()]]));
 };
 
-/** The people with these ids, and those who were begun to be forgotten as far as anything of them is left. */
+/** The people with these ids, and people of an unfinished erasure as far as traces of them remain. */
 export const gatherPeople = async (
   sql: Sql,
   archive: { readonly dir: string; readonly bodies: ArchiveBodies },

@@ -1,5 +1,5 @@
-// Writes the working file anew. DuckDB leaves deleted values in its blocks until they are used again; a new file has
-// never held them. The copy is counted against the old file before it takes its place.
+// Rewrites the working file, because DuckDB leaves deleted values in unused blocks and a new file never held them.
+// Row counts of the copy are compared with the old file before the copy replaces it.
 import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -26,13 +26,13 @@ const checkCounts = async (copier: Database): Promise<void> => {
 };
 
 interface Means {
-  /** Where DuckDB spills to. */
+  /** DuckDB's folder for spilled data. */
   readonly tempDir: string;
   readonly memory: MemoryPlan;
 }
 
 const copyInto = async (old: string, fresh: string, { tempDir, memory }: Means): Promise<void> => {
-  // A fixed limit: opened anew with more memory, it would have nothing attached.
+  // The memory limit is fixed: opening again with a higher limit would lose the attached files.
   const copier = await openDatabase(":memory:", { tempDir, memoryLimit: `${memory.ceilingBytes} bytes` });
   try {
     await copier.run(`ATTACH ${literal(old)} AS old (READ_ONLY)`);
@@ -52,7 +52,7 @@ const makeDurable = async (path: string): Promise<void> => {
   await handle.sync().finally(() => handle.close());
 };
 
-/** Replaces the database's file by a copy of what it holds; other calls wait meanwhile. Throws DISK_FULL, NO_MEMORY. */
+/** Replaces the database's file by a copy of its contents; other calls wait. Throws DISK_FULL, NO_MEMORY. */
 export const rewriteFile = async (database: Database, means: Means): Promise<void> => {
   const { file } = database;
   const fresh = `${file}.new`;

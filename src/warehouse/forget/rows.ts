@@ -1,16 +1,16 @@
-// Takes people out of the working database: their rows and versions, rejected records, ids in the ledger, in cursors and
-// in the service's own request history. Statements are generated where the table is a parameter; every value is bound.
+// Erases people from the working database: their rows and versions, rejected records, and their ids in the ledger, in
+// cursors and in the service's request history. SQL is generated where the table varies; every value is bound.
 import { z } from "zod";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { quoted } from "../../core/sql-text.ts";
 import type { Sql } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
 
-/** What is known of a contact that is to be forgotten. */
+/** Everything known of a contact to be erased. */
 export interface Person {
   readonly id: string;
   readonly hash: string;
-  /** What could give the contact away: id, addresses, numbers, name. */
+  /** Texts that identify the contact: id, addresses, numbers, name. */
   readonly traces: readonly Trace[];
 }
 
@@ -19,7 +19,7 @@ export interface Trace {
   readonly text: string;
 }
 
-/** Columns of texts that may name a contact although they belong to no contact. */
+/** Text columns outside the contacts table that may name a contact. */
 const NAMING: readonly { readonly path: string; readonly columns: readonly string[]; readonly own: string }[] = [
   { path: "sync.requests", columns: ["url", "scope", "error"], own: "stream = 'contacts'" },
   { path: "sync.stream_state", columns: ["cursor", "walk_id", "error"], own: "stream = 'contacts'" },
@@ -54,7 +54,7 @@ const cleanTexts = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Pr
 
 const recordRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), record: z.string() });
 
-/** A rejected record has no usable key: it is theirs when it holds an address or number of theirs. */
+/** A rejected record has no usable key: it belongs to them if it holds an address or number of theirs. */
 const dropRejects = async (tx: Sql, people: readonly Person[]): Promise<number> => {
   const telling = people.flatMap(({ traces }) => traces.filter(({ kind }) => kind !== "name").map(({ text }) => text));
   const rejects = await tx.query(
@@ -75,7 +75,7 @@ export interface ForgottenRows {
   readonly rejects: number;
 }
 
-/** Takes the people out of every table, inside `tx`. */
+/** Erases the people from every table, inside `tx`. */
 export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdEraser): Promise<ForgottenRows> => {
   const ids = people.map(({ id }) => id);
   const among = "IN (SELECT unnest($1))";
@@ -91,7 +91,7 @@ export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdE
 
 const rowsRow = z.object({ rows: z.number() });
 
-/** Rows of the table of contacts that these are. */
+/** Number of rows in the contacts table with these ids. */
 export const countCurrent = async (sql: Sql, ids: readonly string[]): Promise<number> => {
   const query = 'SELECT count(*) AS "rows" FROM main.contacts WHERE id IN (SELECT unnest($1))';
   return (await sql.query(query, [[...ids]], rowsRow))[0]?.rows ?? 0;

@@ -1,5 +1,5 @@
-// The proof after somebody was forgotten: every byte of every file is looked through for what could give the person away;
-// databases and Parquet also cell by cell, since their bytes are compressed. Nothing may be open for writing meanwhile.
+// Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
+// Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,10 +10,10 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Person, Trace } from "./rows.ts";
 
-/** Where something was found, and of which kind; never the text itself. */
+/** File and kind of a found text, never the text itself. */
 export interface Hit {
   readonly file: string;
-  /** Table of a database; null: anywhere in the file. */
+  /** Table of a database; null if found in the file's bytes. */
   readonly table: string | null;
   readonly kind: Trace["kind"];
   readonly times: number;
@@ -24,17 +24,17 @@ export interface Scan {
   readonly bytes: number;
   readonly tables: number;
   readonly rows: number;
-  /** Texts that were looked for. */
+  /** Number of texts searched for. */
   readonly texts: number;
-  /** What must not be there. */
+  /** Remains that must not exist. */
   readonly left: readonly Hit[];
-  /** The same address, number or name in records of others, which were not to be forgotten. */
+  /** The same address, number or name in records of people who were not erased. */
   readonly mentions: readonly Hit[];
 }
 
-/** Opening and closing these would let a second writer in: they are empty databases, held as locks. */
+/** Skipped: opening and closing a lock file would let a second writer in. They are empty databases. */
 const LOCKS: ReadonlySet<string> = new Set(["writer.lock", ".lock"]);
-/** Shorter texts stand in any file by chance: they are looked for in cells, as whole words. */
+/** Shorter texts occur in any file by chance, so they are searched in cells only, as whole words. */
 const SHORTEST_BYTES = 6;
 
 const filesIn = async (dir: string): Promise<readonly string[]> => {
@@ -45,7 +45,7 @@ const filesIn = async (dir: string): Promise<readonly string[]> => {
     .sort();
 };
 
-/** A text as it may stand in a file: plain, in JSON, in an address. */
+/** The forms a text can have in a file: plain, in JSON, in a URL. */
 const formsOf = (text: string): readonly Buffer[] => {
   const forms = new Set([text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
   return [...forms].map((form) => Buffer.from(form)).filter((form) => form.length >= SHORTEST_BYTES);
@@ -54,13 +54,13 @@ const formsOf = (text: string): readonly Buffer[] => {
 const isWordByte = (byte: number | undefined): boolean =>
   byte !== undefined && (byte >= 0x80 || /[0-9A-Za-z]/.test(String.fromCharCode(byte)));
 
-/** Counts the forms in a stream of bytes. `words`: only where no letter or digit stands beside them. */
+/** Counts the forms in a stream of bytes. `words`: only where no letter or digit is next to them. */
 const countIn = async (chunks: AsyncIterable<Buffer>, forms: readonly Buffer[], words: boolean): Promise<number> => {
   const longest = Math.max(0, ...forms.map((form) => form.length));
   let kept = Buffer.alloc(0);
   let times = 0;
   const count = (text: Buffer, last: boolean) => {
-    // What begins in the last bytes is counted with the next chunk, which shows how it goes on.
+    // A match that starts in the last bytes is counted with the next chunk, which shows how it continues.
     const limit = last ? text.length : Math.max(0, text.length - longest - 1);
     for (const form of forms) {
       for (let at = text.indexOf(form, 1); at >= 0 && at <= limit; at = text.indexOf(form, at + 1)) {
@@ -69,7 +69,7 @@ const countIn = async (chunks: AsyncIterable<Buffer>, forms: readonly Buffer[], 
     }
     return limit;
   };
-  // A byte in front, so that every place has a byte before it.
+  // A leading byte, so that every position has a byte before it.
   kept = Buffer.from("\n");
   for await (const chunk of chunks) {
     const text = Buffer.concat([kept, chunk]);
@@ -90,7 +90,7 @@ const countRow = z.object({ rows: z.number() });
 
 const quotedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** Rows of a table whose texts hold a trace: as a whole word, and as any part of a text. */
+/** Counts rows whose texts hold a trace, as a whole word and as part of a text. */
 const foundInTable = async (database: Database, path: string, columns: readonly string[], traces: readonly Trace[]) => {
   const text = `concat_ws(chr(1), ${columns.map((column) => `CAST(${column} AS VARCHAR)`).join(", ")})`;
   const query = `WITH traces AS (SELECT unnest($1) AS kind, unnest($2) AS text, unnest($3) AS word),
@@ -109,7 +109,7 @@ interface Cells {
   readonly tables: number;
   readonly rows: number;
   readonly hits: readonly Hit[];
-  /** Kinds that some cell holds, also inside a longer word: the file's bytes hold them rightly. */
+  /** Kinds found in some cell, also inside a longer word, which explains them in the file's bytes. */
   readonly held: ReadonlySet<Trace["kind"]>;
 }
 
@@ -156,7 +156,7 @@ async function* bytesOf(file: string): AsyncIterable<Buffer> {
 
 const KINDS = ["id", "email", "phone", "address", "name"] as const;
 
-/** Looks through one file. */
+/** Searches one file. */
 const scanFile = async (
   file: string,
   traces: readonly Trace[],
@@ -172,14 +172,14 @@ const scanFile = async (
     const chunks = file.endsWith(".gz") ? decodedChunks(file) : bytesOf(file);
     const times = await countIn(chunks, forms, !packed);
     if (times === 0 || cells?.held.has(kind)) continue;
-    // In packed files nothing explains it: deleted values that were left in place.
+    // Found only in a compressed file's bytes: deleted values that were left in place.
     if (packed || kind === "id") left.push({ file, table: null, kind, times });
     else mentions.push({ file, table: null, kind, times });
   }
   return { cells, left, mentions };
 };
 
-/** Looks through every file below `dirs`. Files that vanish meanwhile are passed over. */
+/** Searches every file below `dirs`. Skips files that disappear meanwhile. */
 export const scanFor = async (people: readonly Person[], dirs: readonly string[]): Promise<Scan> => {
   const traces = people.flatMap((person) => person.traces);
   const scans: Awaited<ReturnType<typeof scanFile>>[] = [];

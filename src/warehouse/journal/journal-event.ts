@@ -1,5 +1,5 @@
-// What the journal of the archive says: every change of the working database, in order, before it is made.
-// Rows are not repeated here: a commit names the archived responses that it loaded.
+// Entries of the journal: every change of the working database, in order, written before the change is made.
+// Rows are not repeated here: a commit names the archived responses it loads.
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
@@ -47,7 +47,7 @@ const scopeFields = z.object({
 });
 type ScopeFields = z.output<typeof scopeFields>;
 
-/** What an older version wrote: a walk that did not add up left no count of the mirrored rows; a log never has one. */
+/** States of older versions: after a walk that did not add up they lack the row count; a log never has one. */
 const olderVerdict = ({ stream: of, status, rowsAtWalk, totalCount }: ScopeFields) =>
   of === "usage" || status !== "idle" || rowsAtWalk !== null
     ? null
@@ -67,9 +67,9 @@ const quotaSchema = z.object({
 });
 
 const rowsSchema = z.discriminatedUnion("from", [
-  /** What the archived response holds; its keys count as met by the walk. */
+  /** The records of an archived response; the walk counts their keys as seen. */
   z.object({ from: z.literal("response"), requestId: z.string(), walkId: z.string().nullable() }),
-  /** Rows that stand in no response: what follows from a 404. */
+  /** Rows that no response contains, such as the consequence of a 404. */
   z.object({
     from: z.literal("journal"),
     requestId: z.string(),
@@ -107,18 +107,18 @@ const entrySchema = z.discriminatedUnion("kind", [
     scopes: z.array(scopeSchema).readonly(),
     quota: quotaSchema.nullable(),
   }),
-  /** Rows that are gone, by company where the table is kept per company. */
+  /** Deleted rows, by company where the table is kept per company. */
   z.object({
     kind: z.literal("deleted"),
     runId: z.string(),
     table,
     gone: z.array(z.object({ company: z.string().nullable(), ids: z.array(z.string()).readonly() })).readonly(),
     now: ms,
-    /** Walk that found it out, and is forgotten. */
+    /** Walk that found the rows missing; its keys are dropped. */
     walkId: z.string().nullable(),
     scope: scopeSchema.nullable(),
   }),
-  /** Contacts that were forgotten: keyed hashes of their ids, and how many rows the table of contacts lost. */
+  /** Erased contacts: keyed hashes of their ids, and the number of rows that the contacts table lost. */
   z.object({ kind: z.literal("forgotten"), hashes: z.array(z.string()).readonly(), rows: z.number(), now: ms }),
   z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
@@ -128,6 +128,6 @@ const entrySchema = z.discriminatedUnion("kind", [
 export type JournalEntry = z.output<typeof entrySchema>;
 export type JournalRows = z.output<typeof rowsSchema>;
 
-/** A change with its number: 1, 2, 3, ... over the whole life of the archive. */
+/** A change and its number: 1, 2, 3, ... over the life of the archive. */
 export const journalEventSchema = z.object({ seq: z.int().positive(), entry: entrySchema });
 export type JournalEvent = z.output<typeof journalEventSchema>;

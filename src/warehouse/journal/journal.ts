@@ -1,6 +1,6 @@
-// The journal: before the working database changes, what is about to change is made durable in the archive.
-// So the working file can be lost: the journal says in which order the archived responses were loaded, what was
-// deleted and where every scope stood. One change at a time: at most the last entry can be missing from the file.
+// The journal: makes each change durable in the archive before the working database changes. The working file can
+// then be lost, because the journal holds the order in which responses were loaded, the deletions, and the state of
+// each scope. Changes run one at a time, so the file lacks at most the last entry.
 import { type FileHandle, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -18,11 +18,11 @@ import { JOURNAL, lastJournalled } from "./read-journal.ts";
 
 const appliedRow = z.object({ applied: z.number() });
 
-/** Number of the last change that the file holds. */
+/** Number of the last change in the file. */
 export const readApplied = async (sql: Sql): Promise<number> =>
   (await sql.query(sqlText("warehouse/journal-applied.sql"), [], appliedRow))[0]?.applied ?? 0;
 
-/** Makes a change and says so in the same transaction, so that a COMMIT that failed can be told from one that did not. */
+/** Makes a change and records its number in the same transaction, which shows whether a failed COMMIT was durable. */
 export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) => Promise<T>): Promise<T> =>
   database.transaction(
     async (tx) => {
@@ -33,7 +33,7 @@ export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) =
     { isCommitted: async (sql) => (await readApplied(sql)) === seq },
   );
 
-/** A checkpoint as the journal tells it: answered requests stand in the archive, other rows are written out. */
+/** Journal entry of a checkpoint. Responses are in the archive already; other rows are written out. */
 export const commitEntry = ({ runId, loads, requests, scopes, quota }: Checkpoint): JournalEntry => {
   const unanswered = new Set(requests.filter(({ status }) => status !== 200).map(({ requestId }) => requestId));
   const walks = new Map<string, string | null>();
@@ -56,18 +56,18 @@ const entryJson = ({ seq, entry }: JournalEvent): string => {
 
 export interface Journal {
   /**
-   * Writes the entry, then runs `apply` in a transaction. Changes run one after the other; `entry` is asked for when it
-   * is this one's turn. When `apply` throws, nothing changed, and the next entry takes the place of this one.
+   * Writes the entry, then runs `apply` in a transaction. Changes run one after another; `entry` is called when its
+   * turn comes. If `apply` throws, nothing changed, and the next entry takes this one's number.
    */
   record<T>(entry: () => Promise<JournalEntry>, apply: (tx: Sql) => Promise<T>): Promise<T>;
-  /** Runs `work` after every change that was asked for before, and before those that come later. */
+  /** Runs `work` after all earlier changes and before all later ones. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the journal for appending. A change that was announced and not made (a crash between the two) is forgotten: the
- * next one takes its number. Throws WAREHOUSE_BEHIND when the file lacks more than that: it is an old copy, or new.
+ * Opens the journal for appending. If a crash prevented the last entry's change, the next entry takes its number.
+ * Throws WAREHOUSE_BEHIND when the file lacks more changes: it is an old copy, or new.
  */
 export const openJournal = async (options: {
   readonly dir: string;
@@ -98,7 +98,7 @@ export const openJournal = async (options: {
       await file.appendFile(entryJson(event));
       await file.datasync();
     } catch (error) {
-      // Half a line may stand at the end now: what follows goes to a file of its own.
+      // The failed write may have left half a line, so the next entry goes to a new file.
       await closeFile().catch(() => undefined);
       throw statementError(error);
     }
@@ -110,7 +110,7 @@ export const openJournal = async (options: {
         applied ??= await readApplied(database);
         const seq: number = applied + 1;
         await append({ seq, entry: await entry() });
-        // Until the transaction has ended well, where the file stands is looked up.
+        // Until the transaction succeeds, the file's last change is unknown and must be read again.
         applied = null;
         const made = await applyOnce(database, seq, apply);
         applied = seq;

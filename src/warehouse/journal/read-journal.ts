@@ -1,5 +1,5 @@
-// Reads the journal of the archive: every change that was made, in order. An entry whose number comes again was never
-// made (its transaction failed, or the process ended before it): the later one took its place.
+// Reads the journal: every change that was made, in order. If a number occurs twice, the first change was never made
+// (its transaction failed or the process ended) and the later entry replaces it.
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 
-/** End of a journal's file name; before it stands the number of its first entry. */
+/** End of a journal file's name, after the number of its first entry. */
 export const JOURNAL = ".journal.ndjson";
 
 /** Journal files in the order they were written. */
@@ -33,7 +33,7 @@ const parsed = (line: string): unknown => {
   try {
     return JSON.parse(line);
   } catch {
-    // What a crash tore off at the end of a file.
+    // A line that a crash cut off.
     return null;
   }
 };
@@ -62,8 +62,8 @@ export const lastJournalled = async (dir: string): Promise<number> => {
 };
 
 /**
- * Every entry that was carried out, oldest first; of the very last one that cannot be told, it counts as carried out.
- * Numbers that are missing are told to `gap`. Throws ARCHIVE_INCOMPLETE on an entry this program cannot read.
+ * Every entry whose change was made, oldest first. The very last one counts as made, because the journal alone cannot
+ * show it. Calls `gap` for missing numbers. Throws ARCHIVE_INCOMPLETE on an entry that this program cannot read.
  */
 export async function* readJournal(dir: string, gap: (from: number, to: number) => void): AsyncIterable<JournalEvent> {
   let held: JournalEvent | null = null;

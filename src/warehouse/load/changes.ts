@@ -1,5 +1,5 @@
-// Every change of the working database: how it is journalled, and how it is made, live or out of the journal.
-// Invariant: nothing changes the mirror, its history or its states that does not stand in the journal.
+// Every change of the working database: writes its journal entry and makes it, live or from the journal.
+// Invariant: every change of the mirror, its history or its states is in the journal.
 import type { TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Database, Sql } from "../duckdb/database.ts";
@@ -18,7 +18,7 @@ export interface RunStart {
   readonly mode: string;
   /** ms since the epoch. */
   readonly startedAt: number;
-  /** What planning announced. */
+  /** Requests, credits and time announced by the plan. */
   readonly forecast?: JsonValue;
 }
 
@@ -31,7 +31,7 @@ export interface RunEnd {
 }
 
 export interface DeleteMissing extends walks.WalkScope {
-  /** Rows that `missing` counted. If it is another number now, nothing is deleted. */
+  /** Count from `missing`. If the number differs now, nothing is deleted. */
   readonly expected: number;
   readonly runId: string;
   /** ms since the epoch: `valid_to` of the deleted versions. */
@@ -42,30 +42,33 @@ export interface DeleteMissing extends walks.WalkScope {
 
 export interface DeleteKeys {
   readonly table: TableName;
-  /** Ids as text: the last column of the table's key. */
+  /** Ids as text, the last column of the table's key. */
   readonly ids: readonly string[];
   readonly company?: string;
   readonly runId: string;
   readonly now: number;
 }
 
-/** The changes a warehouse can make. Each is journalled, then made in one transaction. */
+/** The changes that a warehouse can make. Each is journalled, then made in one transaction. */
 export interface Changes {
   /** Records a run as `running`. */
   startRun(run: RunStart): Promise<void>;
   finishRun(runId: string, end: RunEnd): Promise<void>;
-  /** One transaction; see commit.ts. Answers with the counts of each load, in order. */
+  /** Commits in one transaction; see commit.ts. Returns the counts of each load, in order. */
   commit(checkpoint: Checkpoint): Promise<readonly LoadCounts[]>;
   /** `value` is JSON text; `now` in ms since the epoch. */
   setCapability(name: string, value: string, now: number): Promise<void>;
-  /** Moves what the walk did not meet to history, forgets the walk, stores the state. Answers with the rows deleted. */
+  /**
+   * Moves rows that the walk did not return to history, drops the walk's keys, stores the state. Returns the number
+   * of deleted rows.
+   */
   deleteMissing(request: DeleteMissing): Promise<number>;
-  /** Moves rows that the service answers 404 for to history. Answers with the rows deleted. */
+  /** Moves rows to history for which the service answers 404. Returns the number of deleted rows. */
   deleteKeys(request: DeleteKeys): Promise<number>;
   forgetWalk(walkId: string): Promise<void>;
 }
 
-/** Makes a change that is no commit; answers with the rows it deleted. */
+/** Makes a change that is not a commit. Returns the number of deleted rows. */
 const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }>): Promise<number> => {
   switch (entry.kind) {
     case "run-started": {
@@ -100,7 +103,7 @@ const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }
   }
 };
 
-/** Makes a change out of the journal. `loads`: what a commit's rows are, in the order of the entry. */
+/** Makes a change from the journal. `loads`: the rows of a commit, in the order of the entry. */
 export const replayChange = async (
   tx: Sql,
   entry: JournalEntry,
@@ -145,7 +148,7 @@ export const journalledChanges = (database: Database, journal: Journal, strictne
       const entry = async (): Promise<JournalEntry> => {
         gone = await walks.missingIds(database, { table, walkId, ...(company === undefined ? {} : { company }) });
         const count = walks.countGone(gone);
-        // A walk that was forgotten meanwhile has met nothing, and everything would be missing.
+        // If the walk's keys were dropped meanwhile, every row would count as missing.
         if (count !== expected) throw new TypeError(`${table}: ${count} rows would go, ${expected} were counted`);
         return { kind: "deleted", runId, table, gone, now, walkId, scope };
       };

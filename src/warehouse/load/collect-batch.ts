@@ -1,6 +1,6 @@
-// All loads of one table in one commit -> distinct rows, rejects, drift and seen keys. Pure.
-// The same key twice: the later record wins, field by field where it was not asked for everything. Two different records
-// of one key in one answer are no newer and older version: the one that loses is kept as a reject.
+// Merges all loads of one table in a commit into distinct rows, rejects, drift and seen keys. Pure.
+// If a key occurs twice, the later record wins; a field it was not asked for keeps the earlier value. If one answer
+// holds two different records with the same key, neither is newer: the one that loses is kept as a reject.
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import type { Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
@@ -9,12 +9,12 @@ import { type ExtraEntries, exactJson } from "../record/json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "../record/normalize-record.ts";
 import { misfitOf } from "../record/strict-rows.ts";
 
-/** Kinds of drift noted per batch: an enumeration that turned into free text must not fill the warehouse. */
+/** Kinds of drift noted per batch, so that an enumeration that became free text does not fill the warehouse. */
 const MOST_DRIFT = 200;
 
 export interface BatchRow {
   readonly row: NormalRow;
-  /** Which load of the checkpoint the row counts for. */
+  /** Index of the load that counts this row. */
   readonly loadIndex: number;
   readonly receivedAt: number;
 }
@@ -24,7 +24,7 @@ export interface BatchReject {
   readonly load: TableLoad;
   /** Place of the record in its load, from 0. */
   readonly position: number;
-  /** Its key was marked as seen by the walk: the row it would have replaced stays. */
+  /** True: the walk counts its key as seen, so the row it would have replaced stays. */
   readonly seen: boolean;
 }
 
@@ -48,8 +48,8 @@ export interface TableBatch {
 }
 
 /**
- * What `_extra` holds after `later` was received over `stored`: entries of fields that `later` neither held nor was
- * asked for stay; so do unknown fields when `later` is a partial record (an embedded one).
+ * Content of `_extra` after `later` is received over `stored`. Entries stay for fields that `later` neither holds nor
+ * was asked for; unknown fields stay too when `later` is a partial (embedded) record.
  */
 export const mergeExtra = (spec: TableSpec, stored: ExtraEntries, later: NormalRow): ExtraEntries => {
   const merged = new Map<string, string>();
@@ -62,7 +62,7 @@ export const mergeExtra = (spec: TableSpec, stored: ExtraEntries, later: NormalR
   return merged;
 };
 
-/** Two records of one key, as one: as if `earlier` had been committed before `later`. */
+/** Combines two records with one key as if `earlier` had been committed before `later`. */
 const fold = (spec: TableSpec, earlier: NormalRow, later: NormalRow): NormalRow => ({
   ...later,
   cells: later.cells.map((cell, index) => ((later.kept >> BigInt(index)) & 1n ? (earlier.cells[index] ?? null) : cell)),
@@ -71,7 +71,7 @@ const fold = (spec: TableSpec, earlier: NormalRow, later: NormalRow): NormalRow 
   extra: mergeExtra(spec, earlier.extra, later),
 });
 
-/** Key cells of a row as walks remember them: company and id. */
+/** Key of a row as a walk stores it: company and id. */
 const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
   const cellOf = (column: string | undefined) =>
     String(row.cells[spec.fields.findIndex((field) => field.column === column)] ?? "");
@@ -79,7 +79,7 @@ const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
   return { walkId, companyId, id: cellOf(spec.key.at(-1)) };
 };
 
-/** `loads`: loads of this table with their place in the checkpoint, in the order they were received. */
+/** `loads`: loads of this table with their index in the checkpoint, in the order received. */
 export const collectBatch = (
   table: TableName,
   loads: readonly { readonly load: TableLoad; readonly index: number }[],
@@ -106,7 +106,7 @@ export const collectBatch = (
     const normalize = createNormalizer(spec, load);
     const places = new Map<string, number>();
     load.records.forEach((record, position) => {
-      // It stands for somebody who was forgotten: neither a row nor a reject.
+      // A placeholder for an erased contact is neither a row nor a reject.
       if (forgottenHash(record) !== null) return;
       const row = normalize(record);
       if (row.kind === "reject") {

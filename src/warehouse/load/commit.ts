@@ -38,7 +38,7 @@ const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows
   return tx.append(table, types, chunks);
 };
 
-/** Rows for a table of schema sync, written by a statement that reads them from `incoming`. */
+/** Inserts rows into a table of schema sync with a statement that reads them from `incoming`. */
 const writeThrough = async (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows, statement: string) => {
   if (rows.length === 0) return;
   await tx.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM sync.${table} LIMIT 0`);
@@ -84,7 +84,7 @@ const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
   return writeThrough(tx, "requests", types, rows, "warehouse/insert-requests.sql");
 };
 
-/** Stores where scopes stand; the last one of a stream and scope counts. */
+/** Stores scope states; the last one of a stream and scope counts. */
 export const writeScopeStates = (tx: Sql, states: readonly ScopeState[]): Promise<void> => {
   const last = new Map(states.map((state) => [`${state.stream}\n${state.scope}`, state]));
   const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
@@ -147,7 +147,7 @@ const writeSeen = async (tx: Sql, table: string, seen: readonly SeenKey[]) => {
 
 const requestRow = z.object({ request_id: z.string() });
 
-/** Which of these requests are committed already. Literals, so that the primary key's index serves. */
+/** Ids among these that are committed already. Written as literals, so that the primary key's index is used. */
 const committedRequests = async (sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const list = ids.map(literal).join(", ");
@@ -168,8 +168,9 @@ const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint) =>
 const NOTHING: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0 };
 
 /**
- * Writes a checkpoint inside a transaction. Loads of requests that are committed already change nothing and count nothing.
- * Answers with the counts of each load, in order.
+ * Writes a checkpoint inside a transaction. A load whose request is committed already changes nothing and counts
+ * nothing.
+ * Returns the counts of each load, in order.
  */
 export const writeCheckpoint = async (
   tx: Sql,

@@ -1,5 +1,5 @@
-// Compares received records with the mirror, field by field, exactly as loading them would, and changes nothing.
-// Statements are generated, because the table is a parameter; every value is bound.
+// Compares received records with the mirror, field by field, by the rules of loading, and changes nothing.
+// SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/sql-text.ts";
@@ -11,21 +11,21 @@ import type { TableStrictness } from "../record/strict-rows.ts";
 import { type BatchRow, collectBatch } from "./collect-batch.ts";
 import { stageBatch } from "./load-batch.ts";
 
-/** One value that differs, as text. */
+/** A value that differs, as text. */
 export interface FieldDifference {
   /** The record's id; the last column of its key. */
   readonly id: string;
-  /** Name in the API; `_extra` for fields the API document does not know. */
+  /** API name of the field; `_extra` for unknown fields. */
   readonly field: string;
   readonly mirror: string | null;
   readonly api: string | null;
 }
 
 export interface Comparison {
-  /** Ids of the records that were compared. */
+  /** Ids of the compared records. */
   readonly ids: readonly string[];
   readonly fields: readonly FieldDifference[];
-  /** Ids of records that the mirror lacks. */
+  /** Ids of records missing from the mirror. */
   readonly absent: readonly string[];
 }
 
@@ -57,7 +57,7 @@ const differingSql = (spec: TableSpec): string => {
   return [...fields, one("_extra", "'_extra'", "")].join(" UNION ALL ");
 };
 
-/** Compares the records of one load with the mirror. Records that could never become a row are left out. */
+/** Compares the records of one load with the mirror. Leaves out records that cannot become a row. */
 export const compareLoad = (database: Database, load: TableLoad, strictness: TableStrictness): Promise<Comparison> =>
   database.transaction(
     async (tx) => {
@@ -77,13 +77,13 @@ export const compareLoad = (database: Database, load: TableLoad, strictness: Tab
       return {
         ids,
         fields: differing
-          // A service that returns the members of an object in another order has changed nothing.
+          // A different member order in an object is no change.
           .filter(({ field, mirror, api }) => !isJson(spec, field) || !saysTheSame(mirror ?? "null", api ?? "null"))
           .map(({ row, ...difference }) => ({ id: idOfRow(spec, rows, row), ...difference })),
         absent: absent.map(({ row }) => idOfRow(spec, rows, row)),
       };
     },
-    // It changes nothing but temporary tables.
+    // Only temporary tables change.
     { isCommitted: async () => false },
   );
 
@@ -91,8 +91,8 @@ const idRow = z.object({ id: z.string() });
 const idOf = (table: TableName) => `CAST(${quoted(tableSpec(table).key.at(-1) ?? "")} AS VARCHAR)`;
 
 /**
- * Ids of mirrored rows that are not among `ids`: of a table, of one company in it, or of those with a numeric id in
- * `between` (both ends count; null: no end).
+ * Ids of mirrored rows that are not in `ids`: in a table, in one company's part of it, or among rows with a numeric
+ * id in `between` (inclusive; null: no limit).
  */
 export const mirroredBeside = async (
   sql: Sql,
@@ -121,7 +121,7 @@ export const mirroredBeside = async (
   return (await sql.query(query, params, idRow)).map((row) => row.id);
 };
 
-/** At most `most` ids of a table, drawn by `seed`: the same ones for the same seed and rows. */
+/** Up to `most` ids of a table, drawn with `seed`: the same seed and rows give the same ids. */
 export const sampleIds = async (sql: Sql, table: TableName, seed: number, most: number): Promise<readonly string[]> => {
   const id = idOf(table);
   const query = `SELECT ${id} AS id FROM main.${quoted(table)} ORDER BY md5(concat(${id}, '/', ?)), id LIMIT ?`;
@@ -130,7 +130,7 @@ export const sampleIds = async (sql: Sql, table: TableName, seed: number, most: 
 
 const groupRow = z.object({ value: z.string().nullable(), rows: z.number() });
 
-/** Rows of a table by the value of one column. */
+/** Number of rows of a table by the value of one column. */
 export const countByValue = async (
   sql: Sql,
   table: TableName,

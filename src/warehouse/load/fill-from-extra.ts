@@ -1,5 +1,5 @@
-// A column that a migration adds for a field that was unknown before: filled from `_extra`, in main and in history,
-// as if the field had been known when its records were received.
+// Fills a column that a migration adds for a field that was unknown before: from `_extra`, in main and in history, as
+// if the field had been known when the records were received.
 import { BIGINT, type DuckDBValue, VARCHAR } from "@duckdb/node-api";
 import { parse } from "lossless-json";
 import { z } from "zod";
@@ -23,7 +23,7 @@ const exactNumber = (literal: string): JsonValue => {
 
 const isValue = (value: unknown): value is JsonValue => value !== undefined;
 
-/** The value that an entry of `_extra` stands for (see json-text.ts, `extraText`). */
+/** The value of an entry of `_extra` (see json-text.ts, `extraText`). */
 const unpacked = (text: string): JsonValue => {
   const value = parse(text, null, exactNumber);
   if (!isValue(value)) return null;
@@ -35,7 +35,7 @@ const unpacked = (text: string): JsonValue => {
 const storedRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), extra: z.string() });
 type Stored = z.output<typeof storedRow>;
 
-/** Columns of a chunk: row, one cell per field, what stays in `_extra`. */
+/** Columns of a chunk: row, one cell per field, the rest of `_extra`. */
 const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): ColumnChunk => {
   const cells: DuckDBValue[][] = fields.map(() => []);
   const extras: (string | null)[] = [];
@@ -46,7 +46,7 @@ const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): C
       const value = text === undefined ? null : unpacked(text);
       const { cell, exact } = value === null ? { cell: null, exact: true } : convertCell(columnType, value, false);
       cells[index]?.push(duckCell(columnType, cell));
-      // What the column does not say in full stays, as in a record that is received today.
+      // A value that the column holds only in part also stays in `_extra`, as in a record received today.
       if (exact) entries.delete(name);
     }
     extras.push(joinExtra(entries));
@@ -54,7 +54,10 @@ const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): C
   return [stored.map(({ row }) => row), ...cells, extras];
 };
 
-/** Fills the columns of `fields` in one table from its `_extra`, inside `tx`. Answers with the rows that held any. */
+/**
+ * Fills the columns of `fields` in one table from its `_extra`, inside `tx`. Returns the number of rows that held
+ * any.
+ */
 const fillTable = async (tx: Sql, path: string, fields: readonly FieldSpec[]): Promise<number> => {
   const columns = fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
   await tx.run(`CREATE OR REPLACE TEMP TABLE filled (_row BIGINT, ${columns.join(", ")}, _extra JSON)`);
@@ -99,8 +102,8 @@ export const readColumns = async (sql: Sql): Promise<ReadonlySet<string>> => {
 };
 
 /**
- * Fills every column of the catalog that came since `before` was read, in tables that existed then. To be called in
- * the transaction that added them. Answers with the rows whose `_extra` held one of the fields.
+ * Fills every catalog column added since `before` was read, in tables that existed then. Call it in the transaction
+ * that added them. Returns the number of rows whose `_extra` held one of the fields.
  */
 export const fillNewColumns = async (
   tx: Sql,

@@ -1,5 +1,5 @@
-// Writes one table's batch: stage it, find the rows it meets, keep their old version, replace what changed.
-// Rows that stand far apart in a large table are the dear case: decision 0001 has the figures.
+// Writes one table's batch: stages it, finds the stored rows with the same keys, moves their old versions to history,
+// replaces changed rows. Stored rows scattered over a large table are the expensive case (figures in decision 0001).
 import {
   BIGINT,
   BOOLEAN,
@@ -24,13 +24,13 @@ import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 
-/** Rows per load of the checkpoint: index of the load → count. */
+/** Counts per load of the checkpoint: index of the load → rows. */
 export interface BatchCounts {
   readonly inserted: ReadonlyMap<number, number>;
   readonly updated: ReadonlyMap<number, number>;
 }
 
-/** Types that cells are appended as. */
+/** DuckDB types of appended cells. */
 export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
   VARCHAR,
   BIGINT,
@@ -38,12 +38,12 @@ export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
   DOUBLE,
   BOOLEAN,
   TIMESTAMPTZ,
-  // Appended as text: DuckDB does not parse it again, jsonText has made sure that it could.
+  // Appended as text: jsonText has ensured that DuckDB can parse it, so it is not parsed again.
   JSON: VARCHAR,
   "VARCHAR[]": LIST(VARCHAR),
 };
 
-/** A cell as the appender wants it. */
+/** A cell in the appender's form. */
 export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
   if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
   return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
@@ -51,7 +51,7 @@ export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
 
 const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
 
-/** One array per column: rows are walked once per column, nothing else is allocated. */
+/** One array per column. Passes over the rows once per column and allocates nothing else. */
 function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
   for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
     const part = rows.slice(from, from + CHUNK_ROWS);
@@ -77,24 +77,29 @@ const stageRows = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly
   await tx.append("stage", [...types, ...more], stageChunks(spec, rows));
 };
 
-/** Rows a scan of the key column passes in the time one lookup in the primary key's index takes; measured. */
+/** Rows that a scan of the key column reads in the time of one lookup in the primary key's index. Measured. */
 const SCANNED_PER_LOOKUP = { BIGINT: 500, other: 100 } as const;
-/** Rows a scan of whole rows passes in the time one whole row is fetched by its key; measured. */
+/** Rows that a scan of whole rows reads in the time of fetching one row by its key. Measured. */
 const SCANNED_PER_FETCH = 100;
-/** Rows outside its range a scan passes, by their row ids alone, in the time it reads one; measured. */
+/** Rows outside a range that a scan skips by row id in the time of reading one row. Measured. */
 const PASSED_PER_SCANNED = 150;
-/** Old rows this far apart are read by two scans. */
+/** Old rows farther apart than this are read by separate scans. */
 const RANGE_GAP = 50_000n;
 
-/** Keys that DuckDB's own setting lets a join look up; more take longer than a scan where the table is small. */
+/**
+ * Number of keys up to which a join may use the index while finding rows; in a small table, more keys take longer
+ * than a scan.
+ */
 const FEW_KEYS = 50;
-/** Joins by key from here on use the primary key's index for up to `keys` keys. Only keys of one column have lookups. */
+/**
+ * Lets later joins by key use the primary key's index for up to `keys` keys. Only keys of one column support lookups.
+ */
 const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
 const sizeRow = z.object({ estimate: z.number() });
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
 
-/** Ranges that hold all of `sorted`, split where nothing is found for a long stretch. */
+/** Ranges that cover `sorted`, split at large gaps. */
 const rangesOf = (sorted: readonly bigint[]) => {
   const ranges: { from: bigint; to: bigint }[] = [];
   for (const row of sorted) {
@@ -105,7 +110,7 @@ const rangesOf = (sorted: readonly bigint[]) => {
   return ranges;
 };
 
-/** Where the rows that the batch meets stand; null when it meets none. */
+/** Positions of the stored rows with the batch's keys; null if there are none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
   const [table] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
   const size = table?.estimate ?? 0;
@@ -127,7 +132,7 @@ const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly B
 
 const storedRow = z.object({ row: z.number(), extra: z.string() });
 
-/** Rows that were only partly asked for keep those entries of the stored `_extra` they say nothing about. */
+/** Rows received in part keep those entries of the stored `_extra` that they do not mention. */
 const keepStoredExtra = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
   const stored = await tx.query(sql.storedExtra, [], storedRow);
   const merged = stored.flatMap(({ row, extra }) => {
@@ -148,7 +153,7 @@ const keepStoredExtra = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: re
 const texts = z.array(z.string().nullable());
 const reorderedRow = foundRow.extend({ fresh: texts, stored: texts });
 
-/** A service that returns the members of an object in another order has changed nothing. */
+/** Drops rows whose only change is the member order of a JSON object. */
 const dropReordered = async (tx: Sql, sql: MergeSql) => {
   const rows = await tx.query(sql.reordered, [], reorderedRow);
   const same = rows.filter(({ fresh, stored }) =>
@@ -171,8 +176,8 @@ const rowsByLoad = (rows: readonly BatchRow[]): ReadonlyMap<number, number> => {
 };
 
 /**
- * Stages the batch (`stage`) beside the rows it meets (`old`), on the connection of `tx`; changes no table of the file.
- * Answers with where the old rows stand; null when there are none.
+ * Stages the batch (`stage`) beside the stored rows with its keys (`old`), on the connection of `tx`. Changes no
+ * table of the file. Returns the positions of the old rows; null if there are none.
  */
 export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | null> => {
   const spec = tableSpec(batch.table);
@@ -184,7 +189,7 @@ export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | 
   return old;
 };
 
-/** Merges the batch into its table inside `tx`. The same key stands at most once in the batch. */
+/** Merges the batch into its table inside `tx`. Each key occurs at most once in the batch. */
 export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Promise<BatchCounts> => {
   const sql = mergeSql(batch.table);
   const { rows } = batch;

@@ -1,9 +1,11 @@
-// The upsert, generated from the catalog: the one place where SQL is not in a .sql file (golden-file test).
-// Pure. Delete and insert instead of ON CONFLICT or MERGE: decision 0001.
+// Generates the upsert of a table from the catalog (golden-file test). Pure. It deletes and inserts instead of ON
+// CONFLICT or MERGE: decision 0001.
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/sql-text.ts";
 
-/** Old rows stand close together (scans of these ranges), or scattered (a join by key, which lookups carry out). */
+/**
+ * Positions of the old rows: close together (scans of these ranges) or scattered (a join by key, by index lookups).
+ */
 export type OldRows =
   | { readonly by: "range"; readonly ranges: readonly { readonly from: bigint; readonly to: bigint }[] }
   | { readonly by: "keys" };
@@ -11,19 +13,19 @@ export type OldRows =
 export interface MergeSql {
   /** The batch, one row per key. */
   readonly createStage: string;
-  /** Where rows of the table stand that the batch meets. */
+  /** Row ids of stored rows with the batch's keys. */
   readonly find: string;
   readonly createOld: (old: OldRows) => string;
-  /** An empty set of old rows, for a batch that meets none. */
+  /** An empty set of old rows, for a batch whose keys are all new. */
   readonly noOld: string;
-  /** Rows whose content differs from the old one. `keptMask`: fields that at least one row keeps. */
+  /** Rows that differ from the old version. `keptMask`: fields that at least one row keeps. */
   readonly createChanged: (keptMask: bigint) => string;
-  /** Stored `_extra` of rows that the batch only partly asked for: `row` is the place in the batch. */
+  /** Stored `_extra` of rows received in part; `row` is the index in the batch. */
   readonly storedExtra: string;
-  /** Rows per load that the table does not have yet, and rows per load that changed. */
+  /** New rows per load, and changed rows per load. */
   readonly insertedByLoad: string;
   readonly updatedByLoad: string;
-  /** Changed rows that differ in JSON columns only, by no more than the order of characters. */
+  /** Changed rows that differ only in JSON columns, by no more than the order of characters. */
   readonly reordered: string;
   readonly copyOldToHistory: string;
   readonly deleteChanged: (old: OldRows) => string;
@@ -37,13 +39,13 @@ const keyJoin = (spec: TableSpec, a: string, b: string) =>
 const prefixed = (columns: readonly string[], alias: string) =>
   columns.map((column) => `${alias}.${column}`).join(", ");
 
-/** Statements that merge the temporary table `stage` into a table; `$run` is the one parameter of the inserts. */
+/** Statements that merge the temporary table `stage` into a table. The inserts have one parameter, `$run`. */
 export const mergeSql = (table: TableName): MergeSql => {
   const spec = tableSpec(table);
   const columns = columnsOf(spec);
   const main = `main.${quoted(table)}`;
   const history = `history.${quoted(table)}`;
-  // Named, because a column that a later migration adds stands last.
+  // Columns are named, because a later migration adds its columns at the end.
   const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
   const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change)`;
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);

@@ -1,5 +1,5 @@
-// Suspects: mirrored rows that are probably gone from the service although no walk that adds up has shown it, the most
-// probable ones first. Statements are generated, because the table is a parameter; every value is bound.
+// Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
+// probable first. SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
 import type { Sql } from "../duckdb/database.ts";
 
@@ -7,18 +7,18 @@ export interface SuspectSearch {
   readonly table: "accounts" | "contacts" | "signals";
   /** The walk that did not add up. */
   readonly walkId: string;
-  /** The walk before it, if that one did not add up either. */
+  /** The previous walk, if it did not add up either. */
   readonly walkBefore: string | null;
   readonly limit: number;
 }
 
 export interface Suspect {
   readonly id: string;
-  /** The walk met it: it went afterwards, if at all. */
+  /** The walk returned the row, so it was deleted later, if at all. */
   readonly met: boolean;
-  /** Its account is not mirrored any more. */
+  /** Its account is no longer mirrored. */
   readonly orphan: boolean;
-  /** Neither this walk nor the one before it met the row. */
+  /** Neither this walk nor the previous one returned the row. */
   readonly missedTwice: boolean;
 }
 
@@ -30,11 +30,11 @@ const idRow = z.object({ id: z.string() });
 const metBy =
   "EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND w.id = CAST(t.id AS VARCHAR))";
 
-/** Rows that the walk did not meet, and rows whose account is gone. */
+/** Rows that the walk did not return, and rows without their account. */
 export const findSuspects = (sql: Sql, search: SuspectSearch): Promise<readonly Suspect[]> => {
   const { table, walkId, walkBefore, limit } = search;
   const orphan = table === "accounts" ? "false" : "NOT EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
-  // A row that came after the walk before it was not missed by that one.
+  // A row that was added after the previous walk was not missed by it.
   const missedBefore = `NOT ${metBy} AND EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ?) AND t._first_synced_at < (
     SELECT coalesce(walked_at, checked_at) FROM sync.stream_state WHERE stream = ? AND scope = '')`;
   const query = `WITH judged AS (
@@ -50,7 +50,7 @@ export const findSuspects = (sql: Sql, search: SuspectSearch): Promise<readonly 
   return sql.query(query, [walkId, table, before, table, before, table, walkId, limit], suspectRow);
 };
 
-/** A few rows that the walk has met and whose account is there: the service must know them by id. */
+/** A few rows that the walk returned and whose account exists, so the service must know them by id. */
 export const findMet = async (
   sql: Sql,
   { table, walkId, limit }: Omit<SuspectSearch, "walkBefore">,

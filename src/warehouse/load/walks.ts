@@ -1,5 +1,5 @@
-// What a walk met against what the mirror holds: rows it did not meet, and their removal to history.
-// Statements are generated, because the table is a parameter; every value is bound.
+// Finds mirrored rows that a complete walk did not return, and moves them to history.
+// SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/sql-text.ts";
@@ -7,20 +7,20 @@ import type { Sql } from "../duckdb/database.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 
-/** The rows of one walk: of a whole table, or of one company in a table that is kept per company. */
+/** Scope of one walk: a whole table, or one company in a table that is kept per company. */
 export interface WalkScope {
   readonly table: TableName;
   readonly walkId: string;
-  /** Company the walk covered; without it, the whole table. */
+  /** Company that the walk covered; absent: the whole table. */
   readonly company?: string;
 }
 
 export interface Missing {
-  /** Rows mirrored in scope. */
+  /** Mirrored rows in scope. */
   readonly rows: number;
-  /** Of these, rows that the walk did not meet. */
+  /** Mirrored rows in scope that the walk did not return. */
   readonly missing: number;
-  /** Ids of missing rows as text, spread over all of them, the same ones each time. */
+  /** Ids of missing rows as text, evenly spread and the same each time. */
   readonly sample: readonly string[];
 }
 
@@ -28,7 +28,7 @@ interface ScopedSql {
   /** Condition on alias `t`: the row is in scope. */
   readonly inScope: string;
   readonly scopeParams: readonly SqlValue[];
-  /** The id as walks remember it. */
+  /** Expression of the id as walks store it. */
   readonly id: string;
   /** Join of alias `t` with `w` in sync.walk_seen. */
   readonly met: string;
@@ -60,14 +60,14 @@ export interface Gone {
 const countsRow = z.object({ rows: z.number() });
 const idRow = z.object({ id: z.string() });
 
-/** Rows mirrored for a table, or for one company in it. */
+/** Number of mirrored rows of a table, or of one company in it. */
 export const countRows = async (sql: Sql, table: TableName, company?: string): Promise<number> => {
   const { inScope, scopeParams } = scopedSql(table, company);
   const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope}`;
   return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
 };
 
-/** Mirrored rows in scope that the walk did not meet; at most `sampleSize` of their ids. */
+/** Mirrored rows in scope that the walk did not return, with at most `sampleSize` of their ids. */
 export const findMissing = async (
   sql: Sql,
   { table, walkId, company }: WalkScope,
@@ -84,16 +84,16 @@ export const findMissing = async (
   return { rows, missing, sample: sample.map(({ id }) => id) };
 };
 
-/** Distinct records that the walk has met. */
+/** Distinct records that the walk returned. */
 export const countSeen = async (sql: Sql, walkId: string): Promise<number> =>
   (await sql.query(sqlText("warehouse/seen-count.sql"), [walkId], countsRow))[0]?.rows ?? 0;
 
-/** Drops what the walk has met. */
+/** Drops the walk's keys. */
 export const forgetWalk = async (sql: Sql, walkId: string): Promise<void> => {
   await sql.run(sqlText("warehouse/forget-walk.sql"), [walkId]);
 };
 
-/** Moves the rows that `condition` picks (alias `t`) to history as deleted. Answers with their number. */
+/** Moves rows selected by `condition` (alias `t`) to history as deleted. Returns their number. */
 const moveToHistory = async (
   tx: Sql,
   table: TableName,
@@ -116,7 +116,7 @@ const moveToHistory = async (
   return tx.run(`DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`);
 };
 
-/** Ids of the rows that the walk did not meet, by company where the table is kept per company. */
+/** Ids of rows that the walk did not return, by company where the table is kept per company. */
 export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<readonly Gone[]> => {
   const scoped = scopedSql(table, company);
   const companyId = tableSpec(table).key[0] === "company_id" ? "t.company_id" : "NULL";
@@ -128,10 +128,10 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
   );
 };
 
-/** How many rows `gone` names. */
+/** Number of rows in `gone`. */
 export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
-/** Moves rows to history as deleted. Answers with their number; ids that are not there count nothing. */
+/** Moves rows to history as deleted. Returns their number; unknown ids do not count. */
 export const deleteGone = async (tx: Sql, table: TableName, gone: readonly Gone[], now: number): Promise<number> => {
   let deleted = 0;
   for (const { company, ids } of gone) {

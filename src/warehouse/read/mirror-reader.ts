@@ -1,4 +1,4 @@
-// The state of the mirror as planning reads it, of the working database or of the published snapshot alike.
+// State of the mirror as planning reads it, from the working database or from the published snapshot.
 import { z } from "zod";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
@@ -9,7 +9,7 @@ import { assertReadable } from "./readable.ts";
 export interface MirrorReader {
   readonly database: Database;
   scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
-  /** What was learned about the service: name → JSON text. */
+  /** Facts learned about the service: name → JSON text. */
   capabilities(): Promise<ReadonlyMap<string, string>>;
 }
 
@@ -59,7 +59,7 @@ export const mirrorReader = (database: Database): MirrorReader => ({
   },
 });
 
-/** Runs `work` on a snapshot, which needs no lock and keeps no writer out. Throws what opening it throws. */
+/** Runs `work` on a snapshot, without a lock and without blocking writers. Throws the error of opening it. */
 export const readSnapshot = async <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
   assertReadable(snapshot);
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });

@@ -1,4 +1,5 @@
-// Read-only SQL of the program itself on the snapshot, in process. What a user wrote runs in a box (warehouse/box).
+// Runs the program's own read-only SQL on the snapshot, in process. SQL of users runs in a separate process
+// (warehouse/box).
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
@@ -9,7 +10,7 @@ import { withOurGuess } from "./unknown-table.ts";
 
 export interface QueryColumn {
   readonly name: string;
-  /** DuckDB's name of the type, e.g. `BIGINT`, `VARCHAR[]`. */
+  /** Name of the type in DuckDB, e.g. `BIGINT`, `VARCHAR[]`. */
   readonly type: string;
 }
 
@@ -25,7 +26,7 @@ export interface QueryRequest {
 
 export interface QueryCursor {
   readonly columns: readonly QueryColumn[];
-  /** Rows in batches, as they become available: BIGINT exact, instants as ISO 8601 text in UTC. */
+  /** Rows in batches, as they become available. BIGINT is exact; times are ISO 8601 text in UTC. */
   readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;
 }
 
@@ -44,8 +45,8 @@ const failedOn =
   };
 
 /**
- * Runs the query and hands its rows to `use` while they stream; the snapshot is closed when `use` has ended.
- * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED; what `use` throws passes through.
+ * Runs the query and streams its rows to `use`; the snapshot is closed when `use` ends. Throws SNAPSHOT_MISSING,
+ * SNAPSHOT_DAMAGED, QUERY_FAILED, or the error of `use`.
  */
 export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T> => {
   const { snapshot, sql, signal } = request;
@@ -85,7 +86,7 @@ export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryC
   }
 };
 
-/** Runs the query and gathers every row. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED. */
+/** Runs the query and returns every row. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED or QUERY_FAILED. */
 export const runQuery = (request: QueryRequest): Promise<QueryResult> =>
   streamQuery(request, async ({ columns, batches }) => {
     const rows: (readonly OutValue[])[] = [];

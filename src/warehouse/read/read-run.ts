@@ -1,4 +1,4 @@
-// One run as the published snapshot knows it: its status and its report. Needs no network and no lock.
+// Reads one run from the published snapshot: its status and its report. Needs no network and no lock.
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
@@ -8,13 +8,13 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { assertReadable } from "./readable.ts";
 
 export interface StoredRun {
-  /** As in `sync.runs`: `running` until it ended. */
+  /** As in `sync.runs`: `running` until it ends. */
   readonly status: string;
   /** ms since the epoch. */
   readonly startedAt: number;
-  /** null until it ended, and where it ended by a fault. */
+  /** null until it ends, and if a fault ended it. */
   readonly report: SyncReport | null;
-  /** Code or text of what ended it early. */
+  /** Code or text of the error that ended it early. */
   readonly error: string | null;
 }
 
@@ -27,10 +27,10 @@ const runRow = z
   });
 
 const spendingRow = z.object({ run_id: z.string(), stream: z.string(), requests: z.number(), spent: z.number() });
-/** Requests of one run for one stream. */
+/** Requests and credits of one run for one stream. */
 export type RunSpending = z.output<typeof spendingRow>;
 
-/** Answers with what `work` reads of the snapshot; null when there is none. Throws QUERY_FAILED. */
+/** Result of `work` on the snapshot; null when there is no snapshot. Throws QUERY_FAILED. */
 const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
   assertReadable(snapshot);
@@ -47,14 +47,17 @@ const reading = async <T>(snapshot: string, work: (database: Database) => Promis
   }
 };
 
-/** Looks a run up; null when the snapshot does not know it, or there is none. Throws QUERY_FAILED. */
+/** The run; null when the snapshot does not contain it or does not exist. Throws QUERY_FAILED. */
 export const readRun = (snapshot: string, runId: string): Promise<StoredRun | null> =>
   reading(snapshot, async (database) => {
     const [run] = await database.query(sqlText("status/run.sql"), [runId], runRow);
     return run ?? null;
   });
 
-/** What all runs of a sync requested, those included that were killed before they could tell. Throws QUERY_FAILED. */
+/**
+ * Requests and credits of all runs of a sync, including runs that were killed before their report. Throws
+ * QUERY_FAILED.
+ */
 export const readSpending = async (snapshot: string, syncId: string): Promise<readonly RunSpending[]> =>
   (await reading(snapshot, (database) =>
     database.query(sqlText("status/requests-of-sync.sql"), [syncId], spendingRow),

@@ -1,4 +1,4 @@
-// The state of the mirror, from the published snapshot: rows, freshness, credits, runs. Needs no network and no lock.
+// Reads the mirror's state from the published snapshot: rows, freshness, credits, runs. Needs no network and no lock.
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
@@ -37,14 +37,14 @@ const streamRow = z
     failed: row.failed,
     neverChecked: row.never_checked,
     lastCheckAt: row.last_check_at,
-    /** The scope that is furthest behind. */
+    /** Last check of the scope that was checked longest ago. */
     oldestCheckAt: row.oldest_check_at,
     oldestWalkAt: row.oldest_walk_at,
-    /** What the service says its lists hold. */
+    /** Total of the service's latest counts of its lists. */
     totalCount: row.total_count,
     error: row.error,
     complete: row.complete,
-    /** Rows that could not be confirmed, as far as their number is known, and why. */
+    /** Number of rows that could not be confirmed, where known, and the reason. */
     unconfirmed: row.unconfirmed,
     because: row.unconfirmed_because,
   }));
@@ -65,7 +65,7 @@ const creditRow = z
     remaining: row.remaining,
     resetsAt: row.resets_at,
     capturedAt: row.captured_at,
-    /** Credits this mirror spent in the period, and requests that may have cost one. */
+    /** Credits this mirror spent in the period, and requests with an unknown charge. */
     spentHere: row.spent_here,
     ambiguousHere: row.ambiguous_here,
   }));

@@ -1,10 +1,10 @@
-// May a snapshot be opened? It must be there, and it must be alone: a WAL beside it would be carried out by its reader.
+// Checks that a snapshot may be opened: it must exist, and without a WAL, because a reader would apply it.
 import { statSync } from "node:fs";
 import { DuckmirrorError } from "../../core/errors.ts";
 
 /**
- * Publishing leaves no `<snapshot>.wal`: one that is there was put there by somebody else, and would change what every
- * reader sees. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED.
+ * Publishing leaves no `<snapshot>.wal`. If one exists, something else wrote it, and it would change what readers
+ * see. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED.
  */
 export const assertReadable = (snapshot: string): void => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {

@@ -1,11 +1,11 @@
-// What DuckDB says of a table that does not exist, with a guess among the mirror's own tables: DuckDB's guess may be one
-// of its internal tables. Pure.
+// Replaces DuckDB's suggestion for an unknown table by one of the mirror's tables, because DuckDB may suggest one of
+// its internal tables. Pure.
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
 import { closest } from "../../core/did-you-mean.ts";
 
-/** As SQL names them: tables of main by their names, all others with their schema. */
+/** Names as in SQL: tables of main without schema, others with it. */
 const NAMES: readonly string[] = [
   ...TABLE_NAMES,
   ...VIEW_NAMES.map((name) => `marts.${name}`),
@@ -15,23 +15,23 @@ const NAMES: readonly string[] = [
 
 const bare = (name: string) => name.slice(name.indexOf(".") + 1);
 
-/** The table that was most likely meant: the closest by spelling, with its schema where one was typed. */
+/** The closest table by spelling, with its schema if one was typed. */
 const meant = (typed: string): string | null => {
-  // A snapshot of an earlier version may lack a table that this program knows.
+  // An older snapshot may lack a table that this program knows.
   const known = NAMES.filter((name) => name !== typed);
   const full = typed.includes(".") ? closest(typed, known) : null;
   const name = closest(bare(typed), known.map(bare));
   return full ?? known.find((candidate) => bare(candidate) === name) ?? null;
 };
 
-/** The name as it stands in the query, with its schema; DuckDB names the table alone. */
+/** The name as written in the query, with its schema; DuckDB's message has the bare name. */
 const asTyped = (name: string, excerpt: string): string => {
   const before = excerpt.slice(0, Math.max(0, excerpt.indexOf(`.${name}`)));
   const schema = /\w+$/.exec(before)?.[0];
   return schema === undefined ? name : `${schema}.${name}`;
 };
 
-/** DuckDB's message with our guess instead of its own; any other message as it is. */
+/** DuckDB's message with our suggestion; any other message unchanged. */
 export const withOurGuess = (message: string): string => {
   const found =
     /^(Catalog Error: Table with name "?(.+?)"? does not exist(?:!| because .*))\n(?:Did you mean .*\n)?/.exec(message);

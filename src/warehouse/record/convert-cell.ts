@@ -1,5 +1,5 @@
-// One JSON value -> the value of one column. Pure.
-// What does not fit is NULL with `exact: false`: the caller keeps the original in `_extra`.
+// Converts one JSON value to the value of one column. Pure.
+// A value that does not fit becomes NULL with `exact: false`, and the caller keeps the original in `_extra`.
 import type { ColumnType } from "../../catalog/fields.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { parseTime } from "../../core/time.ts";
@@ -10,9 +10,9 @@ export type Cell = null | boolean | number | bigint | string | readonly (string 
 
 export interface ConvertedCell {
   readonly cell: Cell;
-  /** False: the cell does not say all that the value said. */
+  /** False: the cell lost part of the value. */
   readonly exact: boolean;
-  /** The JSON type is not the one API.md names, whether or not the value could be used. */
+  /** The JSON type differs from API.md's, whether or not the value was usable. */
   readonly otherType: boolean;
 }
 
@@ -29,17 +29,17 @@ const MISFIT: ConvertedCell = { cell: null, exact: false, otherType: true };
 
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
-/** Whole numbers as text in the one form that says the same as the number. */
+/** Whole numbers as text, only in the form that the number itself would have. */
 const WHOLE_TEXT = /^(0|-?[1-9]\d{0,18})$/;
 
 const text = (value: JsonValue, isKey: boolean): ConvertedCell => {
   if (typeof value === "string") {
-    // Two keys that differ only in what cannot be stored would become one row; an empty one names nothing.
+    // Two keys that differ only in unstorable characters would become one row; an empty key identifies nothing.
     if (isKey && (value === "" || !isStorable(value))) return MISFIT;
     return isStorable(value) ? fits(value) : inexact(storable(value));
   }
   const whole = typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value));
-  // A row is not lost because its id came as a number; `_extra` remembers that it did.
+  // An id received as a number still makes a row; `_extra` keeps the original.
   return isKey && whole ? { cell: String(value), exact: false, otherType: true } : MISFIT;
 };
 
@@ -58,7 +58,7 @@ const whole = (value: JsonValue, min: bigint, max: bigint): ConvertedCell => {
   return { cell: parsed.whole, exact: true, otherType: parsed.otherType };
 };
 
-/** Decimal numbers as text in the one form that says the same as the number. */
+/** Decimal numbers as text, only in the form that the number itself would have. */
 const DECIMAL_TEXT = /^-?(0|[1-9]\d{0,14})(\.\d*[1-9])?$/;
 
 const double = (value: JsonValue): ConvertedCell => {
@@ -99,7 +99,7 @@ const json = (value: JsonValue): ConvertedCell => {
   return { cell, exact, otherType: false };
 };
 
-/** Converts a value that is not null. `isKey`: the column is part of the table's key. */
+/** Converts a value other than null. `isKey`: the column is part of the table's key. */
 export const convertCell = (type: ColumnType, value: JsonValue, isKey: boolean): ConvertedCell => {
   switch (type) {
     case "VARCHAR":

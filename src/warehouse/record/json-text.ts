@@ -1,18 +1,18 @@
-// JSON values as text that every JSON reader accepts, integers exact; and whether two texts say the same.
-// Pure. Member order stays as received, which lets the engine's own writer do the work (decision 0001).
+// Writes JSON values as text that every JSON reader accepts, with exact integers, and compares two such texts. Pure.
+// Members keep their received order, so that the engine's own writer can be used (decision 0001).
 import { parse } from "lossless-json";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 
 declare global {
   interface String {
-    /** In every Node from 20 on; TypeScript's ES2023 does not list it yet. */
+    /** Part of every Node from 20 on; TypeScript's ES2023 lacks it. */
     isWellFormed(): boolean;
   }
 }
 
 /** Half of a surrogate pair: legal in a JavaScript string and in JSON's grammar, but not in UTF-8. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
-/** May be the escape of one: a second look decides. */
+/** Possible escape of half a surrogate pair; a second test decides. */
 const MAYBE_SURROGATE = /\\ud[89a-f]/;
 
 /** True when the text can be stored exactly as UTF-8. */
@@ -23,7 +23,7 @@ export const storable = (text: string): string => text.replace(LONE_SURROGATES, 
 
 export interface JsonText {
   readonly text: string;
-  /** False when something was replaced to make the text readable by every JSON reader. */
+  /** False when something was replaced so that every JSON reader accepts the text. */
   readonly exact: boolean;
 }
 
@@ -42,7 +42,7 @@ const frameOf = (value: readonly JsonValue[] | JsonObject, sorted: boolean): Fra
 
 type Form = "storable" | "escaped" | "canonical";
 
-/** Works without recursion: a body nested a million deep costs memory, not the process. */
+/** Not recursive: a body nested a million levels deep costs memory but does not end the process. */
 const write = (value: JsonValue, form: Form): JsonText => {
   let exact = true;
   let out = "";
@@ -53,7 +53,7 @@ const write = (value: JsonValue, form: Form): JsonText => {
   };
   const number = (n: number): string => {
     if (Number.isFinite(n)) return String(n);
-    // A reader that meets 1e999 fails on the whole document: only the escaped form may say it.
+    // A reader that finds 1e999 rejects the whole document, so only the escaped form writes it.
     if (form === "escaped") return n > 0 ? "1e999" : "-1e999";
     exact = false;
     return "null";
@@ -83,24 +83,24 @@ const write = (value: JsonValue, form: Form): JsonText => {
   return { text: out, exact };
 };
 
-/** Text of a value without integers beyond 2^53, from the engine's own writer; null where that cannot do it. */
+/** Text of a value without integers beyond 2^53, by the engine's own writer; null if the engine fails. */
 const fastText = (value: JsonValue): string | null => {
   try {
     const text = JSON.stringify(value);
     return MAYBE_SURROGATE.test(text) ? null : text;
   } catch {
-    // A bigint, or nested deeper than the engine's stack.
+    // A bigint, or nested deeper than the engine's stack allows.
     return null;
   }
 };
 
-/** Text of a value, readable by every JSON reader: half surrogate pairs become U+FFFD, and then `exact` is false. */
+/** Text of a value that every JSON reader accepts. Half surrogate pairs become U+FFFD, and then `exact` is false. */
 export const jsonText = (value: JsonValue): JsonText => {
   const text = fastText(value);
   return text === null ? write(value, "storable") : { text, exact: true };
 };
 
-/** A number as a value that equals no other: its digits. */
+/** A number as its digits in a value that equals no other value. */
 const digits = (text: string): JsonValue => ({ "\u0000number": text });
 const isParsed = (value: unknown): value is JsonValue => value !== undefined;
 
@@ -113,34 +113,34 @@ export const saysTheSame = (a: string, b: string): boolean => {
     if (!isParsed(left) || !isParsed(right)) return false;
     return write(left, "canonical").text === write(right, "canonical").text;
   } catch {
-    // Nested too deep for the parser: taken as a change, which at worst costs one version.
+    // Nested too deep for the parser. It counts as a change, which costs one version at most.
     return false;
   }
 };
 
-/** Exact JSON text, halves of surrogate pairs escaped: for `sync.rejects` and the exact form kept in `_extra`. */
+/** Exact JSON text with half surrogate pairs escaped, for `sync.rejects` and for exact values in `_extra`. */
 export const exactJson = (value: JsonValue): string => write(value, "escaped").text;
 
-/** One text per member of `_extra`: API name → JSON text of the value. */
+/** Members of `_extra`: API name → JSON text of the value. */
 export type ExtraEntries = ReadonlyMap<string, string>;
 
 /**
- * What `_extra` keeps of a value: its JSON, or `{"$json": "<exact JSON text>"}` where plain JSON cannot say it
- * (half surrogate pairs, numbers no double holds). `JSON.parse` of `$json` restores the value.
+ * Form of a value in `_extra`: its JSON, or `{"$json": "<exact JSON text>"}` where plain JSON cannot express it (half
+ * surrogate pairs, numbers no double holds). `JSON.parse` of `$json` restores the value.
  */
 export const extraText = (value: JsonValue): string => {
   const plain = jsonText(value);
   return plain.exact ? plain.text : jsonText({ $json: exactJson(value) }).text;
 };
 
-/** `_extra` as stored: members sorted by name; null when there are none. */
+/** `_extra` as stored: members sorted by name; null when empty. */
 export const joinExtra = (entries: ExtraEntries): string | null => {
   if (entries.size === 0) return null;
   const members = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([name, text]) => `${JSON.stringify(storable(name))}:${text}`).join(",")}}`;
 };
 
-/** The members of an `_extra` text that `joinExtra` wrote, values untouched. */
+/** Members of an `_extra` text written by `joinExtra`, values unchanged. */
 export const splitExtra = (text: string | null): Map<string, string> => {
   const entries = new Map<string, string>();
   if (text === null) return entries;

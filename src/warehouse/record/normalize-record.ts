@@ -1,4 +1,4 @@
-// One received record -> typed column values, `_extra` and drift, or a reject with its reason.
+// Converts one received record to column values, `_extra` and drift, or to a reject with a reason.
 // Pure. Invariant I6: every received value ends in a column, in `_extra` or in `sync.rejects`.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
@@ -6,7 +6,7 @@ import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { type Cell, convertCell, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, exactJson, extraText, isStorable, storable } from "./json-text.ts";
 
-/** A way in which a record differs from API.md: a row of `sync.schema_drift`. */
+/** A difference between a record and API.md: one row of `sync.schema_drift`. */
 export interface Drift {
   readonly field: string;
   readonly kind: "unknown_field" | "other_type" | "new_value" | "missing_field";
@@ -16,16 +16,16 @@ export interface Drift {
 
 export interface NormalRow {
   readonly kind: "row";
-  /** Tells two keys of a table apart. */
+  /** Key of the row as one text, distinct for distinct keys. */
   readonly keyText: string;
   /** One per field of the table, in order. */
   readonly cells: readonly Cell[];
-  /** Bit i set: field i was neither present nor asked for, the stored value stays. */
+  /** Bit i set: field i was neither present nor requested, so the stored value stays. */
   readonly kept: bigint;
-  /** Every field that a default response holds was asked for: what `_extra` held of unknown fields is replaced. */
+  /** The request covered every field of a default response, so unknown fields in the stored `_extra` are replaced. */
   readonly full: boolean;
   readonly extra: ExtraEntries;
-  /** Times in `extra` that their column holds too, to the microsecond. */
+  /** Names in `extra` of times that their column holds to the microsecond. */
   readonly cut: readonly string[];
   readonly drift: readonly Drift[];
 }
@@ -43,7 +43,7 @@ export interface RecordContext {
   readonly chosen?: boolean;
 }
 
-/** A value as people read it. Not `String(value)`: that calls what an object of the service names `toString`. */
+/** A value as readable text. Not `String(value)`, which calls a `toString` member of the service's object. */
 const plainText = (value: JsonValue): string => (typeof value === "string" ? value : exactJson(value));
 
 const DETAIL_CHARS = 200;
@@ -63,7 +63,7 @@ interface KnownField {
   readonly allowed: ReadonlySet<unknown> | null;
 }
 
-/** A normalizer for the records of one load: `record` may be anything. It handles one record at a time. */
+/** A normalizer for the records of one load; it handles one record at a time. `record` may be any JSON value. */
 export const createNormalizer = (
   spec: TableSpec,
   { asked, fromPath, chosen = false }: RecordContext,

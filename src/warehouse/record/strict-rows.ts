@@ -1,12 +1,12 @@
-// Strict tables: which records do not fit a table as it is. Pure. How strict a table is, is the configuration's choice;
-// `evolve` never asks.
+// Misfits of strict tables: records that a table does not take as they are. Pure. The configuration sets how strict a
+// table is; `evolve` takes every record.
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { type Strictness, strictnessOf } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import { createNormalizer, type NormalRow } from "./normalize-record.ts";
 
-/** How strict each table is. */
+/** Strictness of each table. */
 export type TableStrictness = (table: TableName) => Strictness;
 
 export const tableStrictness =
@@ -14,15 +14,15 @@ export const tableStrictness =
   (table) =>
     strictnessOf(settings, table);
 
-/** Every table takes what comes. */
+/** Every table takes every record. */
 export const EVOLVING: TableStrictness = () => "evolve";
 
-/** Fields named in one message at most. */
+/** Most fields named in one message. */
 const MOST_NAMED = 5;
 
 /**
- * Why a record does not fit its table: a field that has no column, or a value that its column cannot hold; null when it
- * fits. New values of an enumeration fit: their column holds them; so do times finer than a microsecond.
+ * Reason why a record does not fit its table: a field without a column, or a value that its column cannot hold; null
+ * when it fits. New values of an enumeration fit, and so do times finer than a microsecond.
  */
 export const misfitOf = ({ extra, cut }: NormalRow): string | null => {
   const names = [...extra.keys()].filter((name) => !cut.includes(name));
@@ -31,7 +31,7 @@ export const misfitOf = ({ extra, cut }: NormalRow): string | null => {
   return `no column holds ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 };
 
-/** The first record of an answer that does not fit a frozen table; null when all fit. */
+/** The first record of a response that does not fit a frozen table; null when all fit. */
 export const frozenMisfit = (
   loads: readonly TableLoad[],
   strictness: TableStrictness,

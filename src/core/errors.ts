@@ -89,7 +89,7 @@ export const ERRORS = {
   QUOTA_SPENT: row(
     EXIT.budget,
     "The organization's credits are used up{until}.",
-    "The mirror is consistent. The next sync after the reset goes on from here.",
+    "The mirror is consistent. The next sync after the reset, or after credits were added, goes on from here.",
   ),
   BUDGET_SPENT: row(
     EXIT.budget,

@@ -57,6 +57,16 @@ describe("a signal", () => {
     await isWhole(dataDir);
   });
 
+  test("credits that are gone end the run at once, however long Retry-After is; with credits it is healed", async () => {
+    const dataDir = tempFolder();
+    proxy.setFaults({ rules: [{ fault: { kind: "status", status: 429, retry_after: 10_800 }, after: 10 }] });
+    const { code, err } = await runBuilt(["sync", "--json"], syncEnv(throughProxy(), dataDir));
+    expect(code, err).toBe(4);
+    proxy.setFaults({});
+    await syncWell(throughProxy(), dataDir);
+    await isWhole(dataDir);
+  });
+
   test("a second SIGINT does not wait for an answer that never comes", async () => {
     const dataDir = tempFolder();
     proxy.setFaults({ rules: [{ fault: "hang-headers", after: 9 }] });

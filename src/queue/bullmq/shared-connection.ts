@@ -1,5 +1,6 @@
 // A connection to the service whose rate and credits are shared, through Redis, with every process that has the same
 // token. Requests leave from this process (role all).
+import { setTimeout as delay } from "node:timers/promises";
 import { type Connect, clientOf } from "../../../jobs/connection.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import type { OrganizationLedger } from "../../budget/organization-ledger.ts";
@@ -74,7 +75,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
     },
     close: async () => {
       const over = new AbortController();
-      const force = clock.sleep(CLOSING_MS, over.signal).catch(() => undefined);
+      const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
       await Promise.race([Promise.all(settling), force]);
       over.abort();
     },

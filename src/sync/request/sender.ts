@@ -6,7 +6,6 @@ import { chargeOf } from "../../api/retry-policy.ts";
 import type { Trip } from "../../budget/limiter.ts";
 import type { Throttle } from "../../budget/throttle.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { untilAborted } from "../../core/until-aborted.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 
 /** One request on its way. */
@@ -119,9 +118,8 @@ export const createLocalSender = (deps: {
       const outcome = await client.send(call, hardSignal).finally(() => {
         flying -= 1;
       });
-      // A run that ends does not wait until Redis has taken this in.
-      const settled = credits?.settle(requestId, outcome, chargeOf(outcome));
-      if (settled !== undefined) await untilAborted(settled, signal).catch(() => undefined);
+      // Not awaited: what the answer means must be known at once, also while Redis is away.
+      void credits?.settle(requestId, outcome, chargeOf(outcome));
       return { kind: "outcome", outcome, lostAttempts: 0 };
     },
   };

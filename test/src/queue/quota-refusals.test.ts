@@ -1,0 +1,123 @@
+// Credits gone, in every way the worker runs: the sync ends at once with the budget's code, the ones after it do too, and
+// credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up.
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import type { Config } from "../../../src/core/config/config.ts";
+import { createScrubber } from "../../../src/core/secret.ts";
+import { startLocalWorker } from "../../../src/queue/local/worker.ts";
+import { engineRunner } from "../../../src/queue/run-engine.ts";
+import type { FakeAnswer } from "../../support/fake-service.ts";
+import { aFetcher, load } from "./remote/remote-rig.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+
+interface End {
+  readonly state: string;
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** Runs one sync after the other, in one of the ways there are. */
+type Setup = (config: (env?: Record<string, string>) => Promise<Config>) => Promise<() => Promise<End>>;
+
+const triggered = (worker: ReturnType<typeof startLocalWorker>) => async (): Promise<End> => {
+  const { runId, joined } = await worker.triggers.start(anAsk());
+  expect(joined).toBe(false);
+  const { state, error } = await reached(worker.triggers, runId);
+  return { state, code: error?.code, message: error?.message };
+};
+
+const inProcess: Setup = async (config) => {
+  const deps = { clock: systemClock, random: Math.random };
+  const worker = startLocalWorker({
+    ...deps,
+    profiles: [await config()],
+    log: () => undefined,
+    run: engineRunner({ ...deps, version: "0.0.0", scrubber: createScrubber() }),
+    emit: () => undefined,
+  });
+  afterTest(worker.stop);
+  return triggered(worker);
+};
+
+const onBullmq: Setup = async (config) => {
+  const redis = await aRedis();
+  return triggered(await aWorker(redis, [await config({ REDIS_URL: redis.url })]));
+};
+
+const inRoles: Setup = async (config) => {
+  const redis = await aRedis();
+  const profile = await config({ REDIS_URL: redis.url });
+  await aFetcher(redis, [profile]);
+  return async () => {
+    const { report, error } = await load(redis, profile).result;
+    return { state: report.status, code: error?.code, message: error?.message };
+  };
+};
+
+const SETUPS: readonly (readonly [string, Setup])[] = [
+  ["in one process", inProcess],
+  ["on BullMQ", onBullmq],
+  ["with the roles fetch and load", inRoles],
+];
+
+const refused = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({
+  status,
+  headers,
+  body: { error: { message: "refused" } },
+});
+
+const inThreeHours = () => String(Math.floor(Date.now() / 1000) + 10_800);
+
+const REFUSALS: readonly (readonly [string, () => FakeAnswer])[] = [
+  ["429, Retry-After three hours", () => refused(429, { "retry-after": "10800" })],
+  [
+    "429, nothing remaining for three hours",
+    () => refused(429, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": inThreeHours() }),
+  ],
+  ["402 without a word", () => refused(402)],
+];
+
+const MOST_IN_FLIGHT = 4;
+
+for (const [way, setup] of SETUPS) {
+  for (const [refusal, answer] of REFUSALS) {
+    test(`${way}, ${refusal}: each sync ends at once with the budget's code, and the one after the purchase is done`, async () => {
+      const org = await anOrg();
+      const { service } = org;
+      const config = async (env = {}) => org.config(null, { DUCKMIRROR_CONCURRENCY: String(MOST_IN_FLIGHT), ...env });
+      const sync = await setup(config);
+      let spent = false;
+      service.options = { ...service.options, before: ({ number }) => (spent || number > 6 ? answer() : undefined) };
+
+      const first = await sync();
+      expect([first.state, first.code]).toEqual(["stopped", "QUOTA_SPENT"]);
+      spent = true;
+      for (let again = 0; again < 2; again++) {
+        const before = service.log.length;
+        const { state, code } = await sync();
+        expect([state, code]).toEqual(["stopped", "QUOTA_SPENT"]);
+        const asked = service.log.length - before;
+        expect(asked).toBeGreaterThan(0);
+        expect(asked).toBeLessThanOrEqual(MOST_IN_FLIGHT);
+      }
+      service.options = { maxPerPage: 25, credits: 10_000 };
+      const bought = await sync();
+      expect([bought.state, bought.code]).toEqual(["done", undefined]);
+    });
+  }
+
+  test(`${way}: figures of zero from an earlier sync refuse nothing; bought credits are used at once`, async () => {
+    const org = await anOrg();
+    const { service } = org;
+    const sync = await setup(async (env = {}) => org.config(null, env));
+    service.options = { maxPerPage: 25, credits: 5 };
+    const first = await sync();
+    expect([first.state, first.code]).toEqual(["stopped", "QUOTA_SPENT"]);
+    expect(service.spent()).toBe(5);
+    const again = await sync();
+    expect([again.state, again.code]).toEqual(["stopped", "QUOTA_SPENT"]);
+    service.options = { maxPerPage: 25, credits: 10_000 };
+    const bought = await sync();
+    expect([bought.state, bought.code]).toEqual(["done", undefined]);
+  });
+}

@@ -1,0 +1,87 @@
+// Every wait of the program and every end of a run, and which pairs cannot occur. waits-and-ends.test.ts runs the rest;
+// docs/RELIABILITY.md shows the table that is made here.
+
+export const ENDS = [
+  "stop",
+  "budget",
+  "quota",
+  "credentials",
+  "signal",
+  "second signal",
+  "time limit",
+  "fault",
+] as const;
+export type EndName = (typeof ENDS)[number];
+
+export const WAIT_NAMES = [
+  "turn",
+  "Retry-After",
+  "backoff",
+  "first answer",
+  "credits of this run",
+  "credits of other processes",
+  "Redis, in a run",
+  "Redis, before a run",
+  "mailbox",
+  "writer lock",
+  "loader",
+  "publish",
+  "answer on the wire",
+] as const;
+export type WaitName = (typeof WAIT_NAMES)[number];
+
+type Cells = Readonly<Record<EndName, Cell>>;
+/**
+ * `run`: a test of this file brings a run into the wait and ends it. `process`: the program exits in the signal's handler,
+ * whatever it waits for. A text: the pair cannot occur, or what is promised instead.
+ */
+type Cell = "run" | "process" | Note;
+
+/** Footnotes of the table. */
+export const NOTES = {
+  1: "Cannot occur: what waits holds its credit, so the allowance is not used up. Another request waits for that credit.",
+  2: "Cannot occur: nothing was asked of the service yet, and the run has not begun.",
+  3: "Cannot occur: only the worker waits for the lock, before its run begins. A command ends with code 6 at once.",
+  4: "Cannot occur: a fetcher belongs to no run. It puts a request off while the loader is behind, and waits for nothing.",
+  5: "Nobody else is waited for: the copy ends by itself. It takes as long as the disk does; a second signal leaves the old snapshot in place.",
+  6: "An answer on the wire may be charged, so it is waited for: 8 s at most, 6 s in a worker. A second signal does not wait.",
+} as const;
+type Note = keyof typeof NOTES;
+
+const cells = (usual: Cell, others: Partial<Cells> = {}): Cells => ({
+  stop: usual,
+  budget: usual,
+  quota: usual,
+  credentials: usual,
+  signal: usual,
+  "second signal": "process",
+  "time limit": usual,
+  fault: usual,
+  ...others,
+});
+
+export const WAITS: Readonly<Record<WaitName, Cells>> = {
+  turn: cells("run", { budget: 1 }),
+  "Retry-After": cells("run", { budget: 1 }),
+  backoff: cells("run", { budget: 1 }),
+  "first answer": cells("run", { budget: 1 }),
+  "credits of this run": cells("run"),
+  "credits of other processes": cells("run"),
+  "Redis, in a run": cells("run", { budget: 1 }),
+  "Redis, before a run": cells(2, { stop: "run", signal: "run", "time limit": "run" }),
+  mailbox: cells("run", { budget: 1 }),
+  "writer lock": cells(3, { stop: "run", signal: "run" }),
+  loader: cells(4, { signal: "run" }),
+  publish: cells(5),
+  "answer on the wire": cells(6, { budget: 1 }),
+};
+
+const shown = (cell: Cell): string => (cell === "run" ? "≤ 1 s" : cell === "process" ? "at once" : `[${cell}]`);
+
+/** The table as docs/RELIABILITY.md has it, notes included. */
+export const waitsTable = (): string => {
+  const rows = WAIT_NAMES.map((wait) => `| ${[wait, ...ENDS.map((end) => shown(WAITS[wait][end]))].join(" | ")} |`);
+  const head = [`| wait | ${ENDS.join(" | ")} |`, `| --- |${" --- |".repeat(ENDS.length)}`];
+  const notes = Object.entries(NOTES).map(([number, text]) => `- [${number}] ${text}`);
+  return [...head, ...rows, "", ...notes].join("\n");
+};

@@ -5,7 +5,6 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Queue } from "bullmq";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Connect, connectAlone } from "../../../../jobs/connection.ts";
 import { createSessions } from "../../../../jobs/session.ts";
@@ -20,13 +19,9 @@ import { type Config, resolveConfig } from "../../../../src/core/config/config.t
 import { DuckmirrorError, EXIT } from "../../../../src/core/errors.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { openAsking } from "../../../../src/queue/bullmq/connection.ts";
-import { keyOf, PREFIX } from "../../../../src/queue/bullmq/queues.ts";
 import { connectShared } from "../../../../src/queue/bullmq/shared-connection.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
-import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { remoteConnection } from "../../../../src/queue/remote/loader/remote-connection.ts";
-import { MOST_WAITING_BYTES } from "../../../../src/queue/remote/mailbox.ts";
-import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { sharedLimits } from "../../../../src/queue/remote/organizations.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
@@ -35,7 +30,6 @@ import { createFakeService, type FakeAnswer, type FakeService } from "../../../s
 import { startRedis } from "../../../support/redis.ts";
 import { type StandingClock, standingClock } from "../../../support/standing-clock.ts";
 import { hurriedClock } from "../../../support/sync-rig.ts";
-import { aFetcher, aLoader, aParcel } from "../../queue/remote/remote-rig.ts";
 import { ENDS, type EndName, WAIT_NAMES, WAITS, type WaitName, waitsTable } from "./waits.ts";
 
 /** How far the run's clock moves after its end, ms. */
@@ -152,11 +146,14 @@ const shared = async ({ clock, url, dataDir }: Place, env: Record<string, string
     store: redisLedger({ connection, organization, clock }, limits),
     limits,
   });
-  return { redis, config, ledger, connect: connectShared(connection) };
+  return { config, ledger, connect: connectShared(connection) };
 };
 
 /** Waits that a run of the engine can be brought into; the others have tests of their own below. */
-type EngineWait = Exclude<WaitName, "Redis, before a run" | "writer lock" | "loader" | "publish">;
+type EngineWait = Exclude<
+  WaitName,
+  "Redis, in a run" | "Redis, before a run" | "mailbox" | "writer lock" | "loader" | "publish"
+>;
 
 const ENTER: Readonly<Record<EngineWait, Enter> & Partial<Record<WaitName, Enter>>> = {
   turn: alone(SLOW, between(50_000, 61_000)),
@@ -188,18 +185,6 @@ const ENTER: Readonly<Record<EngineWait, Enter> & Partial<Record<WaitName, Enter
     await ledger.observe({ limit: 100, used: 99, remaining: 1, resetsAt: RESETS_AT }, clock.now());
     return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)) };
   },
-  "Redis, in a run": async (place) => {
-    const { redis, config, connect } = await shared(place, SLOW);
-    const { clock, arrived } = place;
-    const waits = async () => {
-      await arrived;
-      await clock.stands((ms) => ms === 1_000);
-      await redis.kill();
-      clock.pass(1_000);
-      await clock.stands((ms) => ms === 100);
-    };
-    return { clock, config, connect, waits };
-  },
   // Others may still ask: here nothing else is left to be asked.
   "answer on the wire": async ({ clock, url, dataDir, arrived }) => ({
     clock,
@@ -207,31 +192,6 @@ const ENTER: Readonly<Record<EngineWait, Enter> & Partial<Record<WaitName, Enter
     connect: connectAlone,
     waits: () => arrived,
   }),
-  mailbox: async ({ clock, url, dataDir, arrived }) => {
-    const redis = await aRedis();
-    const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
-    const fetcher = await aFetcher(redis, [config], { slots: 1, times: { hanging: 600_000 } });
-    onTestFinished(() => fetcher.close(500));
-    const connect = remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined });
-    const watching = await openAsking(new Secret(redis.url), () => undefined);
-    const queue = new Queue(FETCH_QUEUE, { connection: watching.redis, prefix: PREFIX });
-    onTestFinished(async () => {
-      await queue.close();
-      await watching.close();
-    });
-    // The fetcher's one place is taken by the first request: the second one stays in the queue.
-    const waits = async () => {
-      await arrived;
-      await vi.waitFor(
-        async () => {
-          clock.pass(250);
-          expect((await queue.getWaitingCount()) + (await queue.getDelayedCount())).toBeGreaterThan(0);
-        },
-        { timeout: 120_000, interval: 10 },
-      );
-    };
-    return { clock, config, connect, waits };
-  },
 };
 
 const CODES: Partial<Record<EndName, number>> = {
@@ -386,8 +346,8 @@ const runPair = async (wait: WaitName, enter: Enter, end: EndName): Promise<void
   over();
   if (end === "fault") expect(error).toBe(fault);
   else expect(error).toMatchObject({ exitCode: CODES[end] });
-  // The first one was on the wire, and a second one may be with a fetcher; nothing follows.
-  expect(source.log.length - sentBefore).toBeLessThanOrEqual(wait === "mailbox" ? 2 : 1);
+  // The first one was on the wire; nothing follows.
+  expect(source.log.length - sentBefore).toBeLessThanOrEqual(1);
 };
 
 const ENGINE_ENDS = ENDS.filter((end) => end !== "second signal");
@@ -500,30 +460,6 @@ for (const end of ["stop", "signal"] as const) {
     expect((await worker.triggers.find(runId))?.state).toBe("cancelled");
   });
 }
-
-test("a fetcher whose loader is behind ends at once by signal", async () => {
-  const redis = await aRedis();
-  const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-pair-"));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  const config = configOf("http://127.0.0.1:9", dataDir, { ...FAST, REDIS_URL: redis.url });
-  const loader = await aLoader(redis, config);
-  const watching = await openAsking(new Secret(redis.url), () => undefined);
-  const queue = new Queue(FETCH_QUEUE, { connection: watching.redis, prefix: PREFIX });
-  // More waits for the loader than may.
-  await watching.redis.hset(keyOf("mirror", await mirrorIdOf(dataDir), "sizes"), "somebody.1", 2 * MOST_WAITING_BYTES);
-  const fetcher = await aFetcher(redis, [config]);
-  const never = new AbortController();
-  const ends = { signal: never.signal, hardSignal: new AbortController().signal };
-  await loader.sender.turn(ends.signal);
-  const sending = loader.sender.send(aParcel("run-1-1", "run-1"), ends);
-  await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), { timeout: 120_000, interval: 5 });
-  // A grace that nobody would live to see: nothing is on the wire that it could be for.
-  await fetcher.close(600_000);
-  never.abort(new DuckmirrorError("INTERRUPTED"));
-  expect(await sending).toEqual({ kind: "unsent" });
-  await queue.close();
-  await watching.close();
-});
 
 test("docs/RELIABILITY.md shows every wait against every end", () => {
   const text = readFileSync(new URL("../../../../docs/RELIABILITY.md", import.meta.url), "utf8");

@@ -45,6 +45,7 @@ export const NOTES = {
   4: "Cannot occur: a fetcher belongs to no run. It puts a request off while the loader is behind, and waits for nothing.",
   5: "Nobody else is waited for: the copy ends by itself. It takes as long as the disk does; a second signal leaves the old snapshot in place.",
   6: "An answer on the wire may be charged, so it is waited for: 8 s at most, 6 s in a worker. A second signal does not wait.",
+  7: "The wait listens to the same signal, so it ends at once; no test brings a run into this pair yet.",
 } as const;
 type Note = keyof typeof NOTES;
 
@@ -67,11 +68,11 @@ export const WAITS: Readonly<Record<WaitName, Cells>> = {
   "first answer": cells("run", { budget: 1 }),
   "credits of this run": cells("run"),
   "credits of other processes": cells("run"),
-  "Redis, in a run": cells("run", { budget: 1 }),
+  "Redis, in a run": cells(7, { budget: 1 }),
   "Redis, before a run": cells(2, { stop: "run", signal: "run", "time limit": "run" }),
-  mailbox: cells("run", { budget: 1 }),
+  mailbox: cells(7, { budget: 1 }),
   "writer lock": cells(3, { stop: "run", signal: "run" }),
-  loader: cells(4, { signal: "run" }),
+  loader: cells(4, { signal: 7 }),
   publish: cells(5),
   "answer on the wire": cells(6, { budget: 1 }),
 };

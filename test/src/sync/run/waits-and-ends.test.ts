@@ -282,7 +282,7 @@ const runPair = async (wait: WaitName, enter: Enter, end: EndName): Promise<void
     maxDurationMs: end === "time limit" ? TIME_LIMIT_MS : null,
     allowMassDelete: false,
   };
-  const start = () => {
+  const start = async () => {
     if (end !== "stop") return syncJob(stage.config, request, { ...context, signal: signal.signal });
     // As a worker runs it: cancelled, or stopped, is what its session is left for.
     const sessions = createSessions({
@@ -292,15 +292,11 @@ const runPair = async (wait: WaitName, enter: Enter, end: EndName): Promise<void
       emit: () => undefined,
       run: (config, sync, ends) => syncJob(config, { ...sync, full: true }, { ...context, ...ends }),
     });
-    const part = "all";
-    const ask = {
-      syncId: "20261121T000000Z-waits",
-      profile: stage.config,
-      part,
-      expected: [part],
-      streams: STREAM_NAMES,
-    };
-    return sessions.join({ ...ask, full: true, named: false, signal: signal.signal });
+    const ask = { syncId: "20261121T000000Z-waits", profile: stage.config, streams: STREAM_NAMES, full: true };
+    const runs = await sessions.join({ ...ask, open: async () => STREAM_NAMES, named: false, signal: signal.signal });
+    const [last] = runs.slice(-1);
+    if (last === undefined) throw new Error("the session made no run");
+    return last;
   };
 
   const running = start();

@@ -172,6 +172,15 @@ const combine = (readings: readonly Reading[]): Omit<RateInfo, "retryAt"> | null
   return { limit, windowMs, remaining, resetsAt, ...(also.length > 0 ? { also } : {}) };
 };
 
+/** A limit per day or month with nothing left says when requests are welcome again, though it is no rate. */
+const quotaUntil = (readings: readonly Reading[], now: number): number | null => {
+  const moments = readings.flatMap((reading) =>
+    isUsedUp(reading) && !isRate(reading, now) && reading.resetsAt !== null ? [reading.resetsAt] : [],
+  );
+  const latest = moments.length === 0 ? null : Math.max(...moments);
+  return latest !== null && latest - now > LONGEST_RATE_WINDOW_MS ? latest : null;
+};
+
 /** A Date header holds whole seconds, and its answer was a while on its way. */
 const DATE_MS = 999;
 const SAME_CLOCK_MS = 2_000;
@@ -184,13 +193,13 @@ const serverTime = (headers: HeaderBag, now: number): number => {
 
 /**
  * What the headers say about the rate, times in ms since the epoch; null when they say nothing that can be understood.
- * `retryAt` stands above the rest (IETF draft, "RateLimit and Retry-After"). Limits per day or month are left out.
+ * `retryAt` stands above the rest (IETF draft, "RateLimit and Retry-After"). Limits per day or month are left out, but one with nothing left says `retryAt`.
  * Throws nothing, whatever the headers hold.
  */
 export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | null => {
   const serverNow = serverTime(headers, now);
-  const retryAt = moment(textOf(headers, "retry-after"), now, serverNow);
   const said = [...structured(headers, now, serverNow), ...plain(headers, now, serverNow)];
+  const retryAt = moment(textOf(headers, "retry-after"), now, serverNow) ?? quotaUntil(said, now);
   const rate = combine(said.filter((reading) => saysSomething(reading) && isRate(reading, now)));
   if (rate === null && retryAt === null) return null;
   const nothing = { limit: null, windowMs: null, remaining: null, resetsAt: null };

@@ -93,14 +93,19 @@ describe("Retry-After", () => {
 });
 
 describe("several limits", () => {
-  test("a limit per day or month is a quota and left out", () => {
+  test("a limit per day or month is a quota and no rate; spent, it only says when requests are welcome again", () => {
     const policy = '"rate";q=60;w=60, "daily";q=1000;w=86400, "month";q=9000;w=2592000';
     const state = '"rate";r=59;t=60, "daily";r=0;t=4000, "month";r=0;t=1000000';
     const expected = { limit: 60, windowMs: 60_000, remaining: 59, resetsAt: NOW + 60_000 };
-    expect(parse({ "ratelimit-policy": policy, ratelimit: state })).toMatchObject(expected);
-    expect(
-      parse({ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "86400" }),
-    ).toBeNull();
+    const month = { retryAt: NOW + 1_000_000_000 };
+    expect(parse({ "ratelimit-policy": policy, ratelimit: state })).toMatchObject({ ...expected, ...month });
+    expect(parse({ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "86400" })).toEqual({
+      limit: null,
+      windowMs: null,
+      remaining: null,
+      resetsAt: null,
+      retryAt: NOW + 86_400_000,
+    });
     expect(parse({ "ratelimit-limit": "1000, 1000;w=86400", "ratelimit-remaining": "3" })).toBeNull();
   });
 

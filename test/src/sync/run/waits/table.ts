@@ -1,4 +1,4 @@
-// Every wait of the program and every end of a run, and which pairs cannot occur. waits-and-ends.test.ts runs the rest;
+// Every wait of the program and every end of a run, and which pairs cannot occur. The tests of this folder run the rest;
 // docs/RELIABILITY.md shows the table that is made here.
 
 export const ENDS = [
@@ -32,7 +32,7 @@ export type WaitName = (typeof WAIT_NAMES)[number];
 
 type Cells = Readonly<Record<EndName, Cell>>;
 /**
- * `run`: a test of this file brings a run into the wait and ends it. `process`: the program exits in the signal's handler,
+ * `run`: a test brings a run into the wait and ends it. `process`: the program exits in the signal's handler,
  * whatever it waits for. A text: the pair cannot occur, or what is promised instead.
  */
 type Cell = "run" | "process" | Note;
@@ -45,7 +45,6 @@ export const NOTES = {
   4: "Cannot occur: a fetcher belongs to no run. It puts a request off while the loader is behind, and waits for nothing.",
   5: "Nobody else is waited for: the copy ends by itself. It takes as long as the disk does; a second signal leaves the old snapshot in place.",
   6: "An answer on the wire may be charged, so it is waited for: 8 s at most, 6 s in a worker. A second signal does not wait.",
-  7: "The wait listens to the same signal, so it ends at once; no test brings a run into this pair yet.",
 } as const;
 type Note = keyof typeof NOTES;
 
@@ -68,11 +67,11 @@ export const WAITS: Readonly<Record<WaitName, Cells>> = {
   "first answer": cells("run", { budget: 1 }),
   "credits of this run": cells("run"),
   "credits of other processes": cells("run"),
-  "Redis, in a run": cells(7, { budget: 1 }),
+  "Redis, in a run": cells("run", { budget: 1 }),
   "Redis, before a run": cells(2, { stop: "run", signal: "run", "time limit": "run" }),
-  mailbox: cells(7, { budget: 1 }),
+  mailbox: cells("run"),
   "writer lock": cells(3, { stop: "run", signal: "run" }),
-  loader: cells(4, { signal: 7 }),
+  loader: cells(4, { signal: "run" }),
   publish: cells(5),
   "answer on the wire": cells(6, { budget: 1 }),
 };
@@ -85,4 +84,12 @@ export const waitsTable = (): string => {
   const head = [`| wait | ${ENDS.join(" | ")} |`, `| --- |${" --- |".repeat(ENDS.length)}`];
   const notes = Object.entries(NOTES).map(([number, text]) => `- [${number}] ${text}`);
   return [...head, ...rows, "", ...notes].join("\n");
+};
+
+const isWait = (name: string): name is WaitName => WAIT_NAMES.some((wait) => wait === name);
+
+/** The ends that a test brings this wait to. */
+export const runnable = (wait: string): readonly EndName[] => {
+  if (!isWait(wait)) throw new TypeError(`${wait} is no wait of the table`);
+  return ENDS.filter((end) => WAITS[wait][end] === "run");
 };

@@ -1,0 +1,95 @@
+// Waits of a run in one process, against every end; and the table of docs/RELIABILITY.md.
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { connectAlone } from "../../../../../jobs/connection.ts";
+import { syncJob } from "../../../../../jobs/sync.ts";
+import { systemClock } from "../../../../../src/core/clock.ts";
+import { startLocalWorker } from "../../../../../src/queue/local/worker.ts";
+import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { standingClock } from "../../../../support/standing-clock.ts";
+import {
+  aDataDir,
+  alone,
+  configOf,
+  contextOf,
+  type Enter,
+  FAST,
+  refused,
+  runPair,
+  SHORT_MS,
+  useCompleteMirror,
+} from "./pair.ts";
+import { runnable, type WaitName, waitsTable } from "./table.ts";
+
+const aMirror = useCompleteMirror();
+const between = (least: number, most: number) => (ms: number) => ms >= least && ms <= most;
+
+const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
+  turn: alone({ DUCKMIRROR_RATE_LIMIT: "1" }, between(50_000, 61_000)),
+  "Retry-After": alone(
+    { ...FAST, DUCKMIRROR_CONCURRENCY: "2" },
+    between(1_700_000, 1_801_000),
+    refused(429, { "retry-after": "1800" }),
+  ),
+  backoff: alone({ ...FAST, DUCKMIRROR_CONCURRENCY: "2" }, between(900, 1_000), refused(500)),
+  "first answer": alone({}, between(29_000, 30_000)),
+  "credits of this run": async ({ clock, url, dataDir, arrived }) => {
+    // This wait has no length. The next request asks for its credit as soon as the first one has left.
+    const waits = async () => {
+      await arrived;
+      for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const config = configOf(url, dataDir, { ...FAST, DUCKMIRROR_MAX_CREDITS: "1" });
+    return { clock, config, connect: connectAlone, waits };
+  },
+};
+
+for (const [wait, enter] of Object.entries(ENTER)) {
+  for (const end of runnable(wait)) {
+    test(`a run that waits for ${wait} ends at once by ${end}`, async () => runPair(await aMirror(), enter, end));
+  }
+}
+
+// Others may still ask: here nothing else is left to be asked.
+const onTheWire: Enter = async ({ clock, url, dataDir, arrived }) => ({
+  clock,
+  config: configOf(url, dataDir, { ...FAST, DUCKMIRROR_CONCURRENCY: "1" }),
+  connect: connectAlone,
+  waits: () => arrived,
+});
+
+for (const end of ["stop", "signal", "time limit"] as const) {
+  test(`an answer on the wire is waited for no longer than the grace after ${end}`, async () =>
+    runPair(await aMirror(), onTheWire, end, true));
+}
+
+for (const end of ["stop", "signal"] as const) {
+  test(`a worker that waits for the writer lock ends that by ${end}`, async () => {
+    const dataDir = await aDataDir();
+    const other = await openWarehouse({ dataDir, clock: systemClock });
+    onTestFinished(() => other.close());
+    const clock = standingClock(SHORT_MS);
+    const config = configOf("http://127.0.0.1:9", dataDir, { ...FAST, DUCKMIRROR_SCHEDULE: "off" });
+    const worker = startLocalWorker({
+      profiles: [config],
+      clock,
+      random: () => 0.5,
+      log: () => undefined,
+      run: (profile, request, ends) => syncJob(profile, request, { ...contextOf(clock), ...ends }),
+      emit: () => undefined,
+    });
+    onTestFinished(() => worker.stop());
+    const ask = { streams: ["accounts"], full: false, profile: null, idempotencyKey: null };
+    const { runId } = await worker.triggers.start(ask);
+    await clock.stands((ms) => ms === 2_000);
+    if (end === "stop") await worker.triggers.cancel(runId);
+    else await worker.stop();
+    await vi.waitFor(async () => expect(await worker.triggers.active()).toEqual([]), { timeout: 120_000, interval: 5 });
+    expect((await worker.triggers.find(runId))?.state).toBe("cancelled");
+  });
+}
+
+test("docs/RELIABILITY.md shows every wait against every end", () => {
+  const text = readFileSync(new URL("../../../../../docs/RELIABILITY.md", import.meta.url), "utf8");
+  expect(text).toContain(waitsTable());
+});

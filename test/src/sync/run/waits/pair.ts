@@ -1,0 +1,282 @@
+// One pair: brings a run into a wait, on a clock that stands still, ends it, and lets at most a second of that clock pass
+// until it says how it ended.
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { type Connect, connectAlone } from "../../../../../jobs/connection.ts";
+import { createSessions } from "../../../../../jobs/session.ts";
+import { type SyncRequest, syncJob } from "../../../../../jobs/sync.ts";
+import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
+import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { type Config, resolveConfig } from "../../../../../src/core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../../../../../src/core/errors.ts";
+import { Secret } from "../../../../../src/core/secret.ts";
+import { anOrganization } from "../../../../support/fake-data.ts";
+import { startFakeServer } from "../../../../support/fake-server.ts";
+import { createFakeService, type FakeAnswer, type FakeService } from "../../../../support/fake-service.ts";
+import { type StandingClock, standingClock } from "../../../../support/standing-clock.ts";
+import { hurriedClock } from "../../../../support/sync-rig.ts";
+import type { EndName } from "./table.ts";
+
+/** How far the run's clock moves after its end, ms. */
+const AT_ONCE_MS = 1_000;
+/** Waits up to this length pass at once: the spacing of requests, a look at Redis. */
+export const SHORT_MS = 50;
+const GRACE_MS = 8_000;
+const TICK_MS = 20;
+const STUCK_MS = 300_000;
+/** Like no other wait, so that the clock can tell it. */
+export const TIME_LIMIT_MS = 123_456_789;
+export const TOKEN = new Secret("test-token");
+export const FAST = { DUCKMIRROR_RATE_LIMIT: "100000" };
+
+export const refused = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({
+  status,
+  headers,
+  body: { error: { message: "refused" } },
+});
+
+export const configOf = (url: string, dataDir: string, env: Record<string, string>): Config =>
+  resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: "test-token", DUCKMIRROR_DATA_DIR: dataDir, ...env },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+
+export const service = (): FakeService => createFakeService(anOrganization(2), { maxPerPage: 25 });
+
+export const aDataDir = async (): Promise<string> => {
+  const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-pair-"));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  return dataDir;
+};
+
+/** A mirror that is complete, so that the next full sync asks for several lists at once. Call it once per file. */
+export const useCompleteMirror = (): (() => Promise<string>) => {
+  let complete = "";
+  beforeAll(async () => {
+    complete = await mkdtemp(join(tmpdir(), "duckmirror-waits-"));
+    const server = await startFakeServer(service());
+    const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+    const { error } = await syncJob(configOf(server.url, complete, FAST), request, {
+      clock: hurriedClock(),
+      random: () => 0.5,
+      emit: () => undefined,
+      signal: new AbortController().signal,
+      version: "0.0.0",
+      token: TOKEN,
+    });
+    expect(error).toBeNull();
+    await server.close();
+  });
+  afterAll(() => rm(complete, { recursive: true, force: true }));
+  return async () => {
+    const dataDir = await aDataDir();
+    await cp(complete, dataDir, { recursive: true });
+    return dataDir;
+  };
+};
+
+export const deferred = () => {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+};
+
+/** What a run is brought into its wait with. */
+export interface Stage {
+  readonly clock: StandingClock;
+  readonly config: Config;
+  readonly connect: Connect;
+  /** Resolves once the run waits. The first request is on the wire then, unanswered. */
+  waits(): Promise<void>;
+  /** Called with the end: what has to be so that the first request can be answered. */
+  readonly afterEnd?: () => void;
+  /** Requests that another process may send before it hears of the end; unset: none. */
+  readonly mayFollow?: number;
+}
+
+export interface Place {
+  readonly clock: StandingClock;
+  readonly url: string;
+  readonly dataDir: string;
+  /** The first request has reached the service. */
+  readonly arrived: Promise<void>;
+  /** How every request but the first is answered from now on. */
+  answerOthers(answer: FakeAnswer): void;
+}
+
+export type Enter = (place: Place) => Promise<Stage>;
+
+/** In one process, with this environment; it waits once a wait of this length stands. */
+export const alone =
+  (env: Record<string, string>, isIt: (ms: number) => boolean, others?: FakeAnswer): Enter =>
+  async ({ clock, url, dataDir, arrived, answerOthers }) => {
+    if (others !== undefined) answerOthers(others);
+    return {
+      clock,
+      config: configOf(url, dataDir, env),
+      connect: connectAlone,
+      waits: () => arrived.then(() => clock.stands(isIt)),
+    };
+  };
+
+export const CODES: Partial<Record<EndName, number>> = {
+  stop: EXIT.interrupted,
+  signal: EXIT.interrupted,
+  quota: EXIT.budget,
+  credentials: EXIT.credentials,
+  "time limit": EXIT.budget,
+  budget: EXIT.budget,
+};
+
+export const contextOf = (clock: StandingClock) => ({
+  clock,
+  random: () => 0.99,
+  emit: () => undefined,
+  version: "0.0.0",
+  token: TOKEN,
+  graceMs: GRACE_MS,
+});
+
+/** Nothing but time could end what still waits: says so long before the test's own limit. */
+const stuck = async (clock: StandingClock): Promise<never> => {
+  const late = new AbortController();
+  onTestFinished(() => late.abort());
+  await delay(STUCK_MS, undefined, { signal: late.signal, ref: false });
+  throw new Error(`still waits for ${clock.standing().join(", ")} ms`);
+};
+
+/** Lets the clock go on by a second, little by little, until it is told that the run is over. */
+const letASecondPass = (clock: StandingClock): (() => void) => {
+  let passed = 0;
+  const ticking = setInterval(() => {
+    if (passed < AT_ONCE_MS) clock.pass(TICK_MS);
+    passed += TICK_MS;
+  }, TICK_MS);
+  return () => clearInterval(ticking);
+};
+
+/** A service whose first request is held until it is told how to answer it. */
+const heldService = async () => {
+  const source = service();
+  const answers: { first?: FakeAnswer | undefined; others?: FakeAnswer } = {};
+  let first: string | null = null;
+  const arrived = deferred();
+  const released = deferred();
+  source.options = { ...source.options, before: ({ path }) => (path === first ? answers.first : answers.others) };
+  const server = await startFakeServer(source, async (path) => {
+    if (first !== null) return;
+    first = path;
+    arrived.resolve();
+    await released.promise;
+  });
+  onTestFinished(() => server.close());
+  onTestFinished(() => released.resolve());
+  return { source, url: server.url, arrived: arrived.promise, release: released.resolve, answers };
+};
+
+/** What cuts the way to the service, as a fault of the machine or of duckmirror would. */
+const breakable = (connect: Connect) => {
+  const fault = new TypeError("the wire is cut");
+  let cut = () => {};
+  const broken = new Promise<never>((_, reject) => {
+    cut = () => reject(fault);
+  });
+  broken.catch(() => undefined);
+  const cuttable: Connect = async (config, context) => {
+    const connection = await connect(config, context);
+    const { sender } = connection;
+    return { ...connection, sender: { ...sender, send: (...order) => Promise.race([sender.send(...order), broken]) } };
+  };
+  return { fault, cut: () => cut(), connect: cuttable };
+};
+
+/** As a worker runs it: cancelled, or stopped, is what its session is left for. */
+export const runInSession = async (stage: Pick<Stage, "clock" | "config">, connect: Connect, signal: AbortSignal) => {
+  const context = { ...contextOf(stage.clock), connect };
+  const sessions = createSessions({
+    clock: stage.clock,
+    most: 1,
+    graceMs: GRACE_MS,
+    emit: () => undefined,
+    run: (config, sync, ends) => syncJob(config, { ...sync, full: true }, { ...context, ...ends }),
+  });
+  const ask = { syncId: "20261121T000000Z-waits", profile: stage.config, streams: STREAM_NAMES, full: true };
+  const runs = await sessions.join({ ...ask, open: async () => STREAM_NAMES, named: false, signal });
+  const [last] = runs.slice(-1);
+  if (last === undefined) throw new Error("the session made no run");
+  return last;
+};
+
+/** Runs a sync into its wait, ends it, and measures. `onTheWire`: the wait is for an answer, as long as the grace is. */
+export const runPair = async (dataDir: string, enter: Enter, end: EndName, onTheWire = false): Promise<void> => {
+  const { source, url, arrived, release, answers } = await heldService();
+  const clock = standingClock(SHORT_MS);
+  const answerOthers = (answer: FakeAnswer) => {
+    answers.others = answer;
+  };
+  const stage = await enter({ clock, url, dataDir, arrived, answerOthers });
+  const { fault, cut, connect } = breakable(stage.connect);
+  const signal = new AbortController();
+  const request: SyncRequest = {
+    streams: [],
+    full: true,
+    maxDurationMs: end === "time limit" ? TIME_LIMIT_MS : null,
+    allowMassDelete: false,
+  };
+  const running =
+    end === "stop"
+      ? runInSession(stage, connect, signal.signal)
+      : syncJob(stage.config, request, { ...contextOf(clock), connect, signal: signal.signal });
+  const ended = running.then(
+    ({ error }) => error,
+    (error: unknown) => error,
+  );
+  await Promise.race([stage.waits(), ended.then((error) => Promise.reject(error ?? new Error("it ended by itself")))]);
+  const sentBefore = source.log.length;
+
+  switch (end) {
+    case "stop":
+    case "signal":
+      signal.abort(new DuckmirrorError("INTERRUPTED"));
+      break;
+    case "quota":
+      answers.first = refused(429, { "retry-after": "10800" });
+      break;
+    case "budget":
+      answers.first = undefined;
+      break;
+    case "credentials":
+      answers.first = refused(401);
+      break;
+    case "time limit":
+      clock.over(TIME_LIMIT_MS);
+      break;
+    case "fault":
+      cut();
+      break;
+    case "second signal":
+      throw new Error("a process of its own");
+    default:
+      end satisfies never;
+  }
+  stage.afterEnd?.();
+  if (onTheWire) {
+    await clock.stands((ms) => ms === GRACE_MS);
+    clock.over(GRACE_MS);
+  } else release();
+  const over = letASecondPass(clock);
+  const error = await Promise.race([ended, stuck(clock)]);
+  over();
+  if (end === "fault") expect(error).toBe(fault);
+  else expect(error).toMatchObject({ exitCode: CODES[end] });
+  // The first one was on the wire; nothing follows that knows of the end.
+  expect(source.log.length - sentBefore).toBeLessThanOrEqual(1 + (stage.mayFollow ?? 0));
+};

@@ -1,0 +1,221 @@
+// Waits of runs that share Redis with other processes, against every end: credits, Redis itself, the mailbox, the loader.
+import { Queue } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Connect } from "../../../../../jobs/connection.ts";
+import { syncJob } from "../../../../../jobs/sync.ts";
+import { createOrganizationLedger } from "../../../../../src/budget/organization-ledger.ts";
+import { checkRedis, connectRedis } from "../../../../../src/budget/redis-connection.ts";
+import { organizationKey } from "../../../../../src/budget/redis-store.ts";
+import { redisLedger } from "../../../../../src/budget/stored-state.ts";
+import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
+import type { Config } from "../../../../../src/core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../../../../../src/core/errors.ts";
+import { Secret } from "../../../../../src/core/secret.ts";
+import { connectShared } from "../../../../../src/queue/bullmq/shared-connection.ts";
+import { mirrorIdOf } from "../../../../../src/queue/remote/loader/mirror-id.ts";
+import { remoteConnection } from "../../../../../src/queue/remote/loader/remote-connection.ts";
+import { sharedLimits } from "../../../../../src/queue/remote/organizations.ts";
+import { startFakeServer } from "../../../../support/fake-server.ts";
+import { startRedis } from "../../../../support/redis.ts";
+import { standingClock } from "../../../../support/standing-clock.ts";
+import { aFetcher, aLoader, aParcel } from "../../../queue/remote/remote-rig.ts";
+import {
+  aDataDir,
+  CODES,
+  configOf,
+  contextOf,
+  deferred,
+  type Enter,
+  FAST,
+  runInSession,
+  runPair,
+  SHORT_MS,
+  service,
+  TIME_LIMIT_MS,
+  TOKEN,
+  useCompleteMirror,
+} from "./pair.ts";
+import { runnable, type WaitName } from "./table.ts";
+
+const aMirror = useCompleteMirror();
+const RESETS_AT = Date.parse("2026-12-01T00:00:00.000Z");
+/** One credit is left. */
+const ONE_LEFT = { limit: 100, used: 99, remaining: 1, resetsAt: RESETS_AT };
+const PATIENCE = { timeout: 120_000, interval: 5 };
+/** No command fails by itself: only the end of the run ends its wait. */
+const NEVER_MS = 600_000;
+const SYNC = { streams: [], full: true, maxDurationMs: null, allowMassDelete: false };
+
+const aRedis = async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.kill());
+  return redis;
+};
+
+const aConnection = async (redis: { readonly url: string }) => {
+  const connection = connectRedis(redis.url, { commandTimeoutMs: NEVER_MS });
+  onTestFinished(() => connection.close());
+  await checkRedis(connection);
+  return connection;
+};
+
+const viaFetchers = (redis: { readonly url: string }): Connect =>
+  remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined });
+
+type Connected = Awaited<ReturnType<typeof aConnection>>;
+
+const ledgerOf = (connection: Connected, config: Config, clock: Clock) => {
+  const limits = sharedLimits(config);
+  const place = { connection, organization: organizationKey(config.baseUrl ?? "", TOKEN.reveal()), clock };
+  return createOrganizationLedger({ clock, store: redisLedger(place, limits), limits });
+};
+
+/** Turns and sendings under way. */
+const counting = (connect: Connect) => {
+  let underWay = 0;
+  const counted = <A extends readonly unknown[], T>(work: (...args: A) => Promise<T>) => {
+    return (...args: A): Promise<T> => {
+      underWay += 1;
+      return work(...args).finally(() => {
+        underWay -= 1;
+      });
+    };
+  };
+  const connected: Connect = async (config, context) => {
+    const connection = await connect(config, context);
+    const { sender } = connection;
+    return { ...connection, sender: { ...sender, turn: counted(sender.turn), send: counted(sender.send) } };
+  };
+  return { connect: connected, underWay: () => underWay };
+};
+
+const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
+  "credits of other processes": async ({ clock, url, dataDir, arrived }) => {
+    const redis = await aRedis();
+    const connection = await aConnection(redis);
+    const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
+    // The first request takes the last one.
+    await ledgerOf(connection, config, clock).observe(ONE_LEFT, clock.now());
+    const connect = connectShared(connection);
+    return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)) };
+  },
+  "Redis, in a run": async ({ clock, url, dataDir, arrived }) => {
+    const redis = await aRedis();
+    const config = configOf(url, dataDir, { ...FAST, DUCKMIRROR_CONCURRENCY: "2", REDIS_URL: redis.url });
+    const { connect, underWay } = counting(connectShared(await aConnection(redis)));
+    const waits = async () => {
+      await arrived;
+      redis.pause();
+      // The first request is on the wire, and the next one asks Redis for its turn or its credit.
+      await vi.waitFor(() => expect(underWay()).toBe(2), PATIENCE);
+    };
+    // It may have been granted just before.
+    return { clock, config, connect, waits, mayFollow: 1 };
+  },
+  mailbox: async ({ clock, url, dataDir, arrived }) => {
+    const redis = await aRedis();
+    const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
+    // It has one place, which the first request holds.
+    await aFetcher(redis, [config], { slots: 1, times: { hanging: NEVER_MS } });
+    const client = new Redis(redis.url);
+    onTestFinished(() => client.disconnect());
+    const waits = async () => {
+      await arrived;
+      await vi.waitFor(async () => expect(await client.llen("{duckmirror}:fetch:wait")).toBe(1), PATIENCE);
+    };
+    // Its fetcher may take the next one before the loader has read the first answer.
+    return { clock, config, connect: viaFetchers(redis), waits, mayFollow: 1 };
+  },
+};
+
+/** Whether a figure is older than the run is seen on Redis's clock, which does not stand: tests of their own, below. */
+const needsRealTime = (end: string) => end === "budget";
+
+for (const [wait, enter] of Object.entries(ENTER)) {
+  for (const end of runnable(wait).filter((each) => !needsRealTime(each))) {
+    test(`a run that waits for ${wait} ends at once by ${end}`, async () => runPair(await aMirror(), enter, end));
+  }
+}
+
+const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }, config: Config) => Promise<Connect>>>> = {
+  "credits of other processes": async (redis) => connectShared(await aConnection(redis)),
+  mailbox: async (redis, config) => {
+    await aFetcher(redis, [config], { slots: 2, times: { hanging: NEVER_MS } });
+    return viaFetchers(redis);
+  },
+};
+
+for (const [wait, connectOf] of Object.entries(BUDGET)) {
+  test(`a run that waits for ${wait} ends at once by budget`, async () => {
+    const redis = await aRedis();
+    const asked = deferred();
+    const release = deferred();
+    let requests = 0;
+    const server = await startFakeServer(service(), async () => {
+      requests += 1;
+      asked.resolve();
+      await release.promise;
+    });
+    onTestFinished(() => server.close());
+    const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
+    const ledger = ledgerOf(await aConnection(redis), config, systemClock);
+    await ledger.observe(ONE_LEFT, Date.now());
+    const running = syncJob(config, SYNC, {
+      ...contextOf(standingClock(SHORT_MS)),
+      clock: systemClock,
+      connect: await connectOf(redis, config),
+      signal: new AbortController().signal,
+    });
+    await asked.promise;
+    // Said again after the run began: it is believed.
+    await ledger.observe(ONE_LEFT, Date.now());
+    release.resolve();
+    const { error } = await running;
+    expect(error).toMatchObject({ exitCode: EXIT.budget });
+    expect(requests).toBe(1);
+  });
+}
+
+for (const end of ["stop", "signal", "time limit"] as const) {
+  test(`a Redis that does not answer before a run keeps nobody from ending by ${end}`, async () => {
+    const redis = await aRedis();
+    redis.pause();
+    const clock = standingClock(SHORT_MS);
+    const config = configOf("http://127.0.0.1:9", await aDataDir(), { ...FAST, REDIS_URL: redis.url });
+    const ended = new AbortController();
+    const stage = { clock, config, connect: viaFetchers(redis) };
+    const maxDurationMs = end === "time limit" ? TIME_LIMIT_MS : null;
+    const context = { ...contextOf(clock), connect: stage.connect, signal: ended.signal };
+    const running =
+      end === "stop"
+        ? runInSession(stage, stage.connect, ended.signal)
+        : syncJob(config, { ...SYNC, maxDurationMs }, context);
+    if (end === "time limit") clock.over(TIME_LIMIT_MS);
+    else ended.abort(new DuckmirrorError("INTERRUPTED"));
+    // Not REDIS_UNAVAILABLE, as which the wait would end by itself.
+    await expect(running).rejects.toMatchObject({ exitCode: CODES[end] });
+  });
+}
+
+test("a fetcher that puts requests off for a loader that is behind ends at once by signal", async () => {
+  const redis = await aRedis();
+  const source = service();
+  const server = await startFakeServer(source);
+  onTestFinished(() => server.close());
+  const config = configOf(server.url, await aDataDir(), { ...FAST, REDIS_URL: redis.url });
+  const loader = await aLoader(redis, config);
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  await client.hset(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:sizes`, "unread", 2 ** 30);
+  const fetcher = await aFetcher(redis, [config], { clock: standingClock(SHORT_MS) });
+  const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
+  await loader.sender.turn(ends.signal);
+  void loader.sender.send(aParcel("run-1-1", "run-1"), ends);
+  const queue = new Queue("fetch", { connection: client, prefix: "{duckmirror}" });
+  onTestFinished(() => queue.close());
+  await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), PATIENCE);
+  // Its clock stands: it would wait for ever for what it waits for.
+  await fetcher.close(0);
+  expect(source.log).toEqual([]);
+});

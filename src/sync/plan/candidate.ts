@@ -1,9 +1,9 @@
-// Candidates of a plan: what is due, what planning knows of the mirror, and the words for why. Types and small sums; pure.
+// Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
 
-/** How a scope is going to be read. */
+/** Way of reading a scope. */
 export type ScopeMode =
   | "walk"
   | "watermark"
@@ -19,10 +19,10 @@ export interface Candidate {
   readonly stream: StreamName;
   readonly scope: string;
   readonly mode: ScopeMode;
-  /** Pages share rows: the scheduled reconciling walk. */
+  /** Pages share rows, as in the scheduled reconciling walk. */
   readonly overlap: boolean;
   readonly because: string;
-  /** Requests this will take; null while nothing is known about the list's length. */
+  /** Number of requests; null while the list's length is unknown. */
   readonly requests: number | null;
   readonly value: number;
   /** Version of the record whose detail is fetched, ms since the epoch. */
@@ -34,11 +34,11 @@ export interface AccountFact {
   readonly companyId: string | null;
   readonly priority: number | null;
   readonly score: number | null;
-  /** When this version of the account was mirrored, ms since the epoch. */
+  /** Time when this version of the account was mirrored, ms since the epoch. */
   readonly changedAt: number;
 }
 
-/** What the mirror knows, as far as planning needs it. */
+/** The part of the mirror's state that planning needs. */
 export interface MirrorView {
   /** ms since the epoch. */
   readonly now: number;
@@ -51,9 +51,9 @@ export interface MirrorView {
     readonly companyId: string | null;
     readonly resolvedAt: number | null;
   }[];
-  /** New signals per company and stream they announce: `stateKey(stream, company)` → how many, of which type. */
+  /** New signals that announce a change of a company's list: `stateKey(stream, company)` → number and type. */
   readonly hints: ReadonlyMap<string, { readonly count: number; readonly type: string }>;
-  /** Signals whose full content has not been fetched in their present version. */
+  /** Signals whose full content was not fetched since their last change. */
   readonly signalsWithoutContent: readonly {
     readonly id: string;
     readonly accountId: string;
@@ -63,7 +63,7 @@ export interface MirrorView {
 
 export interface DueOptions {
   readonly streams: readonly StreamName[];
-  /** Streams named on the command line: captures among them are due whatever their age. */
+  /** Streams were named on the command line, so their captures are due at any age. */
   readonly named: boolean;
   readonly full: boolean;
   readonly companies: readonly string[];
@@ -82,7 +82,7 @@ export const plural = (count: number, word: string): string => `${count} ${word}
 export const age = (ms: number): string =>
   ms >= 2 * DAY_MS ? plural(Math.round(ms / DAY_MS), "day") : plural(Math.max(1, Math.round(ms / 3_600_000)), "hour");
 
-/** What a credit spent on an account's data is worth: priority first, then score. 0 to 240. */
+/** Worth of a credit spent on an account, by priority and then score: 0 to 240. */
 export const accountWorth = (account: AccountFact | undefined): number =>
   account === undefined ? 120 : (4 - Math.min(3, Math.max(1, account.priority ?? 3))) * 60 + (account.score ?? 0) * 0.6;
 
@@ -99,7 +99,7 @@ export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number 
 export const maxAge = ({ options }: Context, stream: StreamSpec): number =>
   options.maxAgeMs[stream.name] ?? stream.maxAgeMs;
 
-/** Why a scope that has been read before is due again; null when it is not. Naming `--full` is always a reason. */
+/** Reason why a scope that was read before is due again; null when it is not. `--full` is always a reason. */
 export const staleness = (
   context: Context,
   stream: StreamSpec,

@@ -1,4 +1,5 @@
-// Due among companies: inputs to resolve, profiles that are not embedded, and the four lists of every followed company.
+// Due work for companies: inputs to resolve, profiles that are not embedded, and the four lists of every followed
+// company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
@@ -15,15 +16,15 @@ import {
   stateKey,
 } from "./candidate.ts";
 
-/** Inputs the service does not know are asked for again after this time; a 404 costs nothing. */
+/** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
 /**
- * A list that is missing is worth as much as news in one that is there: with less, a plan that cannot afford both would
- * keep a part fresh and never see the rest (bench/plan-month.ts). Which account it is decides between the two.
+ * A list that was never read is worth as much as one with announced changes. If it were worth less, a budget too
+ * small for both would only refresh lists already read (bench/plan-month.ts). The account decides between the two.
  */
 const MISSING_OR_NEWS = 150;
 
-/** Companies to follow: those of tracked accounts, most valuable account first, and the resolved inputs. */
+/** Companies to follow: those of tracked accounts, the most valuable account first, then the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
   const byWorth = [...view.accounts].sort((a, b) => accountWorth(b) - accountWorth(a));
@@ -59,11 +60,11 @@ export const resolutions = ({ view, options }: Context): readonly Candidate[] =>
   });
 };
 
-/** The later of two moments; null where neither is known. */
+/** The later of two times; null when both are unknown. */
 const later = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 
-/** When profiles came along while an input was resolved: that is an answer about the profile, too. */
+/** Times when inputs were resolved, by company. Resolving an input also returns the profile. */
 const resolvedAt = ({ view }: Context): ReadonlyMap<string, number> => {
   const times = new Map<string, number>();
   for (const { companyId, resolvedAt } of view.inputs) {
@@ -73,7 +74,7 @@ const resolvedAt = ({ view }: Context): ReadonlyMap<string, number> => {
   return times;
 };
 
-/** Why a profile is due; null when it is not. `resolved`: when an input last brought it along. */
+/** Reason why a profile is due; null when it is not. `resolved`: when an input last returned it. */
 const profileDue = (
   context: Context,
   companyId: string,
@@ -86,14 +87,15 @@ const profileDue = (
   const wantsContent = wantedContent(stream, options.content).length > 0;
   const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
   if (checkedAt !== null) {
-    // A company that an account brings along and that was never asked for by id is as fresh as its account.
+    // A company that is embedded in an account and was never requested by id is as fresh as its account.
     const byId = view.states.has(stateKey("companies", companyId));
     const embedded = account !== undefined && mirrored && options.shapes.get("accounts")?.include !== false;
     return embedded && !byId && !wantsContent ? null : staleness(context, stream, { checkedAt });
   }
   if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
   if (wantsContent) return "content not yet fetched";
-  // It came with its account: where accounts are not read in this run, it is as old as their last complete walk.
+  // The profile came with its account. If this run does not read accounts, its age is that of their last complete
+  // walk.
   if (options.streams.includes("accounts")) return null;
   const walkedAt = view.states.get(stateKey("accounts", ""))?.walkedAt ?? null;
   return walkedAt === null && !options.full ? null : staleness(context, stream, { checkedAt: walkedAt });
@@ -120,7 +122,7 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
   });
 };
 
-/** News, job openings, earnings calls, filings of every followed company. */
+/** News, job openings, earnings calls and filings of every followed company. */
 export const companyList = (context: Context, stream: StreamSpec): readonly Candidate[] =>
   [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
     const { view, options } = context;

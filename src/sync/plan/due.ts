@@ -1,5 +1,6 @@
-// Due: which scopes a sync should look at, why, and what a credit spent there is worth.
-// Pure: state of the mirror in, candidates out, most valuable first. Reads no clock and sends nothing.
+// Decides which scopes a sync should read, and why, and orders them by the worth of a credit there
+// (docs/PLANNING.md).
+// Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { Candidate, Context, DueOptions, MirrorView } from "./candidate.ts";
 import { companyList, companyProfiles, resolutions } from "./companies.ts";
@@ -35,7 +36,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
   }
 };
 
-/** Every scope that is due, most valuable first; equal ones in a stable order. */
+/** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
   const usesCompanies = options.streams.some((name) => streamSpec(name).scope === "company");

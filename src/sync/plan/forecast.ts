@@ -1,4 +1,5 @@
-// Forecast: what a plan will cost, per stream and in all. Pure. Recorded with the run, so that its error can be told.
+// Forecast of a plan's requests, per stream and in total. Pure. Stored with the run, so that its error can be
+// measured.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Candidate, ScopeMode } from "./candidate.ts";
@@ -6,12 +7,12 @@ import type { Candidate, ScopeMode } from "./candidate.ts";
 export interface StreamForecast {
   readonly stream: StreamName;
   readonly scopes: number;
-  /** How many of the scopes are lists; each of the others is one record. */
+  /** Number of scopes that are lists; each other scope is one record. */
   readonly lists: number;
-  /** Requests as far as they are known; `atLeast` when more may turn out to be due. */
+  /** Known requests; `atLeast` when there may be more. */
   readonly requests: number;
   readonly atLeast: boolean;
-  /** Reasons and how many scopes each concerns, most frequent first. */
+  /** Reasons and the number of scopes for each, most frequent first. */
   readonly because: readonly { readonly reason: string; readonly scopes: number }[];
 }
 
@@ -36,7 +37,7 @@ const streamForecast = (stream: StreamName, candidates: readonly Candidate[]): S
   };
 };
 
-/** The forecast of a plan. What only turns up while syncing (companies of accounts not yet read) is not in it. */
+/** The forecast of a plan. Work that the sync discovers later (companies of unread accounts) is not included. */
 export const forecastOf = (candidates: readonly Candidate[]): Forecast => {
   const streams = [...new Set(candidates.map((candidate) => candidate.stream))].map((stream) =>
     streamForecast(
@@ -51,7 +52,7 @@ export const forecastOf = (candidates: readonly Candidate[]): Forecast => {
   };
 };
 
-/** The forecast as it is recorded with the run. */
+/** The forecast as stored with the run. */
 export const forecastJson = (forecast: Forecast): JsonValue => ({
   ...forecast,
   streams: forecast.streams.map((stream) => ({ ...stream, because: stream.because.map((reason) => ({ ...reason })) })),

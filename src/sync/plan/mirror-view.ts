@@ -1,4 +1,5 @@
-// Mirror view: reads from the working database what planning needs to know. Sends nothing, writes nothing.
+// Reads the state of the mirror for planning, and stores two facts for later runs: list shapes and the configured
+// streams.
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
@@ -10,7 +11,7 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
 import { type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 
-/** Signals whose content is fetched in one run at most, so that planning stays quick on large mirrors. */
+/** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;
 
 const account = z.object({
@@ -26,7 +27,7 @@ const hint = z.object({ stream: z.string(), company_id: z.string(), signal_count
 const contentless = z.object({ id: z.string(), account_id: z.string(), updated_at: z.number().nullable() });
 const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.number() });
 
-/** The state of the mirror for planning. `content`: whether signal contents are wanted. */
+/** The planner's view of the mirror. `content`: whether signal contents are configured. */
 export const readMirrorView = async (warehouse: MirrorReader, now: number, content: boolean): Promise<MirrorView> => {
   const { database } = warehouse;
   const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
@@ -57,13 +58,13 @@ export const readMirrorView = async (warehouse: MirrorReader, now: number, conte
   };
 };
 
-/** Rows the mirror holds per list: `stateKey(stream, scope)` → rows; lists without rows are absent. */
+/** Number of mirrored rows per list: `stateKey(stream, scope)` → rows; empty lists are absent. */
 export const readScopeRows = async (database: Database): Promise<Map<string, number>> => {
   const rows = await database.query(sqlText("plan/rows-by-scope.sql"), [], scopeRows);
   return new Map(rows.map((row) => [stateKey(row.stream, row.scope), row.rows]));
 };
 
-/** Mirrored contacts whose last change was detected after `after` (ms since the epoch). */
+/** Number of mirrored contacts whose last change was detected after `after` (ms since the epoch). */
 export const countChangedContacts = async (database: Database, after: number): Promise<number> => {
   const counted = await database.query(
     sqlText("plan/contacts-changed-after.sql"),
@@ -80,7 +81,7 @@ const quotaRow = z.object({
   resets_at: z.number().nullable(),
 });
 
-/** What the service last said about the credits; null before it said anything. */
+/** Latest quota reading; null if there is none. */
 export const readLastQuota = async (database: Database): Promise<Quota | null> => {
   const row = (await database.query(sqlText("plan/last-quota.sql"), [], quotaRow))[0];
   return row === undefined
@@ -90,7 +91,7 @@ export const readLastQuota = async (database: Database): Promise<Quota | null> =
 
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
-/** What earlier runs learned about each list. */
+/** Shapes of lists learned by earlier runs. */
 export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
   const known = await warehouse.capabilities();
   const shapes = new Map<StreamName, ListShape>();
@@ -103,13 +104,13 @@ export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamNam
   return shapes;
 };
 
-/** Remembers what this run learned about a list. */
+/** Stores the shape that this run learned for a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
 
 /**
- * Remembers what this mirror is configured to hold: whoever reads the snapshot judges its age and completeness by it
- * (marts.freshness). Inputs count alike wherever they come from.
+ * Stores the configured streams and inputs. Readers of the snapshot need them to judge its age and completeness
+ * (marts.freshness). The origin of an input does not matter.
  */
 export const rememberWanted = async (
   warehouse: Warehouse,

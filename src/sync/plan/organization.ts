@@ -1,4 +1,4 @@
-// Due among the organization's own lists and captures: accounts, contacts, signals and their contents, insights, usage.
+// Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
@@ -12,15 +12,18 @@ import {
   stateKey,
 } from "./candidate.ts";
 
-/** Rows that are missing outweigh news about rows that are there: a small budget must not go on looks alone. */
+/**
+ * Reading missing rows is worth more than checking rows already mirrored, so that a small budget completes the
+ * mirror.
+ */
 const UNFINISHED_BONUS = 1000;
 const FULL_WORTH_AFTER_MS = 86_400_000;
 
-/** A look at a list that was just looked at finds little: its worth grows back over a day. */
+/** A list that was just checked has few changes, so the worth of checking it grows back over a day. */
 const worthOfLook = ({ view }: Context, stream: StreamSpec, checkedAt: number | null): number =>
   stream.worth * Math.min(1, Math.max(0, view.now - (checkedAt ?? 0)) / FULL_WORTH_AFTER_MS);
 
-/** Content that the list itself returns, and that not every row has been read with. */
+/** True when the list returns configured content that some rows were read without. */
 const unreadContent = ({ options }: Context, stream: StreamSpec): boolean => {
   const shape = options.shapes.get(stream.name);
   return wantedContent(stream, options.content).some(
@@ -28,7 +31,7 @@ const unreadContent = ({ options }: Context, stream: StreamSpec): boolean => {
   );
 };
 
-/** accounts, contacts, signals: looked at in every sync, one page if nothing changed. */
+/** accounts, contacts, signals: checked in every sync, with one page if nothing changed. */
 export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { view, options } = context;
   const state = view.states.get(stateKey(stream.name, ""));
@@ -89,7 +92,7 @@ export const insights = (context: Context): readonly Candidate[] => {
   });
 };
 
-/** Contents of signals, one by one: only where the list, asked for them, did not return them. */
+/** Contents of single signals, needed only where the list does not return requested content. */
 export const signalContent = ({ view, options }: Context): readonly Candidate[] => {
   const shape = options.shapes.get("signals");
   const lacking = wantedContent(streamSpec("signals"), options.content).some(

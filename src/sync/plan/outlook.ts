@@ -1,4 +1,4 @@
-// Outlook: what keeping the mirror fresh costs in the long run, and what a plan leaves until the reset. Pure.
+// Outlook: long-term cost of keeping the mirror fresh, and credits left at the reset after a plan. Pure.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import type { Forecast } from "./forecast.ts";
@@ -13,12 +13,12 @@ export interface Credits {
 }
 
 export interface Outlook {
-  /** Minutes the planned requests take at `ratePerMinute`; null while the rate is not known. */
+  /** Duration of the planned requests at `ratePerMinute`, in minutes; null while the rate is unknown. */
   readonly minutes: number | null;
   readonly ratePerMinute: number | null;
-  /** Credits a day once everything is mirrored and nothing changes. */
+  /** Credits per day once everything is mirrored and nothing changes. */
   readonly creditsPerDay: number;
-  /** Credits left at the reset after this plan and syncs every `sync_every`; null where the service never said. */
+  /** Credits left at the reset after this plan and a sync every `sync_every`; null while the quota is unknown. */
   readonly leftAtReset: number | null;
 }
 
@@ -28,8 +28,8 @@ const pagesOf = (view: MirrorView, options: DueOptions, stream: StreamName): num
 };
 
 /**
- * Credits a day that an unchanged source costs: a look at each organization list per sync, a reconciling walk of it
- * every `reconcileEveryMs`, and every company list, insight and capture once per maximum age.
+ * Credits per day for an unchanged source: one check of each organization list per sync, one reconciling walk of it
+ * per `reconcileEveryMs`, and each company list, insight and capture once per maximum age.
  */
 export const steadyCreditsPerDay = (view: MirrorView, options: DueOptions, syncEveryMs: number): number => {
   const tracked = new Set(view.accounts.flatMap((account) => account.companyId ?? []));
@@ -40,7 +40,7 @@ export const steadyCreditsPerDay = (view: MirrorView, options: DueOptions, syncE
     const age = Math.max(options.maxAgeMs[name] ?? stream.maxAgeMs, syncEveryMs);
     switch (stream.scope) {
       case "company":
-        // Profiles of tracked companies come embedded in their accounts.
+        // Profiles of tracked companies are embedded in their accounts.
         return ((name === "companies" ? new Set(followed).size : companies) * DAY_MS) / age;
       case "account":
         return (view.accounts.length * DAY_MS) / age;
@@ -53,7 +53,7 @@ export const steadyCreditsPerDay = (view: MirrorView, options: DueOptions, syncE
   return perDay.reduce((sum, credits) => sum + credits, 0);
 };
 
-/** What a plan means for the credits of the period. `now` in ms since the epoch. */
+/** Effect of a plan on the credits of the period. `now` in ms since the epoch. */
 export const outlookOf = (input: {
   readonly view: MirrorView;
   readonly options: DueOptions;

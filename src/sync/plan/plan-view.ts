@@ -1,5 +1,5 @@
-// Plan view: the mirror's state and the configuration, turned into due candidates. Shared by `plan` and `sync`, so that
-// what is announced is what is done.
+// Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
+// `plan` announces.
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ListShape } from "../request/list-shape.ts";
@@ -7,17 +7,17 @@ import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { readMirrorView } from "./mirror-view.ts";
 
-/** Configuration of a sync, as far as planning needs it. */
+/** The part of the configuration that planning needs. */
 export type PlanOptions = Omit<DueOptions, "shapes">;
 
 export interface Plan {
-  /** Everything that is due now, most valuable first. */
+  /** All due work, most valuable first. */
   readonly candidates: readonly Candidate[];
-  /** What they were decided on. */
+  /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;
 }
 
-/** Reads the mirror's state and decides what is due. Sends nothing. */
+/** Reads the mirror's state and returns the due work. Sends nothing. */
 export const planSync = async (
   warehouse: MirrorReader,
   options: PlanOptions,

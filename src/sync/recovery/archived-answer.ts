@@ -1,4 +1,4 @@
-// An answer out of the archive: parsed as it was live, and turned into the same rows. Pure.
+// Parses an archived response and converts it to the same rows as when it was received. Pure.
 import type { z } from "zod";
 import { ENDPOINTS, type EndpointName } from "../../api/endpoints.ts";
 import { type Envelope, readEnvelope } from "../../api/envelope.ts";
@@ -7,7 +7,7 @@ import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import { loadsOf } from "../rows/loads.ts";
 import { archivedDetail } from "../task/wanted-call.ts";
 
-/** True when the text names an endpoint. */
+/** True when the name is an endpoint's. */
 export const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);
 
 const queryOf = (url: string): Record<string, string> => {
@@ -15,7 +15,7 @@ const queryOf = (url: string): Record<string, string> => {
   return start === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
 };
 
-/** A response out of the archive: header, parsed envelope and which read it answers. */
+/** An archived response: header, parsed envelope, and the read that it answers. */
 export interface ArchivedAnswer {
   readonly header: ArchiveHeader;
   readonly stream: StreamName;
@@ -23,12 +23,12 @@ export interface ArchivedAnswer {
   readonly query: Readonly<Record<string, string>>;
   readonly envelope: Envelope;
   readonly read: z.infer<typeof archivedDetail>["read"];
-  /** Whether the walk it belongs to shares rows between pages; null when it is no walk. */
+  /** Whether the pages of its walk share rows; null when it belongs to no walk. */
   readonly overlap: boolean | null;
   readonly granted: readonly string[];
 }
 
-/** Parses an archived response; null for one that is no envelope (it was archived all the same, it was paid for). */
+/** Parses an archived response; null when it is no envelope (it was archived because it was paid for). */
 export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnswer | null => {
   if (!isStreamName(header.stream) || !isEndpoint(header.endpoint)) return null;
   const reading = readEnvelope(body.toString("utf8"), header.endpoint);
@@ -46,7 +46,7 @@ export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnsw
   };
 };
 
-/** Row loads of an archived answer, exactly as they were or would have been live. */
+/** Row loads of an archived response, the same as when it is received live. */
 export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
   loadsOf({
     stream: answer.stream,

@@ -1,4 +1,4 @@
-// What forgetting must know about archived bodies: which contacts they hold, and what they are without some of them.
+// Reads and cleans archived bodies for `forget`: finds the contacts in a body, and removes erased ones from it.
 import { type Envelope, readEnvelope } from "../../api/envelope.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import { createRedactor } from "../../api/redact.ts";
@@ -10,9 +10,12 @@ import type { Forgetting } from "../../warehouse/forget/forget.ts";
 import { idOf } from "../rows/loads.ts";
 import { isEndpoint } from "./archived-answer.ts";
 
-/** A record that has no usable id and holds an address or number of somebody forgotten: whose it was is not kept. */
+/**
+ * Hash for a record without a usable id that holds an address or number of an erased contact; its owner is not
+ * recorded.
+ */
 const NOBODY = "0".repeat(64);
-/** In place of a body that could not be read and tells of somebody. */
+/** Replaces a body that cannot be parsed and mentions an erased contact. */
 const EMPTY = Buffer.from("{}");
 
 const envelopeOf = (header: ArchiveHeader, text: string): Envelope | null => {
@@ -28,7 +31,7 @@ const itemsOf = (value: JsonValue | undefined): readonly JsonValue[] => {
 
 const ofContacts = (header: ArchiveHeader) => header.endpoint === "listContacts" || header.endpoint === "getContact";
 
-/** Bodies with these people taken out. */
+/** Functions that find these people in bodies and remove them. */
 export const createForgetBodies = ({ find, eraser, ids, tells }: Forgetting): ArchiveBodies => {
   const none = { exclude: [], hash: [], hashOf: () => "" };
   const redact = createRedactor({ ...none, forgotten: find, anyForgotten: true });

@@ -1,5 +1,5 @@
-// Recovery: what a run that was killed left behind. Answers that were archived but not committed are taken up without a
-// request; requests without an answer are noted as ambiguous. Nothing that was paid for is fetched again.
+// Recovers runs that were killed. Loads responses that were archived but not committed, and marks requests without a
+// response as ambiguous. Nothing that was paid for is fetched again.
 import { z } from "zod";
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import { readAnswerId } from "../../api/envelope.ts";
@@ -18,15 +18,15 @@ import { countLoad, createTask, pageReadOf, type ScopeTask, takePage } from "../
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 
 export interface Recovery {
-  /** Runs that had not ended. */
+  /** Number of runs without an end. */
   readonly runs: number;
-  /** Answers taken up from the archive. */
+  /** Number of responses loaded from the archive. */
   readonly answers: number;
-  /** Requests whose answer never arrived: they may have cost a credit. */
+  /** Number of requests without a response; each may have cost a credit. */
   readonly ambiguous: number;
 }
 
-/** Ledger row of an archived answer. */
+/** Ledger row of an archived response. */
 export const archivedRequest = (
   header: ArchiveHeader,
   stream: StreamName,
@@ -66,7 +66,7 @@ const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: strin
   error: "no answer before the process ended",
 });
 
-/** The task an answer belongs to when nothing of it was committed yet: the first page of a walk, or its one request. */
+/** The task of a response when nothing of it was committed: the first page of a walk, or a single request. */
 const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
   const { header, stream, read, overlap } = answer;
   const shape = initialShape(read?.perPage ?? 1);
@@ -88,7 +88,7 @@ const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
   return task;
 };
 
-/** Takes up one answer: rows, the progress of its walk if that walk is still under way, and its ledger row. */
+/** Commits one response: rows, progress of its walk if that is unfinished, and its ledger row. */
 const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeTask | null, runId: string) => {
   const { header, stream, read, envelope } = answer;
   const continues = task !== null && read !== null && task.walkId === header.walkId;
@@ -172,8 +172,7 @@ const recoverRun = async (
 };
 
 /**
- * Brings every run that never ended to an end. To be called before anything is planned. `unsent`: requests that were
- * announced but certainly never left.
+ * Ends every run that was killed. Call it before planning. `unsent`: requests that were noted but certainly not sent.
  */
 export const recover = async (
   warehouse: Warehouse,

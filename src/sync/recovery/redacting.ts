@@ -1,5 +1,5 @@
-// Redaction where answers come in: what a sender brings, and what an archive of earlier runs holds, is redacted before
-// anything is planned, loaded or archived. The redactor itself is pure (api/redact.ts).
+// Applies redaction to incoming responses, from the service or from the archive of earlier runs, before anything is
+// planned, loaded or archived. The redactor itself is pure (api/redact.ts).
 import type { EndpointName } from "../../api/endpoints.ts";
 import { readEnvelope } from "../../api/envelope.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
@@ -9,7 +9,7 @@ import type { ArchivedResponse } from "../../warehouse/archive/read-archive.ts";
 import type { Sender } from "../request/sender.ts";
 import { isEndpoint } from "./archived-answer.ts";
 
-/** The sender, every outcome redacted. */
+/** The sender with every outcome redacted. */
 export const redactingSender = (sender: Sender, redact: Redactor | null): Sender =>
   redact === null
     ? sender
@@ -21,7 +21,7 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
         },
       };
 
-/** A body redacted; null where that changes nothing, or where it is no envelope. */
+/** The redacted body; null if redaction changes nothing or the body is no envelope. */
 export const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): Buffer | null => {
   const reading = readEnvelope(body.toString("utf8"), endpoint);
   if (!reading.ok) return null;
@@ -30,7 +30,7 @@ export const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redac
   return clean === envelope ? null : Buffer.from(stringifyJson(clean));
 };
 
-/** An archived response as it would be archived now. */
+/** The archived response as it would be archived today. */
 export const redactedResponse = (response: ArchivedResponse, redact: Redactor | null): ArchivedResponse => {
   const { endpoint } = response.header;
   const body = redact === null || !isEndpoint(endpoint) ? null : redactedBody(response.body, endpoint, redact);
@@ -41,6 +41,6 @@ async function* redactedResponses(responses: AsyncIterable<ArchivedResponse>, re
   for await (const response of responses) yield redactedResponse(response, redact);
 }
 
-/** The archive, what is read back redacted: rules may have changed since it was written. */
+/** The archive with responses redacted on reading, because the rules may have changed since they were written. */
 export const redactingArchive = (archive: ArchiveStore, redact: Redactor | null): ArchiveStore =>
   redact === null ? archive : { ...archive, responses: (runId) => redactedResponses(archive.responses(runId), redact) };

@@ -1,6 +1,6 @@
-// Replay: the working database from the archive alone, without a request. The journal says what was loaded, deleted and
-// stored, in which order; the archived responses hold the rows, read by the present catalog: a column that was added
-// since is filled as if it had always been there.
+// Replay: rebuilds the working database from the archive, without a request. The journal gives the order of loads,
+// deletions and states; the archived responses give the rows, read with the present catalog, so a column added later
+// is filled as if it had always existed.
 import type { Redactor } from "../../api/redact.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -15,26 +15,26 @@ import { redactedResponse } from "./redacting.ts";
 
 export interface Replayed {
   readonly runs: number;
-  /** Archived responses that were loaded. */
+  /** Number of archived responses that were loaded. */
   readonly responses: number;
-  /** Records in them, before any were merged into rows. */
+  /** Number of records in them, before duplicates were merged. */
   readonly rows: number;
-  /** What the archive no longer holds, in words; empty when it holds everything. */
+  /** Descriptions of what the archive lacks; empty when it is complete. */
   readonly missing: readonly string[];
 }
 
-/** Responses read past while one is looked for: far more than ever were in flight. Beyond them it is not there. */
+/** Responses read ahead while searching for one; far more than were ever in flight. Beyond them it does not exist. */
 const MOST_AHEAD = 1024;
 /** Changes between two progress events. */
 const TOLD_EVERY = 200;
 
-/** Responses of one run, handed out by id. They are asked for nearly in the order in which they were archived. */
+/** Responses of one run by id. They are requested nearly in the order in which they were archived. */
 const createAnswers = (archiveDir: string, runId: string, redact: Redactor | null) => {
   const responses = readArchive(archiveDir, { runId })[Symbol.asyncIterator]();
   const ahead = new Map<string, ArchivedAnswer | null>();
   const passed = new Set<string>();
 
-  /** The answer, or null when it is not in the archive or is no envelope. */
+  /** The response, or null when the archive lacks it or it is no envelope. */
   const take = async (requestId: string): Promise<ArchivedAnswer | null> => {
     const known = ahead.get(requestId);
     if (known !== undefined) {
@@ -51,7 +51,7 @@ const createAnswers = (archiveDir: string, runId: string, redact: Redactor | nul
     }
     return null;
   };
-  /** Nothing of it is loaded: it need not be held. */
+  /** Nothing of this response is loaded, so it need not be kept. */
   const pass = (requestId: string) => {
     if (!ahead.delete(requestId)) passed.add(requestId);
   };
@@ -71,8 +71,8 @@ const loadsFrom = async (rows: JournalRows, answers: Answers): Promise<readonly 
 };
 
 /**
- * Files everything the archive tells into `target`. `redact`: what must not be stored now, although it was archived.
- * Throws ARCHIVE_INCOMPLETE unless `partial`.
+ * Applies the whole archive to `target`. `redact` removes archived values that must not be stored now. Throws
+ * ARCHIVE_INCOMPLETE unless `partial`.
  */
 export const replay = async (
   target: Rebuilding,
@@ -139,7 +139,7 @@ export const replay = async (
   };
 
   let told = 0;
-  // While a change is being made, the rows of the next one are read and parsed; they are made one after the other.
+  // While one change is applied, the rows of the next are read and parsed. Changes are applied one after another.
   let making: Promise<void> = Promise.resolve();
   const gap = (from: number, to: number) =>
     lacks(from === to ? `change ${from} of its journal` : `changes ${from} to ${to} of its journal`);
@@ -150,7 +150,7 @@ export const replay = async (
       const loads = entry.kind === "commit" ? await commitLoads(entry) : [];
       await making;
       making = target.apply(event, loads);
-      // Whoever waits for it is told of a failure; until then it must not count as one that nobody handles.
+      // The error reaches the code that awaits `making`; until then Node must not report it as unhandled.
       making.catch(() => undefined);
       if (entry.kind === "run-finished") {
         await making;

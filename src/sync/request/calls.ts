@@ -1,4 +1,4 @@
-// Calls: the request for a page or record, from the catalog, the list's shape and the configuration. Pure.
+// Builds the request for a page or record from the catalog, the list's shape and the configuration. Pure.
 
 import { type EndpointName, pathOf } from "../../api/endpoints.ts";
 import type { ApiCall } from "../../api/outcome.ts";
@@ -11,11 +11,11 @@ import type { ListShape } from "./list-shape.ts";
 export interface CallOptions {
   readonly content: readonly string[];
   readonly view: "default" | "export";
-  /** Fields that must not be stored (`table.field`): not asked for where the service lets one choose. */
+  /** Fields that must not be stored (`table.field`); not requested where the service allows a choice. */
   readonly excludeFields?: readonly string[];
 }
 
-/** How a list is read: in the walk's order, by change date, or filtered by change date. */
+/** Order of a list: the walk's order, by change date, or filtered by change date. */
 export type ListOrder =
   | { readonly kind: "walk" }
   | { readonly kind: "changes" }
@@ -35,13 +35,13 @@ const LISTS: Partial<Record<StreamName, EndpointName>> = {
 const viewed = (options: CallOptions): Record<string, string> =>
   options.view === "default" ? {} : { view: options.view };
 
-/** True for a field that is excluded as a whole. */
+/** True for a field that is excluded completely. */
 const excludes = (options: CallOptions, table: TableName) => {
   const names = new Set(options.excludeFields);
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
 };
 
-/** The fields that are wanted, as `onlyWithFields`; empty when the default answer suffices. */
+/** Wanted fields as `onlyWithFields`; empty when the default response suffices. */
 const fieldsQuery = (
   stream: StreamSpec,
   shape: Pick<ListShape, "content" | "names">,
@@ -52,7 +52,7 @@ const fieldsQuery = (
   const excluded = excludes(options, stream.table);
   const leavesOut = shape.content && fields.some(excluded);
   const named = shape.names ? fields.filter((field) => isNamedAlways(field) && !excluded(field)) : [];
-  // The route of usage requests lets nobody choose.
+  // The route of usage requests has no choice of fields.
   if (stream.name === "usage" || (wanted.length === 0 && named.length === 0 && !leavesOut)) return {};
   const chosen = fields.filter(
     (field) => (isContent(field) ? wanted.includes(field) : shape.names || !isNamedAlways(field)) && !excluded(field),
@@ -60,13 +60,13 @@ const fieldsQuery = (
   return { onlyWithFields: chosen.map((field) => field.name).join(",") };
 };
 
-/** True when a request names light fields that nobody configured (`ListShape.names`). */
+/** True when a request names light fields that were not configured (`ListShape.names`). */
 export const namesLightFields = (stream: StreamSpec, { onlyWithFields = "" }: ApiCall["query"]): boolean => {
   const names = onlyWithFields.split(",");
   return tableSpec(stream.table).fields.some((field) => isNamedAlways(field) && names.includes(field.name));
 };
 
-/** Fields that the configuration asks a list for, beyond the default answer. */
+/** Fields that the configuration requests from a list beyond the default response. */
 export const contentNames = (stream: StreamSpec, options: CallOptions): readonly string[] =>
   wantedContent(stream, options.content)
     .filter((field) => !excludes(options, stream.table)(field))
@@ -115,7 +115,7 @@ export const detailCall = (
   return { endpoint, path: pathOf(endpoint, { id }), query };
 };
 
-/** A company's profile, by id or by a followed input; the latest earnings call comes along at no extra credit. */
+/** A company's profile, by id or by a followed input; the latest earnings call is embedded at no extra credit. */
 export const companyCall = (
   target: { readonly kind: "id" | "input"; readonly value: string },
   shape: Pick<ListShape, "include" | "content" | "names">,
@@ -134,7 +134,7 @@ export const companyCall = (
   };
 };
 
-/** Sections of an insight that can be left out; the profile always comes (API.md, GET /v1/account-insights). */
+/** Sections of an insight that can be left out; the profile is always returned (API.md, GET /v1/account-insights). */
 const SECTIONS = ["summary", "research", "swotAnalysis", "value"].map((name) => ({ name }));
 
 /** The insight of one account, without excluded sections. */
@@ -147,7 +147,7 @@ export const insightCall = (accountId: string, options: Pick<CallOptions, "exclu
 
 export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });
 
-/** The quota, by endpoint unless the service has refused to group. */
+/** The quota, by endpoint unless the service refused grouping. */
 export const usageCall = (shape: Pick<ListShape, "content">): ApiCall => ({
   endpoint: "getUsage",
   path: pathOf("getUsage"),

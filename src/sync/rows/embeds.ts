@@ -1,14 +1,17 @@
-// Embedded records: what `include` brought along, whatever shape `included` has.
-// Pure. API.md shows no shape; accepted are {company: {...}}, {companies: [...]}, {company: [...]} and maps by id.
+// Extracts the records embedded by `include` from `included`, in any of its possible shapes. Pure. API.md shows no
+// shape; accepted are {company: {...}}, {companies: [...]}, {company: [...]} and maps by id.
 import type { EmbedSpec } from "../../catalog/streams.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 
 const hasId = ({ id }: JsonObject): boolean => id !== undefined && id !== null;
 
-/** An object without an id whose values are records: a map by id. The key fills in an id the record lacks. */
+/**
+ * Records of an object without an id whose values are records (a map by id). The key becomes the id of a record
+ * without one.
+ */
 const fromMap = (map: JsonObject): readonly JsonValue[] => {
   const values = Object.entries(map).filter(([, value]) => value !== null);
-  // No value is an object: this is one record, and its id is missing.
+  // No value is an object, so this is one record without an id.
   if (!values.some(([, value]) => isJsonObject(value))) return values.length === 0 ? [] : [map];
   return values.map(([id, value]) =>
     isJsonObject(value) && !hasId(value)
@@ -24,6 +27,8 @@ const recordsIn = (value: JsonValue | undefined): readonly JsonValue[] => {
   return hasId(value) ? [value] : fromMap(value);
 };
 
-/** Records of one embedding. What is no record, or has no id, comes along: loading rejects it and keeps what it says. */
+/**
+ * Records of one embedding. Values that are no record, or lack an id, are included: loading rejects and keeps them.
+ */
 export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): readonly JsonValue[] =>
   included === null ? [] : embed.keys.flatMap((key) => recordsIn(included[key]));

@@ -1,24 +1,24 @@
-// Granted fields: what a list returns beyond its default answer when it is asked. API.md is silent about it, so the
-// answers show it: a record with a value proves the grant; a page without any speaks against it. Pure.
+// Granted fields: optional fields that a list returns on request. API.md does not say which, so responses decide: a
+// record with a value proves the grant; a page without any value counts against it. Pure.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { StreamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { embeddedRecords } from "./embeds.ts";
 
-/** A page with so few records may lack a field that the list returns: none of them has a value. */
+/** A page with fewer records proves nothing, because perhaps none of them has a value. */
 const FEW_RECORDS = 20;
 
-/** A value that is there: null says as little as absence. */
+/** True when a record has a value; null proves as little as absence. */
 const hasValue = (records: readonly JsonValue[], name: string): boolean =>
   records.some((record) => isJsonObject(record) && record[name] !== undefined && record[name] !== null);
 
-/** True for a field that an answer may lack although the record has a value. */
+/** True for a field that a response may lack although the record has a value. */
 export const isUncertain = ({ detailOnly, namedOnly }: FieldSpec): boolean => detailOnly || namedOnly;
 
 /**
- * Uncertain fields that this answer does return: a record has one, or the list is known to return it and the page is
- * too short to speak against that.
+ * Uncertain fields that this response returns: a record has a value, or the list is known to return the field and the
+ * page is too short to disprove it.
  */
 export const grantedFields = (
   fields: readonly FieldSpec[],
@@ -30,13 +30,13 @@ export const grantedFields = (
     .filter(({ name }) => hasValue(records, name) || (known.includes(name) && records.length < FEW_RECORDS))
     .map(({ name }) => name);
 
-/** What is known of a list: fields and embedded records that it returns when asked, and those that it does not. */
+/** Fields and embedded records that a list returns on request, and those that it does not. */
 export interface Grants {
   readonly grants: readonly string[];
   readonly lacks: readonly string[];
 }
 
-/** What is known after one more page. `query`: what the page was asked for. */
+/** The grants after one more page. `query`: parameters of the page's request. */
 export const grantsAfter = (
   known: Grants,
   stream: StreamSpec,

@@ -1,5 +1,5 @@
-// Loads: what one response puts into which tables. Pure; depends on the request and the body only, so that the
-// archive can be replayed into the same rows.
+// Converts one response to rows of tables. Pure; depends only on request and body, so a replay of the archive gives
+// the same rows.
 import type { EndpointName } from "../../api/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
@@ -23,19 +23,19 @@ export interface Answer {
   readonly data: JsonValue;
   readonly included: JsonObject | null;
   readonly envelope: JsonObject;
-  /** Fields beyond the default answer that the list is known to return when they are named. */
+  /** Optional fields that the list is known to return when they are named. */
   readonly granted: readonly string[];
 }
 
-/** Prefix of a scope that stands for a followed input instead of a company id. */
+/** Prefix of a scope that is a followed input instead of a company id. */
 export const INPUT_SCOPE = "input:";
-/** Prefix of a scope that stands for one record's detail. */
+/** Prefix of a scope that is the detail of one record. */
 export const DETAIL_SCOPE = "detail:";
 
 const NOTHING: ReadonlySet<string> = new Set();
 const DETAILS: ReadonlySet<EndpointName> = new Set<EndpointName>(["getAccount", "getContact", "getSignal"]);
 
-/** Fields whose absence means NULL: those a request of this kind returns when they have a value. */
+/** Fields whose absence means NULL: those that this kind of request returns whenever they have a value. */
 const askedFields = (
   fields: readonly FieldSpec[],
   answer: Answer,
@@ -43,7 +43,7 @@ const askedFields = (
 ): ReadonlySet<string> => {
   const only = answer.query.onlyWithFields?.split(",");
   const detail = DETAILS.has(answer.endpoint);
-  // What was granted by name says nothing about an answer in which it was not named.
+  // Fields granted by name count only in responses to requests that named them.
   const granted = grantedFields(fields, records, only === undefined ? [] : answer.granted);
   return new Set(
     fields
@@ -53,7 +53,7 @@ const askedFields = (
   );
 };
 
-/** A null for a field that the list does not return says nothing: it is left out. */
+/** Removes null values of fields that the list does not return, because they carry no meaning. */
 const withoutEmptyDetails = (
   record: JsonValue,
   fields: readonly FieldSpec[],
@@ -98,7 +98,9 @@ const listLoad = (answer: Answer, table: TableName): TableLoad => {
   });
 };
 
-/** An owner under its id, whatever its shape; one without an id stays as it came, and is rejected with all it says. */
+/**
+ * An owner with its id, whatever its shape. An owner without an id stays as received; loading rejects and keeps it.
+ */
 const ownerRecord = (owner: JsonValue): JsonValue => {
   const id = idOf(owner);
   return id === null ? owner : { id, data: owner };
@@ -122,16 +124,16 @@ const embeds = (answer: Answer): readonly TableLoad[] =>
     ];
   });
 
-/** Captures are keyed by when they arrived: a service whose clock stands still must not overwrite its own past. */
+/** Captures are keyed by time of receipt, so a service with a stopped clock does not overwrite its own past. */
 const at = (answer: Answer): string => new Date(answer.receivedAt).toISOString();
 
-/** `data` that is no object where one is expected: handed on as it is, so that loading rejects it and keeps it. */
+/** `data` that should be an object and is not: passed on unchanged, so that loading rejects and keeps it. */
 const misshapen = (answer: Answer, table: TableName): readonly TableLoad[] => {
   if (answer.data === null) return [];
   return [load(answer, table, Array.isArray(answer.data) ? answer.data : [answer.data])];
 };
 
-/** Members of several objects as one record; a name that is taken already is kept as `part.name`. */
+/** Members of several objects as one record; a member whose name is taken is stored as `part.name`. */
 const merged = (own: JsonObject, parts: Readonly<Record<string, JsonObject>>): JsonObject => {
   const names = new Map<string, JsonValue>(Object.entries(own));
   for (const [part, members] of Object.entries(parts)) {
@@ -140,7 +142,7 @@ const merged = (own: JsonObject, parts: Readonly<Record<string, JsonObject>>): J
   return Object.fromEntries(names);
 };
 
-/** A member of an answer that should be an object: its members, or the whole under its name where it is none. */
+/** Members of a response member that should be an object; a value that is none is returned under its name. */
 const membersOf = (name: string, value: JsonValue | undefined): JsonObject => {
   if (value === undefined) return {};
   return isJsonObject(value) ? value : { [name]: value };
@@ -155,7 +157,7 @@ const countLoads = (answer: Answer): readonly TableLoad[] => {
 
 const insightLoads = (answer: Answer): readonly TableLoad[] => {
   const sections = answer.data === null ? {} : membersOf("data", answer.data);
-  // The scope is an account's id as text; as text it would count as a field whose type has changed.
+  // The scope is the account's id as text; as text it would count as a field with a changed type.
   const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
   const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
   const { fields } = tableSpec("account_insights");
@@ -234,7 +236,7 @@ export const loadsOf = (answer: Answer): readonly TableLoad[] => {
   }
 };
 
-/** An input the service does not know: remembered, so that it is not asked for at every sync. */
+/** An input unknown to the service. It is stored, so that not every sync requests it again. */
 export const unknownInputLoad = (answer: Pick<Answer, "scope" | "requestId" | "receivedAt">): TableLoad => ({
   stream: "companies",
   table: "company_inputs",
@@ -253,14 +255,14 @@ export const unknownInputLoad = (answer: Pick<Answer, "scope" | "requestId" | "r
   receivedAt: answer.receivedAt,
 });
 
-/** Id of a record as text; null where it has none that could be a key. */
+/** Id of a record as text; null when it has no usable id. */
 export const idOf = (record: JsonValue): string | null => {
   if (!isJsonObject(record)) return null;
   const id = record.id;
   return typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? String(id) : null;
 };
 
-/** Value of a time field, ms since the epoch; null where absent or not a time. */
+/** Value of a time field, ms since the epoch; null when absent or not a time. */
 export const timeOf = (record: JsonValue, field: string): number | null => {
   if (!isJsonObject(record)) return null;
   const value = record[field];

@@ -1,16 +1,16 @@
-// What every strategy speaks: reads it asks for, reads it got, facts about the mirror, and the next step.
-// Strategies are pure: state in, state out; the loop in sync/ fetches, loads and asks what is next.
+// Types shared by all strategies: requested reads, received reads, facts about the mirror, the next step.
+// Strategies are pure: they take and return state; the loop in sync/run fetches, loads and asks for the next step.
 import type { PageSpan } from "./page-geometry.ts";
 
-/** Why a page is read: to cover the list, to repair a broken link, or to look at the head again. */
+/** Purpose of a read: cover the list, repair a broken link, or read the head again. */
 type ReadRole = "cover" | "bridge" | "head";
 
-/** One page a strategy wants. */
+/** One page that a strategy requests. */
 export interface ReadRequest extends PageSpan {
   readonly role: ReadRole;
 }
 
-/** One page that came back. */
+/** One received page. */
 export interface PageRead extends ReadRequest {
   /** Ids of the records as text, in the order received; records without a usable id are left out. */
   readonly ids: readonly string[];
@@ -22,38 +22,38 @@ export interface PageRead extends ReadRequest {
   readonly total: number | null;
 }
 
-/** What the mirror knows after the last read was committed. */
+/** State of the mirror after the last read was committed. */
 export interface MirrorFacts {
   /** Rows of the scope in the mirror. */
   readonly rows: number;
-  /** Rows that match the strategy's filter, for strategies that use one. */
+  /** Number of rows that match the strategy's filter; null without a filter. */
   readonly matching: number | null;
-  /** Distinct ids this walk has seen. */
+  /** Number of distinct ids in this walk. */
   readonly seen: number;
-  /** Records of this walk that could not be stored as rows. */
+  /** Number of records of this walk that could not be stored as rows. */
   readonly rejected: number;
-  /** What the last committed read changed. */
+  /** Counts of the last committed read. */
   readonly last: { readonly inserted: number; readonly updated: number; readonly unchanged: number } | null;
-  /** `totalCount` minus rows that an earlier walk at rest ended with: a service whose count never agrees. */
+  /** `totalCount` minus rows after an earlier walk of an unchanged list: the count of such a service never agrees. */
   readonly acceptedGap: number;
 }
 
-/** What to do next. */
+/** The next step. */
 export type Step =
   | { readonly kind: "read"; readonly reads: readonly ReadRequest[] }
-  /** Nothing to ask for until a read in flight comes back. */
+  /** No request until a read in flight returns. */
   | { readonly kind: "wait" }
-  /** The cheap way does not suffice: walk the whole list. `remember` names a capability to store. */
+  /** The short read does not suffice: walk the whole list. `remember` names a capability to store. */
   | { readonly kind: "walk"; readonly because: string; readonly remember: "order-ignored" | null }
   /** The scope is up to date. */
   | {
       readonly kind: "done";
-      /** Every row of the list was read and the counts agree: rows not seen are gone. */
+      /** Every row of the list was read and the counts agree, so rows that were not returned are gone. */
       readonly addsUp: boolean;
       /** The whole list was read, whether or not it adds up. */
       readonly whole: boolean;
       readonly because: string;
     };
 
-/** Whether ids prove contiguity by their order, or only by turning up in two neighbouring pages. */
+/** Proof that pages are contiguous: by descending ids, or only by ids that two neighbouring pages share. */
 export type Proof = "descending" | "identity";

@@ -1,44 +1,44 @@
-// Coverage: which rows of a moving list have been read without a gap, and what to read next.
-// Pure. A page joins the coverage only by proof: a row shared with it, an id order that leaves no room between,
-// or a list that verifiably stands still. A page that cannot be joined is bridged by stepping back.
+// Coverage: the rows of a changing list that were read without a gap, and the next pages to read. Pure.
+// A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
+// verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
 import type { PageRead, Proof, ReadRequest } from "./contract.ts";
 import { endOf, type PageSpan, spanAt, startOf } from "./page-geometry.ts";
 
-/** Ids kept from the end of the coverage: one survivor among them is enough to join the next page. */
+/** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
 const TAIL_IDS = 8;
-/** How often a broken link is bridged, further back each time, before the walk goes on unproven. */
+/** Bridges for one broken link, each further back, before the walk continues without proof. */
 const MAX_BRIDGES = 6;
 
-/** The documented default page (API.md, "Limits"): whatever the maximum is, it is not smaller. */
+/** The documented default page size (API.md, "Limits"); the maximum is at least this. */
 const SMALLEST_MAXIMUM = 20;
 
-/** How often a walk is bridged in all: a list that never holds still must not be chased for ever. */
+/** Bridges in one walk, so that a constantly changing list does not keep it going for ever. */
 const MAX_REPAIRS = 200;
 
 export interface Coverage {
   /** Largest page the service grants. */
   readonly size: number;
-  /** Let neighbouring pages share a row: set from the first sign of movement, and in reconciling walks. */
+  /** Neighbouring pages share a row: from the first sign of change, and in reconciling walks. */
   readonly overlap: boolean;
-  /** Rows read without a gap, from the head of the list. */
+  /** Number of rows read without a gap, from the head of the list. */
   readonly end: number;
   readonly tail: readonly string[];
   readonly head: readonly string[];
-  /** Latest `totalCount`; null when the service does not tell. */
+  /** Latest `totalCount`; null when the service does not return one. */
   readonly total: number | null;
-  /** `totalCount` of the page that was joined last. */
+  /** `totalCount` of the last joined page. */
   readonly joinedTotal: number | null;
   readonly moved: boolean;
   /** False after a resume, until a page has been joined across the boundary. */
   readonly fresh: boolean;
-  /** Pages that came back ahead of their predecessors. */
+  /** Pages that arrived before their predecessors. */
   readonly waiting: readonly PageRead[];
-  /** A broken link: the row to step back to. */
+  /** Row to step back to after a broken link. */
   readonly bridgeAt: number | null;
   readonly bridges: number;
-  /** Bridges of the whole walk. */
+  /** Bridges of the whole walk so far. */
   readonly repairs: number;
-  /** False once a link had to be accepted without proof. */
+  /** False once a link was accepted without proof. */
   readonly proven: boolean;
   readonly complete: boolean;
 }
@@ -61,7 +61,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   complete: false,
 });
 
-/** The coverage as another process takes it up: what was in flight is lost, the boundary must be proven again. */
+/** The coverage in another process: pages in flight are lost, and the boundary must be proven again. */
 export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: coverage.end === 0 });
 
 const isBefore = (a: string, b: string): boolean => {
@@ -77,7 +77,7 @@ export const isDescending = (ids: readonly string[]): boolean =>
   });
 
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
-  // A page from the head needs no link: nothing stands before it. At worst the walk starts over from there.
+  // The first page needs no link. In the worst case the walk starts again from it.
   if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
   if (coverage.end === 0) return false;
   const last = coverage.tail.at(-1);
@@ -94,7 +94,7 @@ const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   );
 };
 
-/** Whether a joined page reaches beyond the coverage, or lies within it because the list has moved. */
+/** True when a joined page extends the coverage; false when it lies inside, because the list changed. */
 const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   const last = coverage.tail.at(-1);
   const end = read.ids.at(-1);
@@ -103,25 +103,26 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
 };
 
 /**
- * Without a count, only a page that is shorter than what the service grants is the last one. What it grants is known
- * from the first page on: that one may be short because more was asked for than the service hands out silently.
+ * Without a count, only a page shorter than the granted size is the last. The granted size is known after the first
+ * page: that page may be short because the service silently returns fewer rows than requested.
  */
 export const isShort = (read: PageRead): boolean =>
   read.rows < (startOf(read) === 0 ? Math.min(read.perPage, SMALLEST_MAXIMUM) : read.perPage);
 
-/** The coverage after a page was joined. A bridge tells where the coverage ends in the list as it is now. */
+/** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   const end = startOf(read) + read.rows;
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const total = read.total;
   const reachedEnd = total === null ? isShort(read) : end >= total;
-  // Fewer rows than asked for although more exist: the service clamps silently. Believe the rows, not the figure.
+  // Fewer rows than requested although more exist: the service silently reduces the page size. Use the number of
+  // rows.
   const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage;
   const stuck = !reachedEnd && read.rows === 0;
   return {
     ...coverage,
     size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
-    // A page within the coverage still tells how far it reaches: rows that came in above it have pushed it down.
+    // A page inside the coverage still shows its end: rows inserted above have moved it down.
     end: adds || read.ids.at(-1) === coverage.tail.at(-1) ? end : Math.max(coverage.end, end),
     tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
     head: coverage.end === 0 ? read.ids.slice(0, TAIL_IDS) : coverage.head,
@@ -134,7 +135,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   };
 };
 
-/** Where to step back to when `read` does not join: by the fall of the count, then further at each miss. */
+/** Row to step back to when `read` does not join: by the decrease of the count, then further after each miss. */
 const bridgeRow = (coverage: Coverage, read: PageRead): number => {
   const fall = Math.max(0, (coverage.joinedTotal ?? 0) - (read.total ?? coverage.joinedTotal ?? 0));
   const further = coverage.bridges === 0 ? 0 : Math.ceil(coverage.size * 2 ** (coverage.bridges - 4));
@@ -143,7 +144,9 @@ const bridgeRow = (coverage: Coverage, read: PageRead): number => {
 
 const byStart = (a: PageSpan, b: PageSpan): number => startOf(a) - startOf(b) || endOf(a) - endOf(b);
 
-/** A page that could not be joined: step back and bridge, or, once that has failed too often, go on unproven. */
+/**
+ * Handles a page that cannot be joined: steps back and bridges, or after too many failures continues without proof.
+ */
 const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]): Coverage => {
   if (coverage.bridges >= MAX_BRIDGES || coverage.repairs >= MAX_REPAIRS) {
     const end = Math.max(coverage.end, startOf(read));
@@ -151,7 +154,7 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
   }
   return {
     ...coverage,
-    // A bridge that missed has served; a covering page stays, to be joined once a bridge reaches it.
+    // A bridge that missed is dropped; a covering page stays, until a bridge reaches it.
     waiting: read.role === "bridge" ? rest : coverage.waiting,
     bridgeAt: bridgeRow(coverage, read),
     bridges: coverage.bridges + 1,
@@ -159,10 +162,10 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
   };
 };
 
-/** Whether a page that only touches the end can be joined there: after a resume, and in overlapping walks, it cannot. */
+/** True when a page that only touches the end may join. Not after a resume, and not in overlapping walks. */
 const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
 
-/** The waiting page to try next: a bridge before all others. One that only touches may have to wait for another. */
+/** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, waiting } = coverage;
   const touches = end === 0 || touchSuffices(coverage);
@@ -170,7 +173,7 @@ const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   return reaches.find((read) => read.role === "bridge") ?? reaches[0];
 };
 
-/** Takes in a page: joins it and whatever waited for it. Pages may come in any order. */
+/** Adds a page: joins it and the pages that waited for it. Pages may arrive in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
   let coverage: Coverage = {
@@ -190,7 +193,7 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
       bridged = bridged || next.role === "bridge";
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
     } else if (bridged || (next.role === "bridge" && next !== read)) {
-      // Read before the list moved: its rows are loaded, but its place says nothing any more.
+      // Read before the list changed: its rows are loaded, but its position no longer counts.
       coverage = { ...coverage, waiting: rest };
     } else if (coverage.bridgeAt !== null && next.role !== "bridge") {
       return coverage;
@@ -201,8 +204,8 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
 };
 
 /**
- * Up to `room` pages to ask for now, given those in flight. The first page goes alone: only its answer tells the
- * page size granted and how long the list is.
+ * Up to `room` pages to request now, given those in flight. The first page is requested alone, because only its
+ * response shows the granted page size and the length of the list.
  */
 export const nextReads = (
   coverage: Coverage,
@@ -237,12 +240,12 @@ export const nextReads = (
     if (coverage.total === null && reads.length + inFlight.length > 0) break;
     const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
     const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
-    // Pages of one or two rows cannot share a row and still get on.
+    // Pages of one or two rows cannot share a row and still advance.
     const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);
     reads.push({ ...span, role: "cover" });
     row = endOf(span);
   }
-  // The list has become as short as what is covered, without a page that proves it: look at its end once more.
+  // The list shrank to the covered length, but no page proves it: read its end once more.
   if (reads.length === 0 && inFlight.length === 0) {
     const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
     return [{ ...spanAt(last, coverage.size), role: "bridge" }];

@@ -1,12 +1,13 @@
-// Strategy filter: the records a date filter returns; their count must agree with the mirror's for the same filter.
-// Pure. Used where the list cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
+// Strategy filter: reads the records that a date filter returns; their count must equal the mirror's for the same
+// filter.
+// Pure. For a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
 
 export interface FilterState {
   readonly kind: "filter";
   readonly coverage: Coverage;
-  /** Changes after this moment are wanted, ms since the epoch. */
+  /** Time after which changes are wanted, ms since the epoch. */
   readonly since: number;
   readonly newest: number | null;
 }

@@ -1,5 +1,5 @@
-// Strategy known: a list without an order, read until a page holds nothing new and the counts agree.
-// Pure. Anything else ends in reading the whole list, which may then delete.
+// Strategy known: reads a list without order until a page holds nothing new and the counts agree. Pure. Otherwise it
+// reads the whole list, which may then delete rows.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { acceptWalk, nextWalk, startWalk, type WalkState } from "./walk.ts";
 

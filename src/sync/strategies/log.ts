@@ -1,5 +1,5 @@
-// Strategy log: an append-only list (the service's request history), read from its newest end to the first known id.
-// Pure. Never deletes: what the service forgets, the mirror keeps.
+// Strategy log: reads an append-only list (the service's request history) from its newest end to the first known id.
+// Pure. Never deletes: the mirror keeps entries that the service drops.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { isDescending, isShort } from "./coverage.ts";
 
@@ -7,14 +7,17 @@ export interface LogState {
   readonly kind: "log";
   readonly size: number;
   readonly total: number | null;
-  /** `oldest`: new entries stand on the last pages. Known after the first page. */
+  /** End of the list with new entries: first or last pages; null before the first page. */
   readonly newestOn: "first" | "last" | null;
   /** Next page to read. */
   readonly page: number;
   readonly ended: boolean;
-  /** No log of this list was ever complete: known entries say nothing about those behind them. */
+  /** This list was never read completely, so a known entry does not prove that older ones are known. */
   readonly first: boolean;
-  /** Ids of the latest page, and how many of them stood on the one before: reading itself adds entries and shifts pages. */
+  /**
+   * Ids of the latest page, and how many of them were on the previous page: reading itself adds entries and shifts
+   * pages.
+   */
   readonly latest: readonly string[];
   readonly repeated: number;
 }
@@ -35,7 +38,7 @@ export const acceptLog = (before: LogState, read: PageRead): LogState => {
   const latest = new Set(before.latest);
   const state = { ...before, latest: read.ids, repeated: read.ids.filter((id) => latest.has(id)).length };
   const total = read.total ?? state.total;
-  // Only the first page shows a silent clamp: a later short one is simply the last.
+  // Only a short first page shows a silently reduced page size; a later short page is the last.
   const more = total === null ? !isShort(read) : total > read.rows;
   const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && more;
   const size = clamped ? read.rows : state.size;

@@ -1,7 +1,7 @@
-// Page arithmetic: which (page, perPage) pairs reach which rows of a list that is paged by offset.
+// Page arithmetic: the (page, perPage) pairs that cover given rows of a list paged by offset.
 // Pure. Source: API.md, "Conventions" (pagination); docs/decisions/0020-drift-proof-paging.md.
 
-/** One page as it is asked for: rows `(page - 1) * perPage` up to, not including, `page * perPage`. */
+/** One requested page: rows `(page - 1) * perPage` up to, not including, `page * perPage`. */
 export interface PageSpan {
   readonly page: number;
   readonly perPage: number;
@@ -10,12 +10,12 @@ export interface PageSpan {
 /** First row (0-based) of a page. */
 export const startOf = (span: PageSpan): number => (span.page - 1) * span.perPage;
 
-/** Row after the last row (0-based) of a page, if it is full. */
+/** Index (0-based) after the last row of a page, if it is full. */
 export const endOf = (span: PageSpan): number => span.page * span.perPage;
 
 /**
- * The page that starts at row `at` or as shortly before it as possible and reaches furthest, with `perPage` between
- * half of `size` and `size`. `at = end` continues without overlap where it can; `at = end - 1` overlaps by a row.
+ * The page that starts at row `at`, or as little before it as possible, and reaches furthest, with `perPage` between
+ * half of `size` and `size`. `at = end` continues without overlap where possible; `at = end - 1` overlaps by one row.
  */
 export const spanAt = (at: number, size: number): PageSpan => {
   if (at <= 0) return { page: 1, perPage: size };

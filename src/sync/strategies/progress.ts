@@ -1,5 +1,5 @@
-// Progress of one scope: whichever strategy it is in, behind one set of functions. Stored as JSON in the checkpoint.
-// Pure. Stored state is parsed when it comes back in: another version of the program may have written it.
+// Progress of one scope: one set of functions for all strategies. Stored as JSON in the checkpoint. Pure. Stored
+// state is validated on reading, because another version of the program may have written it.
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { type Coverage, resumedCoverage } from "./coverage.ts";
@@ -11,7 +11,7 @@ import { acceptWatermark, nextWatermark, type WatermarkState } from "./watermark
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
-/** Takes in a page that came back. */
+/** Adds a received page. */
 export const acceptRead = (progress: Progress, read: PageRead): Progress => {
   switch (progress.kind) {
     case "walk":
@@ -29,7 +29,7 @@ export const acceptRead = (progress: Progress, read: PageRead): Progress => {
   }
 };
 
-/** The next step, and the progress after it was taken. `field` is the stream's ordering field, for messages. */
+/** The next step, and the progress after it. `field`: the stream's ordering field, for messages. */
 export const nextStep = (
   progress: Progress,
   facts: MirrorFacts,
@@ -64,7 +64,7 @@ export const nextStep = (
   }
 };
 
-/** Page size the progress reads with from now on: the service granted less than was asked for. */
+/** The progress with a smaller page size, because the service granted less than requested. */
 export const withPageSize = (progress: Progress, size: number): Progress => {
   const resized = (coverage: Coverage): Coverage => ({ ...coverage, size: Math.min(coverage.size, size) });
   switch (progress.kind) {
@@ -81,7 +81,7 @@ export const withPageSize = (progress: Progress, size: number): Progress => {
   }
 };
 
-/** Coverage of the list so far; null for a log. */
+/** Coverage of the list; null for a log. */
 export const coverageOf = (progress: Progress): Coverage | null => {
   switch (progress.kind) {
     case "known":
@@ -159,7 +159,7 @@ const stored = z.discriminatedUnion("kind", [
 /** The progress as text for `sync.stream_state`. */
 export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
 
-/** The progress another process left; null when it is not readable, so that the scope starts anew. */
+/** The progress stored by another process; null when it is unreadable, and the scope then starts anew. */
 export const resumeProgress = (text: string): Progress | null => {
   let raw: unknown;
   try {

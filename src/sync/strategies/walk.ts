@@ -1,23 +1,23 @@
-// Strategy walk: every page of a list, so that no row slips between pages unseen, and a verdict whether it adds up.
+// Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up.
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/0020-drift-proof-paging.md.
 import { counted } from "../../core/units.ts";
 import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, isDescending, nextReads } from "./coverage.ts";
 
-/** A list at rest that does not add up is read a second time: its order is not stable. */
+/** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
 const MAX_PASSES = 2;
-/** How often the head is read again for rows that were inserted while the walk was under way. */
+/** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
 
 export interface WalkState {
   readonly kind: "walk";
   readonly coverage: Coverage;
   readonly proof: Proof;
-  /** Every page so far was in the order of its ids: rows keep their places among each other. */
+  /** Every page so far was ordered by id, so rows keep their order among each other. */
   readonly ordered: boolean;
   readonly pass: number;
   readonly headReads: number;
-  /** The head was read again and a known id turned up in it. */
+  /** The head was read again and contained a known id. */
   readonly headJoined: boolean;
 }
 
@@ -35,7 +35,7 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
 const descends = (ids: readonly string[]): boolean =>
   isDescending(ids) || ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? ""));
 
-/** Takes in a page. A page out of order ends the reliance on the order of ids. */
+/** Adds a page. A page out of order ends the reliance on the order of ids. */
 export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
   const proof = state.proof === "descending" && !isDescending(read.ids) ? "identity" : state.proof;
   if (read.role === "head") {
@@ -55,8 +55,8 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
 };
 
 /**
- * True when every row the service counts has been seen, and nothing else. Where rows may change places, a row can jump
- * over the reader while another one goes, and the figures agree all the same: such a list must have stood still.
+ * True when exactly the rows that the service counts were read. Where rows may change places, a row can move past the
+ * reader while another is deleted, and the counts still agree; such a list must not have changed at all.
  */
 const addsUp = ({ coverage, ordered }: WalkState, facts: MirrorFacts): boolean =>
   coverage.complete &&
@@ -97,13 +97,13 @@ export const nextWalk = (
   };
 };
 
-/** The walk's state after `nextWalk` asked for the given reads. */
+/** The walk's state after `nextWalk` requested the given reads. */
 export const issueWalk = (state: WalkState, reads: readonly ReadRequest[]): WalkState => ({
   ...state,
   headReads: state.headReads + reads.filter((read) => read.role === "head").length,
 });
 
-/** True when reading the list once more may find what this pass missed: it stood still, or a link stayed unproven. */
+/** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
 export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
   state.pass < MAX_PASSES &&
   state.coverage.complete &&
@@ -111,7 +111,7 @@ export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =
   facts.seen + facts.rejected < state.coverage.total &&
   (!state.coverage.moved || !state.coverage.proven);
 
-/** The same walk, from the head again, pages overlapping; what was seen stays seen. */
+/** The same walk from the head again, with overlapping pages; ids already seen stay. */
 export const secondPass = (state: WalkState): WalkState => ({
   ...startWalk({ size: state.coverage.size, overlap: true, proof: state.proof }),
   pass: state.pass + 1,

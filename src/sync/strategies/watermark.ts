@@ -1,5 +1,5 @@
-// Strategy watermark: newest changes first, until a page reaches behind the watermark; then the counts must agree.
-// Pure. Verifies that the service really sorts; if it does not, asks for a walk and for that to be remembered.
+// Strategy watermark: reads newest changes first until a page is older than the watermark; then the counts must
+// agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
 import { counted } from "../../core/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
@@ -7,15 +7,18 @@ import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts"
 export interface WatermarkState {
   readonly kind: "watermark";
   readonly coverage: Coverage;
-  /** Pages read. A row that changes between two of them jumps to the head unseen: only one page is a whole. */
+  /**
+   * Number of pages read. A row that changes between two pages moves to the head unnoticed; only a single page is
+   * consistent.
+   */
   readonly pages: number;
-  /** Changes after this moment are wanted, ms since the epoch: watermark minus overlap. */
+  /** Time after which changes are wanted, ms since the epoch: watermark minus overlap. */
   readonly since: number;
-  /** Newest value seen: the next watermark. */
+  /** Newest value so far, the next watermark. */
   readonly newest: number | null;
   readonly sorted: boolean;
   readonly reachedKnown: boolean;
-  /** Oldest value so far: the next page may hold nothing newer, ties aside. */
+  /** Oldest value so far; the next page must not hold newer ones, except ties. */
   readonly oldest: number | null;
 }
 
@@ -30,7 +33,7 @@ export const startWatermark = (options: { size: number; since: number }): Waterm
   oldest: null,
 });
 
-/** True when the values descend, records without a value last. */
+/** True when the values descend, with records without a value last. */
 const descends = (values: readonly (number | null)[]): boolean =>
   values.every((value, index) => {
     const previous = index === 0 ? undefined : values[index - 1];
@@ -74,8 +77,8 @@ export const nextWatermark = (
     return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
   }
   const agrees = coverage.total === null || coverage.total - facts.rows === facts.acceptedGap;
-  // Newest first, and all of it known as it is: what stands behind it changed earlier still. Without this, a source whose
-  // rows share a date would be read to its end at every look.
+  // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
+  // rows share one date would be read to its end every time.
   const quiet = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
   if (!coverage.complete && !state.reachedKnown && !(quiet && agrees)) {
     const reads = nextReads(coverage, inFlight, 1);

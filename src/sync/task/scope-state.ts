@@ -1,16 +1,16 @@
-// Scope state: a task's row of `sync.stream_state`, while it is under way and once it is done. Pure.
+// Builds a task's row of `sync.stream_state`, during the task and after it. Pure.
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
 import { cursorText } from "./stored-cursor.ts";
 
-/** Latest `totalCount` of the whole list, where the strategy reads the whole list. */
+/** Latest `totalCount` of the whole list, for strategies that read the whole list. */
 export const totalOf = (task: ScopeTask): number | null => {
   if (task.progress === null || task.progress.kind === "filter") return task.before?.totalCount ?? null;
   return task.progress.kind === "log" ? task.progress.total : (coverageOf(task.progress)?.total ?? null);
 };
 
-/** The task's row of `sync.stream_state` while it is under way. */
+/** The task's row of `sync.stream_state` while it is running. */
 export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
   stream: task.candidate.stream,
   scope: task.candidate.scope,
@@ -40,46 +40,47 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
   runId,
 });
 
-/** How a task ended. */
+/** Result of a task. */
 export interface TaskOutcome {
-  /** Every page was read without an unproven gap. */
+  /** Every page was read, and every link proven. */
   readonly whole: boolean;
   readonly addsUp: boolean;
-  /** Of a whole list that does not add up: what could not be confirmed. */
+  /** For a whole list that does not add up: the rows that could not be confirmed. */
   readonly unconfirmed?: Unconfirmed | null;
   readonly now: number;
   readonly runId: string;
 }
 
-/** A read of changes keeps the verdict of the last complete walk; so does a log, which has none. */
+/** Result to store: a read of changes keeps the result of the last complete walk; a log has none. */
 const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: TaskOutcome): Unconfirmed | null => {
   if (addsUp) return null;
   return whole && task.progress?.kind !== "log" ? unconfirmed : (task.before?.unconfirmed ?? null);
 };
 
-/** The task's row of `sync.stream_state` once it is done. */
+/** The task's row of `sync.stream_state` after it is done. */
 export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState => {
   const total = totalOf(task);
   const coverage = task.progress === null ? null : coverageOf(task.progress);
   const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
-  // At rest a count that differs is the service's own; while the list moves it means nothing.
+  // In an unchanged list, a different count is the service's own; in a changing list it means nothing.
   const looked = task.progress?.kind === "watermark";
   const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false);
-  // Changes made while the walk ran are newer than its start: the watermark must not pass them.
+  // Changes made during the walk are newer than its start; the watermark must not pass them.
   const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
   const reached = task.newest === null ? null : Math.min(task.newest, bound);
   const settledRows = task.before?.rowsAtWalk ?? null;
-  // A look ends where the counts agree: what the service counts beyond the rows is what it was.
+  // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
   const gap = settledRows === null || task.before?.totalCount == null ? null : task.before.totalCount - settledRows;
   const lookedAt = gap === null || total === null ? settledRows : total - gap;
   const before = task.before?.watermark ?? null;
   return {
     ...walkingState(task, outcome.runId),
     status: "idle",
-    // What the last walk met is kept while it is not confirmed: the next walk asks for what both of them missed.
+    // The keys of an unconfirmed walk are kept: the next walk requests by id the rows that both missed.
     walkId: outcome.addsUp || outcome.whole || task.before?.status !== "idle" ? null : task.before.walkId,
     cursor: null,
-    // A single record's watermark is its version, also where the service has set it back: an older one is not passed over.
+    // The watermark of a single record is its version, even if the service sets it back, so that an older version is
+    // not skipped.
     watermark: task.progress === null ? task.newest : reached === null ? before : Math.max(reached, before ?? reached),
     totalCount: total,
     rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,

@@ -1,5 +1,5 @@
-// Scope task: one scope of one stream within a run, its strategy's progress and what the mirror knows about it.
-// Changed only by the loop in run-sync; what it decides comes from the pure strategies.
+// Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
+// Only the loop in sync/run changes it, through the functions here; decisions come from the pure strategies.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -17,7 +17,9 @@ import { startWalk } from "../strategies/walk.ts";
 import { startWatermark } from "../strategies/watermark.ts";
 import { parseCursor } from "./stored-cursor.ts";
 
-/** Changes are read again this far behind the watermark: clocks differ, and some fields only hold a date. */
+/**
+ * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.
+ */
 const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
 
 export interface ScopeTask {
@@ -25,44 +27,44 @@ export interface ScopeTask {
   readonly stream: StreamSpec;
   readonly before: ScopeState | undefined;
   walkId: string;
-  /** When this walk began, ms since the epoch, by our clock. */
+  /** Start of this walk by our clock, ms since the epoch. */
   startedAt: number;
   /** null: one request suffices (captures, profiles, insights, details). */
   progress: Progress | null;
-  /** Newest value of the ordering field, and that of the first page. */
+  /** Newest value of the ordering field, in all pages and in the first page. */
   newest: number | null;
   firstNewest: number | null;
-  /** The scope held no row when the walk began: whatever it holds now, this walk has seen. */
+  /** The scope had no row when the walk began, so every row in it was read by this walk. */
   firstMirror: boolean;
   rows: number;
   rejected: number;
-  /** Records that a strict table refused although their keys count as seen. */
+  /** Misfits: records that a strict table did not take; their keys count as seen. */
   refused: number;
-  /** Records met that stand for forgotten people: the service counts them, the mirror does not hold them. */
+  /** Records of erased people in the list: the service counts them, the mirror does not hold them. */
   forgotten: ReadonlySet<string>;
-  /** Heavy fields that are asked for now, and those that every page so far was asked for. */
+  /** Heavy fields requested now, and heavy fields requested on every page so far. */
   readonly wantedContent: readonly string[];
   content: readonly string[];
   matching: number | null;
   last: MirrorFacts["last"];
-  /** Pages taken in; a resumed walk counts as having some. */
+  /** Pages received; a resumed walk starts with 2. */
   pages: number;
-  /** Distinct ids of the only page so far. */
+  /** Distinct ids of the first page while it is the only one. */
   onlyPage: ReadonlySet<string>;
-  /** Reads decided on, sent or not. */
+  /** Requested reads, sent or not. */
   inFlight: readonly ReadRequest[];
-  /** Those of them that are not sent yet, most urgent first. */
+  /** Requested reads that are not sent yet, most urgent first. */
   ready: readonly ReadRequest[];
-  /** Pages taken in whose rows are not committed yet: until they are, the figures say nothing about the whole list. */
+  /** Received pages whose rows are not committed yet; until then, counts of the list are incomplete. */
   uncommitted: number;
-  /** Single requests: asked for and not yet answered for good. */
+  /** A single request was made and has no final answer yet. */
   asked: boolean;
-  /** A decision about the next step is being made; another one is wanted after it. */
+  /** A decision about the next step is running, and another one is needed after it. */
   deciding: boolean;
   undecided: boolean;
   /**
-   * The walk is over and did not add up; the changes since it began are being read. Records the service counts although
-   * they are no rows here. null: not so.
+   * Set after a walk that did not add up, while the changes since its start are read: the number of records that the
+   * service counts and the mirror cannot hold. Else null.
    */
   closing: number | null;
   status: "active" | "deleting" | "finished" | "failed";
@@ -72,8 +74,8 @@ const overlapMs = (stream: StreamSpec) =>
   stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
 
 /**
- * Pages share rows in reconciling walks and wherever the walk may delete: an insert and a delete that balance each other
- * leave the count alone, and only a shared row shows that nothing slipped between two pages.
+ * Pages share rows in reconciling walks and in every walk that may delete. If an insert and a delete balance, the
+ * count stays the same, and only a shared row proves that no row was skipped between two pages.
  */
 const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
 
@@ -104,7 +106,7 @@ const startProgress = (
   }
 };
 
-/** A task for a candidate: a walk that was interrupted goes on, anything else starts. */
+/** Creates the task of a candidate: resumes an interrupted walk, or starts. */
 export const createTask = (input: {
   readonly candidate: Candidate;
   readonly before: ScopeState | undefined;
@@ -112,7 +114,7 @@ export const createTask = (input: {
   readonly rows: number;
   readonly runId: string;
   readonly now: number;
-  /** Heavy fields that are asked for; unset: as before it was interrupted. */
+  /** Heavy fields to request; unset: the same as before the interruption. */
   readonly content?: readonly string[];
 }): ScopeTask => {
   const { candidate, before, shape, rows, runId, now } = input;
@@ -152,7 +154,7 @@ export const createTask = (input: {
   };
 };
 
-/** Turns the task into a walk of the whole list: the cheap way did not suffice. */
+/** Turns the task into a walk of the whole list, when the shorter read did not suffice. */
 export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
   const grows = task.stream.walkOrder?.grows === true && shape.sort;
   task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
@@ -171,17 +173,17 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.firstMirror = task.rows === 0;
 };
 
-/** Records the service counts that can be no rows here. */
+/** Number of records that the service counts and the mirror cannot hold. */
 export const uncountable = (task: ScopeTask): number =>
   task.closing ?? task.rejected + task.refused + task.forgotten.size;
 
-/** After a walk that did not add up: reads what changed since it began, and the count of the list as it is now. */
+/** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
 export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
   task.closing = uncountable(task);
   task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
 };
 
-/** The task's list is read with another shape from now on: from the head if nothing has been read yet. */
+/** Applies a new shape of the list, from the head if nothing was read yet. */
 export const reshape = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress === null) return;
   const coverage = coverageOf(task.progress);
@@ -194,7 +196,7 @@ export const reshape = (task: ScopeTask, shape: ListShape): void => {
     : withPageSize(task.progress, shape.perPage);
 };
 
-/** How the list is asked for in the task's present strategy. */
+/** Order in which the task's strategy requests the list. */
 export const orderOf = (task: ScopeTask): ListOrder => {
   switch (task.progress?.kind) {
     case "watermark":
@@ -206,7 +208,7 @@ export const orderOf = (task: ScopeTask): ListOrder => {
   }
 };
 
-/** The page of a list as the strategies see it. */
+/** A page of a list in the form of the strategies. */
 export const pageReadOf = (
   stream: StreamSpec,
   request: ReadRequest,
@@ -214,7 +216,7 @@ export const pageReadOf = (
   total: number | null,
 ): PageRead => {
   const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
-  // A forgotten person keeps a place in the list, and has no date that could tell anything about its order.
+  // An erased contact occupies a place in the list, but has no date that could show the list's order.
   const known = records.filter((record) => forgottenHash(record) === null);
   const ids = records.flatMap((record) => {
     const forgotten = forgottenHash(record);
@@ -231,13 +233,13 @@ export const pageReadOf = (
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 
-/** A read is no longer in flight. */
+/** Removes a read from those in flight. */
 export const landed = (task: ScopeTask, request: ReadRequest): void => {
   const index = task.inFlight.findIndex((read) => sameRead(read, request));
   task.inFlight = task.inFlight.filter((_, position) => position !== index);
 };
 
-/** Takes in a page: the progress of the strategy, ids seen, newest change. */
+/** Adds a page: progress of the strategy, ids seen, newest change. */
 export const takePage = (task: ScopeTask, read: PageRead): void => {
   landed(task, read);
   if (task.progress === null) return;
@@ -253,7 +255,7 @@ export const takePage = (task: ScopeTask, read: PageRead): void => {
   task.progress = acceptRead(task.progress, read);
 };
 
-/** Counts what a committed load changed. */
+/** Adds the counts of a committed load. */
 export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.rows += counts.inserted;
   task.rejected += counts.rejected;
@@ -261,11 +263,11 @@ export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.last = { inserted: counts.inserted, updated: counts.updated, unchanged: counts.unchanged };
 };
 
-/** `totalCount` minus rows where an earlier complete walk ended: records the service counts but that are no rows. */
+/** `totalCount` minus rows after an earlier complete walk: records that the service counts but that are no rows. */
 const acceptedGap = (before: ScopeState | undefined): number =>
   before?.totalCount == null || before.rowsAtWalk == null ? 0 : before.totalCount - before.rowsAtWalk;
 
-/** The strategy's next step. `seen`: distinct ids this walk has met, needed once its coverage is complete. */
+/** The strategy's next step. `seen`: distinct ids of this walk, needed once its coverage is complete. */
 export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
   if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
   const facts: MirrorFacts = {

@@ -1,5 +1,5 @@
-// Stored cursor: what a task that was interrupted needs to go on, as JSON in `sync.stream_state`.
-// Parsed when it comes back in: another version of the program may have written it.
+// Stored cursor: the JSON in `sync.stream_state` from which an interrupted task resumes. Validated on reading,
+// because another version of the program may have written it.
 import { z } from "zod";
 import { type Progress, resumeProgress, serialiseProgress } from "../strategies/progress.ts";
 
@@ -15,7 +15,7 @@ const storedCursor = z.object({
   content: z.array(z.string()).readonly().default([]),
 });
 
-/** The stored text as a cursor; null when there is none or it is not readable, so that the scope starts anew. */
+/** The cursor from its stored text; null when it is missing or unreadable, and the scope then starts anew. */
 export const parseCursor = (text: string | null | undefined) => {
   if (text === null || text === undefined) return null;
   try {
@@ -28,7 +28,7 @@ export const parseCursor = (text: string | null | undefined) => {
   }
 };
 
-/** A cursor as text. */
+/** The cursor as text. */
 export const cursorText = (
   cursor: Omit<z.infer<typeof storedCursor>, "progress"> & { readonly progress: Progress },
 ): string =>

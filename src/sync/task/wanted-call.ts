@@ -1,4 +1,4 @@
-// Wanted call: what a task asks the service for next, and what the archive must know to take the answer up again.
+// Builds a task's next request, and the detail that the archive stores for loading its response later.
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
 import {
@@ -19,8 +19,8 @@ import { orderOf, type ScopeTask } from "./scope-task.ts";
 const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
 
 /**
- * What stands beside an archived answer: which read it answers (null for a single request), and whether the walk it
- * belongs to lets pages overlap (null when it is no walk). `granted`: fields the list was known to return.
+ * Detail stored with an archived response: the read that it answers (null for a single request), whether pages of its
+ * walk overlap (null when it belongs to no walk), and fields that the list was known to return (`granted`).
  */
 export const archivedDetail = z.object({
   read: readRequest.nullable(),

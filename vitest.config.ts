@@ -2,8 +2,8 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
 const browser = "test/browser/**/*.test.ts";
-// Those need Python packages and have a command of their own: `npm run test:clients`.
-const clients = "test/clients/**/*.test.ts";
+// These have commands of their own: `npm run test:clients` needs Python packages, `npm run test:long` takes long.
+const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts"];
 const redis = "test/support/redis-available.ts";
 const folder = "test/setup/one-folder.ts";
 
@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, acceptance, browser, clients],
+          exclude: [...configDefaults.exclude, acceptance, browser, ...elsewhere],
           globalSetup: [folder, redis],
         },
       },

@@ -1,9 +1,5 @@
-// Replay: the archive alone gives the same mirror, history, states and ledger, without a request.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../../jobs/replay.ts";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
@@ -14,7 +10,6 @@ import type { ProgressEvent } from "../../../../src/core/progress-events.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { anOrganization, aSignal } from "../../../support/fake-data.ts";
-import { startFakeServer } from "../../../support/fake-server.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
@@ -101,50 +96,6 @@ test("a working file that is damaged or gone is rebuilt, and what lies there is 
   await replayOf(mirror.dataDir);
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
   expect((await mirror.sync()).error).toBeNull();
-});
-
-test("a run that was killed is replayed as far as it came, and the next sync takes up what it had paid for", async () => {
-  for (const killAt of [2, 9, 17]) {
-    const service = createFakeService(anOrganization(6), { maxPerPage: 8 });
-    const server = await startFakeServer(service);
-    const dataDir = join(aFolder(), "data");
-    const script = fileURLToPath(new URL("../../../support/sync-child.ts", import.meta.url));
-    const child = spawn(process.execPath, ["--import", "tsx", script, server.url, dataDir], { stdio: "ignore" });
-    const ended = once(child, "exit");
-    service.options = {
-      maxPerPage: 8,
-      before: ({ number }) => {
-        if (number === killAt) child.kill("SIGKILL");
-        return undefined;
-      },
-    };
-    await ended;
-    await server.close();
-    rig = await startSyncRig(service);
-    const mirror = rig;
-    const replayed = join(aFolder(), "data");
-    cpSync(dataDir, replayed, { recursive: true });
-    rmSync(working(replayed), { force: true });
-    await replayOf(replayed);
-    // The service's own log grows with every request, so reading it costs more the later it is read.
-    const spentOn = async (dir: string) => {
-      const start = service.log.length;
-      expect((await mirror.sync({}, { DUCKMIRROR_DATA_DIR: dir })).error).toBeNull();
-      return service.log.slice(start).filter(({ path, status }) => status === 200 && !path.startsWith("/v1/usage"))
-        .length;
-    };
-    expect(await spentOn(replayed)).toBe(await spentOn(dataDir));
-    const [one, other] = [await dumpMirror(replayed), await dumpMirror(dataDir)];
-    for (const table of ["accounts", "contacts", "signals", "job_openings", "account_insights"]) {
-      expect(one[`main.${table}`]?.length).toBe(other[`main.${table}`]?.length);
-      expect(one[`history.${table}`]).toEqual([]);
-    }
-    // And a replay of the mended mirror is the mended mirror.
-    await replayOf(replayed);
-    expect(await dumpMirror(replayed)).toEqual(one);
-    await mirror.close();
-    rig = null;
-  }
 });
 
 test("an archive that lacks something changes nothing, unless what it holds is wanted all the same", async () => {

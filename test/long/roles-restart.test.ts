@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { differences } from "../acceptance/compare.ts";
+import { type ApiTables, readService } from "../acceptance/service-reader.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
-import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
-import { differences } from "./compare.ts";
-import { type ApiTables, readService } from "./service-reader.ts";
-import { tempFolder } from "./temp-folder.ts";
 
 const WORLD = { seed: 62, accounts: 24, now: Date.UTC(2026, 10, 20), threads: 1 } as const;
 const STOP_MS = 10_000;

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { type FaultProxy, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
-import { differences } from "./compare.ts";
-import { type ApiTables, readService } from "./service-reader.ts";
+import { runBuilt, startBuilt, syncEnv, syncWell } from "../acceptance/built-cli.ts";
+import { differences } from "../acceptance/compare.ts";
+import { type ApiTables, readService } from "../acceptance/service-reader.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { lockableFolder, type SmallRoom, smallRoom } from "./small-room.ts";
-import { tempFolder } from "./temp-folder.ts";
 
 let sandbox: Sandbox;
 let proxy: FaultProxy;

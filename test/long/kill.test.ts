@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FaultProxy, type Passed, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { startBuilt, syncEnv, syncWell } from "../acceptance/built-cli.ts";
+import { differences } from "../acceptance/compare.ts";
+import { type ApiTables, readService } from "../acceptance/service-reader.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { startBuilt, syncEnv, syncWell } from "./built-cli.ts";
-import { differences } from "./compare.ts";
-import { type ApiTables, readService } from "./service-reader.ts";
-import { tempFolder } from "./temp-folder.ts";
 
 const SEED = Number(process.env.KILL_SEED ?? 20_261_121);
 const KILLS = Number(process.env.KILLS ?? 6);

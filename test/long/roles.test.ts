@@ -8,12 +8,12 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { type BuiltRun, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { differences } from "../acceptance/compare.ts";
+import { type ApiTables, readService } from "../acceptance/service-reader.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { type BuiltRun, startBuilt, syncEnv } from "./built-cli.ts";
-import { differences } from "./compare.ts";
-import { type ApiTables, readService } from "./service-reader.ts";
-import { tempFolder } from "./temp-folder.ts";
 
 const KILLS = Number(process.env.DUCKMIRROR_ROLE_KILLS ?? 3);
 const SEED = Number(process.env.DUCKMIRROR_ROLE_SEED ?? 20_261_121);

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runBuilt, syncEnv } from "./built-cli.ts";
-import { tempFolder } from "./temp-folder.ts";
+import { runBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 
 const PER_MINUTE = 300;
 const WINDOW_MS = 60_000;

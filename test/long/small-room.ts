@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { tempFolder } from "./temp-folder.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 
 const mounted: string[] = [];
 afterAll(() => {

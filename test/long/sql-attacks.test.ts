@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import type { QueryBoxes } from "../../src/warehouse/box/boxed-query.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { type Attack, ENDLESS, GREEDY, HEAVY_PLANS, refusedAttacks } from "./sql-attacks.ts";
-import { tempFolder } from "./temp-folder.ts";
 
 const built = join(inject("builtCli"), "../../warehouse/box/boxed-query.js");
 const { createQueryBoxes, runBoxedQuery }: typeof import("../../src/warehouse/box/boxed-query.ts") = await import(

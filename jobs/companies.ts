@@ -1,4 +1,4 @@
-// Job companies: mirrors companies and what is known of each: news, openings, earnings calls, filings.
+// Job companies: mirrors companies and their news, openings, earnings calls and filings.
 import { familyJob } from "./family.ts";
 
 export const companiesJob = familyJob("companies", [

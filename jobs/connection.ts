@@ -1,5 +1,5 @@
-// Connection: the way a job's requests take to the service, opened from the configuration. In one process that is a
-// client behind a throttle of its own; a worker puts shared limits or fetchers on other machines in its place.
+// Connection of a job to the service, opened from the configuration. In a single process it is a client behind its
+// own throttle; a worker replaces it by shared limits, or by fetchers on other machines.
 import { createClient } from "../src/api/client.ts";
 import type { Redactor } from "../src/api/redact.ts";
 import { createThrottle } from "../src/budget/throttle.ts";
@@ -10,21 +10,21 @@ import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
 import type { Warehouse } from "../src/warehouse/file/warehouse.ts";
 
-/** What a connection is opened with. */
+/** Inputs of opening a connection. */
 export interface ConnectionContext {
   readonly clock: Clock;
   readonly version: string;
   readonly token: Secret;
-  /** Ends the waits of opening it. */
+  /** Aborts the opening. */
   readonly signal?: AbortSignal;
 }
 
 export interface Connection {
   readonly sender: Sender;
   /**
-   * Called once, when the warehouse is open and before anything is planned: answers that arrived for earlier runs go to
-   * the archive, where recovery finds them, redacted (`redactOutcome`): what must not be stored must not be archived.
-   * Answers with the requests of earlier runs that certainly never left.
+   * Called once, after the warehouse is opened and before planning. Writes responses that arrived for earlier runs to
+   * the archive, where recovery finds them; they are redacted first (`redactOutcome`), because values that must not
+   * be stored must not be archived either. Returns the requests of earlier runs that were certainly never sent.
    */
   readonly takeOver: (warehouse: Warehouse, redact: Redactor | null) => Promise<ReadonlySet<string>>;
   readonly close: () => Promise<void>;
@@ -48,7 +48,7 @@ export const clientOf = (config: Config, { clock, version, token }: ConnectionCo
   });
 };
 
-/** Requests leave from this process, at a rate that only this process knows of. */
+/** Sends requests from this process, with a rate limit that only this process uses. */
 export const connectAlone: Connect = async (config, context) => {
   const client = clientOf(config, context);
   const throttle = createThrottle({ clock: context.clock, configured: config.rateLimitPerMinute });

@@ -1,4 +1,4 @@
-// What jobs that talk to the service work with, opened from the configuration and closed after them.
+// Opens warehouse, ledger and connection for jobs that call the service, and closes them afterwards.
 import { createLedger } from "../src/budget/memory-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
@@ -16,10 +16,10 @@ import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { type Connect, connectAlone } from "./connection.ts";
 import { redactorOf } from "./redaction.ts";
 
-/** How long a command waits for requests on the wire once its run ends, ms: their answers are paid for. */
+/** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
 export const GRACE_MS = 8_000;
 
-/** What a job is given from outside. */
+/** Inputs of a job. */
 export interface JobContext {
   readonly clock: Clock;
   /** In [0, 1). */
@@ -27,21 +27,21 @@ export interface JobContext {
   readonly emit: ProgressSink;
   /** Aborts when the run should end: finish the page, commit, return. */
   readonly signal: AbortSignal;
-  /** Aborts when even the page under way should be given up; unset: never. */
+  /** Aborts when unfinished requests should be abandoned too; unset: never. */
   readonly hardSignal?: AbortSignal;
-  /** How long requests on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  /** Time limit for unfinished requests once the run ends, ms; unset: no limit. */
   readonly graceMs?: number;
   readonly version: string;
   readonly token: Secret;
-  /** How requests get to the service; unset: from this process alone. */
+  /** Connection to the service; unset: from this process alone. */
   readonly connect?: Connect;
-  /** What its spans stand in; unset: nothing is traced. */
+  /** Parent of the job's spans; unset: no tracing. */
   readonly tracer?: Tracer;
 }
 
 /**
- * Runs `work` with warehouse, ledger and a way to the service. `maxCredits`: the allowance of the whole job, null for what
- * the organization has left. Throws WRITER_BUSY, configuration errors, and what `work` throws.
+ * Runs `work` with warehouse, ledger and connection. `maxCredits`: allowance of the whole job; null: all remaining
+ * credits of the organization. Throws WRITER_BUSY, configuration errors, and errors of `work`.
  */
 export const withEngine = async <T>(
   config: Config,

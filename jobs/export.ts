@@ -1,4 +1,5 @@
-// Job export: brings an export folder up to the published snapshot. Spends no credit and takes no writer's lock.
+// Job export: brings an export folder up to date with the published snapshot. Spends no credit and takes no writer's
+// lock.
 import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
@@ -6,14 +7,14 @@ import { type ExportReport, exportSnapshot } from "../src/warehouse/export/expor
 import { rememberExport } from "../src/warehouse/export/registry.ts";
 import type { ExportFormat } from "../src/warehouse/export/tables.ts";
 
-/** What is asked of one export. */
+/** Request of one export. */
 export interface ExportJobRequest {
   /** Absolute path; null: in the data directory. */
   readonly dir: string | null;
   readonly format: ExportFormat;
-  /** Names, or `main`, `history`, `marts`; empty: the tables of main and what the folder holds already. */
+  /** Names, or `main`, `history`, `marts`; empty: the tables of main and those in the folder. */
   readonly tables: readonly string[];
-  /** Only rows that changed since then, ms since the epoch; null: all. */
+  /** Only rows that changed after this time, ms since the epoch; null: all. */
   readonly since: number | null;
   readonly guardFormulas: boolean;
 }

@@ -1,4 +1,4 @@
-// THE table of families: every stream belongs to exactly one, and each has a job of its own.
+// THE table of families: every stream belongs to exactly one family, and each family has a job.
 import type { StreamName } from "../src/catalog/streams.ts";
 import { accountsJob } from "./accounts.ts";
 import { companiesJob } from "./companies.ts";
@@ -17,17 +17,17 @@ export const FAMILIES: readonly FamilyJob[] = [
   usageJob,
 ];
 
-/** Jobs that these streams need. */
+/** Jobs for these streams. */
 export const familiesOf = (streams: readonly StreamName[]): readonly FamilyJob[] =>
   FAMILIES.filter((family) => family.streams.some((stream) => streams.includes(stream)));
 
-/** The job of a family's name. */
+/** The job of a family. */
 export const familyNamed = (name: string): FamilyJob | undefined => FAMILIES.find(({ family }) => family === name);
 
-/** What is due in these families follows from what the others brought in; without that they cost no request. */
+/** Families whose due work depends on what the others load; without new rows they cost no request. */
 const FOLLOWERS: readonly FamilyJob[] = [companiesJob, insightsJob];
 
-/** Streams of a sync that a further run must do: the open ones, and those that follow from what they bring in. */
+/** Streams for a further run of a sync: the open ones, and those that depend on them. */
 export const openStreams = (all: readonly StreamName[], open: readonly StreamName[]): readonly StreamName[] =>
   open.length === 0
     ? []

@@ -1,5 +1,5 @@
-// What the jobs of all families have in common: a family is streams that belong together; its job joins the run of its
-// sync and tells how its streams ended.
+// Shared code of the family jobs. A family is a group of streams; its job joins the run of its sync and reports how
+// its streams ended.
 import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
@@ -8,37 +8,37 @@ import { syncReportSchema } from "../src/core/sync-report.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { Sessions } from "./session.ts";
 
-/** A failure as it is stored and shown; no stack. */
+/** A failure as stored and shown, without stack. */
 export const problemSchema = z.object({ code: z.string(), message: z.string(), hint: z.string() });
 export type Problem = z.output<typeof problemSchema>;
 
-/** Anything thrown as code, message and hint. */
+/** Converts any thrown value to code, message and hint. */
 export const problemOf = (error: unknown): Problem => {
   const known =
     error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
   return { code: known.code, message: known.message, hint: known.hint };
 };
 
-/** How one run ended for a family. */
+/** Result of one run for a family. */
 export const familyResultSchema = z.object({
-  /** Totals are those of the whole run, the streams only the family's. */
+  /** The totals are those of the whole run; the streams are only the family's. */
   report: syncReportSchema,
-  /** Why the run did not do all it set out to do, whichever family that concerns. */
+  /** Reason why the run is incomplete, also if it concerns another family. */
   problem: problemSchema.nullable(),
 });
 export type FamilyResult = z.output<typeof familyResultSchema>;
 
-/** What a family's job is asked. */
+/** Request to a family's job. */
 export interface FamilyAsk {
   readonly syncId: string;
   readonly profile: Config;
-  /** Streams of the sync, of all families. */
+  /** All streams of the sync, of every family. */
   readonly streams: readonly StreamName[];
-  /** Those that are still open when the run starts. */
+  /** Streams that are still open when the run starts. */
   readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
   readonly named: boolean;
-  /** W3C `traceparent` of whoever asked. */
+  /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
 }
 
@@ -50,17 +50,17 @@ export interface FamilyContext {
 export interface FamilyJob {
   readonly family: string;
   readonly streams: readonly StreamName[];
-  /** The runs that say how its streams ended, oldest first. Throws what `Sessions.join` throws. */
+  /** Returns the runs that report on its streams, oldest first. Throws the errors of `Sessions.join`. */
   run(ask: FamilyAsk, context: FamilyContext): Promise<readonly FamilyResult[]>;
 }
 
-/** What a run says of some streams. */
+/** The part of a run's result that concerns given streams. */
 export const resultFor = ({ report, error }: SyncResult, streams: readonly StreamName[]): FamilyResult => ({
   report: { ...report, streams: report.streams.filter(({ stream }) => streams.some((each) => each === stream)) },
   problem: error === null ? null : problemOf(error),
 });
 
-/** The job of a family. */
+/** Makes the job of a family. */
 export const familyJob = (family: string, streams: readonly StreamName[]): FamilyJob => ({
   family,
   streams,
@@ -72,8 +72,8 @@ export const familyJob = (family: string, streams: readonly StreamName[]): Famil
 });
 
 /**
- * Why a family failed; null when it did not. Its own streams failed, or the run as a whole: a spent budget or an
- * interruption is no failure, and neither are failed streams of other families.
+ * Reason why a family failed; null if it did not. It failed when one of its streams or the whole run failed. A spent
+ * budget, an interruption, and failed streams of other families do not count.
  */
 export const failureOf = ({ report, problem }: FamilyResult): Problem | null => {
   if (report.status === "failed") return problem;

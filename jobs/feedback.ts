@@ -1,5 +1,5 @@
-// Job feedback: tells the service what is wrong or missing (API.md, "POST /v1/feedback"). A 200 costs a credit.
-// One attempt after at most one wait for the rate limit: feedback that was sent twice would stand there twice.
+// Job feedback: reports wrong or missing data to the service (API.md, "POST /v1/feedback"). A 200 costs a credit.
+// Sends once, after at most one wait for the rate limit: a second attempt could store the feedback twice.
 import type { ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
 import { causeOf, chargeOf, verdictOf } from "../src/api/retry-policy.ts";
 import type { FEEDBACK_CATEGORIES } from "../src/catalog/resources.ts";
@@ -14,17 +14,17 @@ export interface FeedbackMessage {
   /** 1 to 5; null: none. */
   readonly rating: number | null;
   readonly category: (typeof FEEDBACK_CATEGORIES)[number] | null;
-  /** What it is about, e.g. endpoint, record. */
+  /** Subject, e.g. endpoint, record. */
   readonly context: JsonObject | null;
 }
 
 export interface FeedbackResult {
-  /** The service's answer; its content is not shown in API.md. */
+  /** Response of the service; API.md does not show its content. */
   readonly receipt: JsonValue;
   readonly credits: number;
 }
 
-/** A rate limit that opens again within this time is waited for once. */
+/** Longest wait for the rate limit; a longer one fails. */
 const LONGEST_WAIT_MS = 90_000;
 
 const bodyOf = ({ message, rating, category, context }: FeedbackMessage): JsonObject => ({
@@ -43,7 +43,9 @@ const failure = (
   return new DuckmirrorError("REQUEST_FAILED", { endpoint: "POST /v1/feedback", detail: causeOf(outcome) });
 };
 
-/** Sends it. Throws BASE_URL_MISSING, CREDENTIALS_REFUSED, REQUEST_FAILED and what else the service's answer means. */
+/**
+ * Sends the feedback. Throws BASE_URL_MISSING, CREDENTIALS_REFUSED, REQUEST_FAILED and other errors of the response.
+ */
 export const feedbackJob = async (
   config: Config,
   feedback: FeedbackMessage,

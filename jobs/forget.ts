@@ -1,4 +1,5 @@
-// Job forget: erases contacts from everything that duckmirror keeps, and keeps them out. Sends nothing, needs no token.
+// Job forget: erases contacts from all of duckmirror's files and keeps later syncs from storing them. Sends nothing,
+// needs no token.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
@@ -7,11 +8,11 @@ import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/wareh
 import { hasherOf } from "./redaction.ts";
 
 export interface ForgetJobRequest {
-  /** Ids or e-mail addresses; empty: only what was begun and not finished. */
+  /** Ids or e-mail addresses; empty: finish an interrupted erasure only. */
   readonly contacts: readonly string[];
-  /** Forget everybody whom an address fits. */
+  /** Erase everyone with a matching address. */
   readonly all: boolean;
-  /** Absolute paths of exports that the data directory does not know. */
+  /** Absolute paths of export folders that the data directory does not know. */
   readonly exportDirs: readonly string[];
 }
 
@@ -27,7 +28,7 @@ const STEPS: Readonly<Record<ForgetStep, string>> = {
 
 const isAddress = (text: string) => text.includes("@");
 
-/** Forgets contacts. Throws what `forgetContacts` throws, and CONFIG_INVALID. */
+/** Erases contacts. Throws the errors of `forgetContacts`, and CONFIG_INVALID. */
 export const forgetJob = async (
   config: Config,
   { contacts, all, exportDirs }: ForgetJobRequest,
@@ -35,7 +36,7 @@ export const forgetJob = async (
 ): Promise<ForgetReport> => {
   const addresses = contacts.filter(isAddress);
   const hashOf = await hasherOf(config);
-  // An address may be stored as its hash: of the address as it was typed, which is how services mostly write it.
+  // An address may be stored as a hash of its received form; try the typed and the lower-case form.
   const forms = addresses.flatMap((address) => [address, address.toLowerCase()]);
   const hashed = hashOf === null ? [] : forms.map((address) => `hmac-sha256:${hashOf(address)}`);
   return forgetContacts(

@@ -1,24 +1,24 @@
-// From what the jobs of a sync's families tell to the one report of the sync: the same object as `sync --json` prints,
-// also when the sync took several runs because workers came and went. PURE.
+// Merges the results of a sync's family jobs into one report: the object printed by `sync --json`, also when the sync
+// took several runs because workers stopped. PURE.
 import type { StreamName } from "../src/catalog/streams.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { RunStatus, StreamReport, SyncReport } from "../src/core/sync-report.ts";
 import type { RunSpending } from "../src/warehouse/read/read-run.ts";
 import { type FamilyResult, type Problem, problemOf } from "./family.ts";
 
-/** A family's job, ended or not. */
+/** A family's job, finished or not. */
 export interface FamilyEnd {
   readonly streams: readonly StreamName[];
-  /** Its runs, oldest first; empty when it never got to run. */
+  /** Its runs, oldest first; empty when it never ran. */
   readonly results: readonly FamilyResult[];
-  /** Why it could not run, or why it was not run to its end; null: it was. */
+  /** Reason why it did not run, or not to its end; null: it did. */
   readonly problem: Problem | null;
 }
 
-/** A sync as it ended. */
+/** Result of a sync. */
 export interface SyncOutcome {
   readonly report: SyncReport;
-  /** Why not all that was due is done; null: it is. */
+  /** Reason why due work is left; null: none is. */
   readonly problem: Problem | null;
 }
 
@@ -44,7 +44,7 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
   if (last === undefined) return null;
   const total = (figure: (part: StreamReport) => number) => parts.reduce((sum, part) => sum + figure(part), 0);
   const modes = new Set(parts.flatMap(({ mode }) => mode.split("+")).filter((mode) => mode !== "none"));
-  // The run that went on found nothing left to do: then the stream is done, not skipped.
+  // If the continued run found nothing left to do, the stream is done, not skipped.
   const done = last.status === "skipped" && parts.some(({ status }) => status !== "skipped");
   return {
     stream,
@@ -80,13 +80,13 @@ const statusOf = (families: readonly FamilyEnd[], streams: readonly StreamReport
   return ["partial", problemOf(new DuckmirrorError("STREAMS_FAILED", { streams: names.join(", ") }))];
 };
 
-/** One report out of many. `now`: when the sync ended and, if it never ran, began; ms since the epoch. */
+/** Merges many reports into one. `now`: end of the sync and, if it never ran, its start; ms since the epoch. */
 export const mergeResults = (
   sync: {
     readonly syncId: string;
     readonly full: boolean;
     readonly snapshot: string;
-    /** Requests of all its runs, as far as the mirror knows them. */
+    /** Requests of all its runs, as far as the mirror has them. */
     readonly spending?: readonly RunSpending[];
   },
   families: readonly FamilyEnd[],
@@ -96,7 +96,7 @@ export const mergeResults = (
   const runs = [...new Map(all.map((report) => [report.run_id, report])).values()].sort((a, b) =>
     a.started_at.localeCompare(b.started_at),
   );
-  // A run that was killed told nothing, but its requests are in the ledger.
+  // A killed run reported nothing, but its requests are in the ledger.
   const untold = (sync.spending ?? []).filter(({ run_id }) => !runs.some((run) => run.run_id === run_id));
   const streams = families.flatMap(({ streams: names, results, problem }) =>
     names.map((name) => {

@@ -1,4 +1,4 @@
-// Job plan: what the next sync would request and why, without a single request.
+// Job plan: forecasts the requests of the next sync and their reasons, without sending one.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
@@ -15,11 +15,11 @@ export interface PlanReport {
   readonly forecast: Forecast;
   readonly outlook: Outlook;
   readonly credits: Credits;
-  /** Credits the next sync may spend; null: nothing limits it that is known. */
+  /** Credits that the next sync may spend; null: no known limit. */
   readonly allowance: number | null;
 }
 
-/** The fewer of the limits that are known. */
+/** The lowest of the known limits. */
 const allowanceOf = (config: Config, remaining: number | null): number | null => {
   const limits = [config.maxCredits, remaining === null ? null : Math.max(0, remaining - config.reserveCredits)];
   const known = limits.filter((limit) => limit !== null);
@@ -55,8 +55,8 @@ const reportOn = async (
 };
 
 /**
- * Reads the mirror's state and forecasts the next sync; before the first sync of an empty mirror, creating nothing.
- * Throws WRITER_BUSY while one is running.
+ * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing.
+ * Throws WRITER_BUSY while a sync runs.
  */
 export const planJob = async (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> => {
   if (isUnused(config.dataDir)) {
@@ -70,13 +70,13 @@ export const planJob = async (config: Config, request: SyncRequest, clock: Clock
   }
 };
 
-/** The same from the published snapshot: as old as that is, but at any moment, and no writer has to wait. */
+/** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
 export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> =>
   readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock.now()));
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** The contract of `plan --json`. */
+/** Contract of `plan --json`. */
 export const planJson = ({ forecast, outlook, credits, allowance }: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,

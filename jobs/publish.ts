@@ -1,4 +1,4 @@
-// Job publish: the end of a sync. Makes sure that the snapshot holds its runs, and tells how it ended.
+// Job publish: the end of a sync. Publishes the snapshot if it lacks the sync's runs, and reports how the sync ended.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
@@ -6,10 +6,10 @@ import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { readRun, readSpending } from "../src/warehouse/read/read-run.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
-/** What may have hit a run after it had committed. */
+/** Errors that can strike a run after its last commit. */
 const FAULTS: readonly string[] = ["DISK_FULL", "NO_MEMORY", "UNEXPECTED"];
 
-/** A run publishes at its end; it may have been killed, or the disk may have been full, between its end and that. */
+/** A run publishes at its end, unless it was killed or the disk was full before that. */
 const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Promise<boolean> => {
   if (families.some(({ problem }) => problem !== null && FAULTS.includes(problem.code))) return false;
   const ids = new Set(families.flatMap(({ results }) => results.map(({ report }) => report.run_id)));
@@ -20,7 +20,7 @@ const isCurrent = async (snapshot: string, families: readonly FamilyEnd[]): Prom
   return true;
 };
 
-/** Publishes if that is needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL. */
+/** Publishes if needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL. */
 export const publishJob = async (
   config: Config,
   sync: { readonly syncId: string; readonly full: boolean },

@@ -1,4 +1,4 @@
-// What must never be stored, from the configuration and the list of who was forgotten, as a redactor of answers.
+// Makes the redactor of responses from the configured field rules and the list of erased contacts.
 import { createHmac } from "node:crypto";
 import { createRedactor, type Redactor } from "../src/api/redact.ts";
 import { fieldPath } from "../src/catalog/field-rules.ts";
@@ -8,15 +8,15 @@ import type { ForgottenList } from "../src/warehouse/archive/forgotten-list.ts";
 
 const pathsOf = (names: readonly string[]) => names.flatMap((name) => fieldPath(name) ?? []);
 
-/** Keyed hashes of texts as `hash_fields` stores them; null where no field is hashed. Throws CONFIG_INVALID. */
+/** Hash function of `hash_fields`; null where no field is hashed. Throws CONFIG_INVALID. */
 export const hasherOf = async (config: Config): Promise<((text: string) => string) | null> => {
   const key = await resolveHashKey(config);
   return key === null ? null : (text) => createHmac("sha256", key.reveal()).update(text).digest("hex");
 };
 
 /**
- * The redactor of a data directory; null where there is nothing to redact. `forgotten`: null on a machine that fetches
- * and holds no warehouse. Throws CONFIG_INVALID.
+ * The redactor of a data directory; null when there is nothing to redact. `forgotten`: null on a fetcher's machine,
+ * which has no warehouse. Throws CONFIG_INVALID.
  */
 export const redactorOf = async (config: Config, forgotten: ForgottenList | null): Promise<Redactor | null> => {
   const hashOf = await hasherOf(config);

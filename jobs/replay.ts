@@ -14,24 +14,27 @@ export interface ReplayContext {
   readonly emit: ProgressSink;
 }
 
-/** What `replay --json` prints. */
+/** Object printed by `replay --json`. */
 export interface ReplayReport {
   readonly runs: number;
   readonly responses: number;
-  /** Records that were loaded. */
+  /** Number of loaded records. */
   readonly rows: number;
   /** Rows per table of the rebuilt mirror. */
   readonly tables: Readonly<Record<string, number>>;
   readonly duration_ms: number;
-  /** What the archive lacked; empty unless --partial. */
+  /** Descriptions of what the archive lacks; empty unless --partial. */
   readonly missing: readonly string[];
-  /** Where the old working database was kept; null when there was none. */
+  /** Path of the kept old working database; null if there was none. */
   readonly kept: string | null;
   /** Path of the published snapshot. */
   readonly warehouse: string;
 }
 
-/** Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE and faults; then nothing has changed. */
+/**
+ * Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE and faults; after an error nothing has
+ * changed.
+ */
 export const replayJob = async (
   config: Config,
   request: { readonly partial: boolean },

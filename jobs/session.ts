@@ -1,6 +1,6 @@
-// Sessions: jobs of one sync that are under way in this process share ONE engine run, because credits are planned across
-// streams: the most valuable requests first, whatever stream they belong to. The first job to come starts the run for all
-// that is open of the sync; every job gets its streams' part.
+// Sessions: jobs of one sync in the same process share ONE engine run, because credits are planned across streams,
+// the most valuable requests first. The first job starts the run for all open streams of the sync; each job receives
+// its streams' part of the result.
 import { setMaxListeners } from "node:events";
 import { STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
@@ -11,38 +11,38 @@ import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
 import type { SyncRequest } from "./sync.ts";
 
-/** What one job brings to the run of its sync. */
+/** Request of one job to join the run of its sync. */
 export interface SessionAsk {
-  /** Id of the sync; the run gets it, or, when a run has it already, `<id>-2` and so on. */
+  /** Id of the sync and of its run; a later run of the same sync gets `<id>-2` and so on. */
   readonly syncId: string;
-  /** Settings of the organization. */
+  /** Configuration of the organization. */
   readonly profile: Config;
   /** Streams of this job. */
   readonly streams: readonly StreamName[];
-  /** Streams of the whole sync that are still open, asked for when the run starts: one run does them all. */
+  /** Open streams of the whole sync. Called when the run starts, which covers them all. */
   readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
-  /** The streams were named by whoever asked, not taken from the configuration. */
+  /** The caller named the streams, instead of using the configured ones. */
   readonly named: boolean;
-  /** Aborting it leaves the run; the last one to leave ends it, cleanly. */
+  /** Aborting leaves the run; when the last job leaves, the run ends cleanly. */
   readonly signal: AbortSignal;
-  /** W3C `traceparent` of whoever asked. */
+  /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
 }
 
 export interface Sessions {
   /**
-   * Runs the streams together with all that is open of the sync. Answers with the runs that say how they ended, oldest
-   * first; the reports hold only this job's streams. Throws WRITER_BUSY while another sync of the same data directory
-   * runs, INTERRUPTED when nothing was run any more, and whatever the run throws.
+   * Runs these streams with all open streams of the sync. Returns the runs that report on them, oldest first, reduced
+   * to this job's streams. Throws WRITER_BUSY while another sync uses the data directory, INTERRUPTED when no run was
+   * started, and errors of the run.
    */
   join(ask: SessionAsk): Promise<readonly SyncResult[]>;
   /**
-   * Does something else with a data directory, never while a sync of it runs. Throws WRITER_BUSY while one does or
-   * something else is being done, INTERRUPTED when the signal came first, and what `work` throws.
+   * Runs other work on a data directory, never during a sync of it. Throws WRITER_BUSY while the directory is in use,
+   * INTERRUPTED when the signal aborts first, and errors of `work`.
    */
   alone<T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   idle(): Promise<void>;
 }
 
@@ -54,43 +54,45 @@ export interface SessionDeps {
     request: SyncRequest,
     context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit">>,
   ) => Promise<SyncResult>;
-  /** Hears what runs tell. */
+  /** Receives the events of runs. */
   readonly emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
   /** Most runs at once. */
   readonly most: number;
-  /** How long what is in flight may take after all parts have left, ms. */
+  /** Time limit for unfinished requests after all jobs have left, ms. */
   readonly graceMs?: number;
-  /** Awaited before the engine starts: nobody may join the sync from then on. A failure ends the run before it starts. */
+  /**
+   * Awaited before the engine starts; nobody may join the sync afterwards. A failure ends the run before it starts.
+   */
   readonly onStart?: (syncId: string) => Promise<void>;
-  /** Awaited when a run has ended, so that jobs of the sync in other processes learn how. Throws nothing. */
+  /** Awaited after a run, so that jobs of the sync in other processes learn its result. Throws nothing. */
   readonly onEnd?: (syncId: string, result: SyncResult) => Promise<void>;
 }
 
 const GRACE_MS = 6_000;
-/** Syncs whose results are remembered for jobs that are delivered again. */
+/** Number of finished syncs whose results are kept for jobs that are delivered again. */
 const REMEMBERED = 200;
 
 interface Session {
   readonly syncId: string;
   readonly signals: AbortSignal[];
-  /** All parts have left. */
+  /** Aborted when all jobs have left. */
   readonly over: AbortController;
   /** Streams of its run; null until the run starts. */
   covered: readonly StreamName[] | null;
 }
 
-/** The report with these streams only. */
+/** The report reduced to given streams. */
 const partOf = ({ report, error }: SyncResult, streams: readonly string[]): SyncResult => ({
   report: { ...report, streams: report.streams.filter(({ stream }) => streams.includes(stream)) },
   error,
 });
 
-/** Whether this run says how the stream ended. One that Redis broke off says nothing. */
+/** True when this run decides how the stream ended. A run that Redis interrupted does not. */
 const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
   error?.code !== "REDIS_UNAVAILABLE" &&
   report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
 
-/** Lets at most `most` in at once, in the order they came; waiting ends with the signal. */
+/** Admits at most `most` at once, in order of arrival; the signal ends a wait. */
 const createGate = (most: number) => {
   let inside = 0;
   let waiting: (() => void)[] = [];
@@ -119,9 +121,9 @@ const createGate = (most: number) => {
 export const createSessions = (deps: SessionDeps): Sessions => {
   const { clock, graceMs = GRACE_MS } = deps;
   const gate = createGate(deps.most);
-  /** By data directory: two runs never share one. */
+  /** Sessions by data directory; two runs never share one. */
   const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
-  /** Data directories that something else is done with. */
+  /** Data directories in use by other work. */
   const apart = new Set<string>();
   const ended = new Map<string, SyncResult[]>();
 
@@ -129,13 +131,13 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     ended.set(syncId, [...(ended.get(syncId) ?? []), result]);
     for (const oldest of [...ended.keys()].slice(0, Math.max(0, ended.size - REMEMBERED))) ended.delete(oldest);
   };
-  /** Runs of this sync that say something of these streams, and the streams that none of them settles. */
+  /** Runs of this sync that report on these streams, and the streams that none of them settles. */
   const knownOf = (syncId: string, streams: readonly StreamName[]) => {
     const runs = (ended.get(syncId) ?? []).map((result) => partOf(result, streams));
     return { runs, left: streams.filter((stream) => !runs.some((run) => settlesStream(run, stream))) };
   };
 
-  /** Aborts a grace after `over`, unless the run has ended by then. */
+  /** A signal that aborts a grace period after `over`, unless the run ends first. */
   const hardAfter = (over: AbortSignal, ran: AbortSignal): AbortSignal => {
     const hard = new AbortController();
     const onOver = () => {
@@ -187,7 +189,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     signal.addEventListener("abort", leave, { once: true });
   };
 
-  /** A session of its own, with its first part in it. */
+  /** Starts a new session with this job. */
   const open = (ask: SessionAsk): Promise<SyncResult> => {
     const { syncId, profile } = ask;
     const dir = profile.dataDir;
@@ -216,7 +218,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
         enter(session, signal);
         return [...runs, partOf(await result, streams)];
       }
-      // It is ending, or does not do these streams: they are run after it.
+      // The session is ending or lacks these streams, so they run after it.
       await result.catch(() => undefined);
     }
   };

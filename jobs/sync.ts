@@ -1,4 +1,5 @@
-// Job sync: mirrors what is due. Opens what a run needs from the configuration, runs it, closes it. Knows no queue.
+// Job sync: mirrors what is due. Opens the engine from the configuration, runs one sync, closes it. Independent of
+// queues.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
@@ -11,20 +12,20 @@ import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { tellSync } from "./tracing.ts";
 
-/** What is asked of one sync. */
+/** Request of one sync. */
 export interface SyncRequest {
-  /** Streams to look at; empty: those of the configuration. */
+  /** Streams to sync; empty: those of the configuration. */
   readonly streams: readonly string[];
-  /** Walk every list completely, whatever is known. */
+  /** Walk every list completely, even if little has changed. */
   readonly full: boolean;
-  /** ms; null: as long as it takes. */
+  /** ms; null: no limit. */
   readonly maxDurationMs: number | null;
   readonly allowMassDelete: boolean;
-  /** Id of the run, or, when a run has it already, what its id starts with; unset: a new one. */
+  /** Id of the run, or its prefix if a run has it already; unset: a new id. */
   readonly runId?: string;
-  /** Whether somebody asked for exactly these streams; unset: when there are any. */
+  /** The caller named exactly these streams; unset: true when `streams` is not empty. */
   readonly named?: boolean;
-  /** W3C `traceparent` of whoever asked for it. */
+  /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
 }
 
@@ -33,7 +34,7 @@ const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] 
   return STREAM_NAMES.filter((name) => wanted.includes(name));
 };
 
-/** Options of a sync or plan, from the configuration and what was asked. */
+/** Options of a sync or plan, from configuration and request. */
 export const syncOptions = (config: Config, request: SyncRequest): SyncOptions => {
   const unknown = request.streams.find((name) => !isStreamName(name));
   if (unknown !== undefined) {
@@ -61,7 +62,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
   };
 };
 
-/** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; everything else stands in the result. */
+/** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; all other endings are in the result. */
 export const syncJob = async (config: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
   const options = syncOptions(config, request);
   const { tracer = noTracer } = context;
@@ -73,7 +74,7 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
     (span) =>
       withinTime(context, request.maxDurationMs, (signal) =>
         withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
-          // Under the writer's lock, so that no other run can take the same id: requests are named after their run.
+          // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const result = await runSync({ ...options, runId }, deps);
           tellSync(span, result.report, result.error);

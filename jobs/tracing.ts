@@ -1,4 +1,4 @@
-// What the spans of whole jobs say: figures, codes and names of streams, nothing that a record holds. PURE.
+// Attributes of the spans of whole jobs: figures, codes and stream names, never values of records. PURE.
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
 import type { SyncReport } from "../src/core/sync-report.ts";
 import type { Span, SpanAttributes } from "../src/core/tracing.ts";
@@ -24,15 +24,13 @@ const syncAttributes = (report: SyncReport): SpanAttributes => ({
   "duckmirror.rows.rejected": total(report, "rejected"),
 });
 
-/**
- * Tells what a sync did. One that ended at its budget or was interrupted is no failure; `duckmirror.ended_by` says so.
- */
+/** Sets the result of a sync. A spent budget or an interruption is no failure; `duckmirror.ended_by` shows it. */
 export const tellSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {
   span.set({ ...syncAttributes(report), "duckmirror.ended_by": error?.code });
   if (report.status === "failed" || report.status === "partial") span.fail(error?.code ?? "STREAMS_FAILED");
 };
 
-/** Tells what a verification found. Differences are what it was to find, so they are no failure. */
+/** Sets the result of a verification. Differences are its result, so they are no failure. */
 export const tellVerify = (span: Span, report: VerifyReport, error: DuckmirrorError | null): void => {
   span.set({
     "duckmirror.run.id": report.run_id,

@@ -1,4 +1,4 @@
-// Job usage: mirrors what was spent and what is left: usage, its breakdown, requests and limits.
+// Job usage: mirrors spent and remaining credits: usage, its breakdown, requests and limits.
 import { familyJob } from "./family.ts";
 
 export const usageJob = familyJob("usage", ["usage"]);

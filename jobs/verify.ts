@@ -1,4 +1,4 @@
-// Job verify: compares the mirror with the service within a number of credits, and repairs it where that is wanted.
+// Job verify: compares the mirror with the service within a number of credits, and repairs it on request.
 import type { Config } from "../src/core/config/config.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
@@ -6,19 +6,19 @@ import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 import { tellVerify } from "./tracing.ts";
 
-/** What a verification spends where nobody says more: enough to see every list and some of everything else. */
+/** Default credits of a verification: enough to check every list and some records of every other kind. */
 export const VERIFY_CREDITS = 20;
-/** Records wanted per stream where nobody says otherwise. */
+/** Default number of records to compare per stream. */
 export const VERIFY_SAMPLE = 100;
 
 export interface VerifyRequest {
-  /** Id of its run; unset: made up. */
+  /** Id of the run; unset: generated. */
   readonly runId?: string;
-  /** Streams to look at; empty: those of the configuration. */
+  /** Streams to verify; empty: those of the configuration. */
   readonly streams: readonly string[];
-  /** Credits to spend at most, repairs included. */
+  /** Most credits to spend, repairs included. */
   readonly maxCredits: number;
-  /** Records wanted per stream. */
+  /** Number of records to compare per stream. */
   readonly sample: number;
   readonly repair: boolean;
   readonly allowMassDelete: boolean;

@@ -1,13 +1,15 @@
-// docs/integrations/dbt/models/sources.yml as text, from the data dictionary: tables, columns, tests, freshness. Pure.
+// Writes docs/integrations/dbt/models/sources.yml from the data dictionary: tables, columns, tests, freshness. Pure.
 import type { DictionaryColumn, DictionaryTable } from "./dictionary.ts";
 import { isTableName, type TableName } from "./tables.ts";
 
-/** A YAML scalar: JSON text is one. */
+/** A YAML scalar; JSON text is valid YAML. */
 const scalar = (value: string | number): string => JSON.stringify(value);
 
 const list = (values: readonly (string | number)[]): string => `[${values.map(scalar).join(", ")}]`;
 
-/** Values and references the API document does not promise are warnings: the mirror stores what comes. */
+/**
+ * Values and references that the API document does not promise are only warned about: the mirror stores every value.
+ */
 const testsOf = (table: DictionaryTable, column: DictionaryColumn): readonly string[] => {
   const key = table.key.includes(column.name) ? ["not_null", ...(table.key.length === 1 ? ["unique"] : [])] : [];
   const values =
@@ -37,12 +39,12 @@ const columnLines = (table: DictionaryTable, column: DictionaryColumn): readonly
 };
 
 /**
- * Freshness counts from the moment at which the part that is furthest behind became older than the stream's max_age, so it
- * follows the configuration. Quiet data is not stale, one fresh company does not make up for a stale one, and what is not
- * configured or no longer followed does not count.
+ * Freshness counts from the time when the oldest part exceeded the stream's max_age, so it follows the configuration.
+ * Unchanged data is not stale, a fresh company does not hide a stale one, and unconfigured or unfollowed parts do not
+ * count.
  */
 const freshnessLines = (name: TableName): readonly string[] => {
-  // Rows of followed inputs need not exist.
+  // A mirror may have no followed inputs.
   if (name === "company_inputs") return [];
   const due =
     "case when max_age_hours is null or scopes = 0 then now() else coalesce(least(due_at, now()), 'epoch') end";

@@ -1,9 +1,9 @@
-// docs/DATA.md as text, from the data dictionary: tables, columns and an entity diagram. Pure.
+// Writes docs/DATA.md from the data dictionary: tables, columns and an entity diagram. Pure.
 import { commentOf, type DictionaryColumn, type DictionaryTable, type SchemaName, sqlName } from "./dictionary.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** A Markdown table; cells are not padded, so that a longer text changes its own line only. */
+/** A Markdown table; cells are not padded, so that a longer text changes only its own line. */
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows.map((row) => row.map(cell))].map((row) => `| ${row.join(" | ")} |`).join("\n");
 
@@ -19,7 +19,7 @@ const columnRow = (column: DictionaryColumn): readonly string[] => [
 
 const keyLine = ({ key }: DictionaryTable): string => (key.length === 0 ? "" : ` Key: ${key.map(code).join(", ")}.`);
 
-/** Columns that every mirrored table has are shown once. */
+/** Columns common to all mirrored tables; they are shown once. */
 const isShared = ({ name }: DictionaryColumn): boolean => name.startsWith("_");
 
 const mirroredSection = (spec: DictionaryTable): string =>
@@ -47,7 +47,7 @@ ${table(["column", ...(typed ? ["type"] : []), "meaning"], rows)}
 
 const mermaidType = (type: string | null): string => (type ?? "VARCHAR").replace("[]", "_LIST");
 
-/** Mermaid's entity diagram: keys and what refers to them. */
+/** Mermaid entity diagram: keys and the columns that refer to them. */
 const diagram = (tables: readonly DictionaryTable[]): string => {
   const lines = tables.flatMap((spec) => {
     const shown = spec.columns.filter(({ name, references }) => spec.key.includes(name) || references !== null);

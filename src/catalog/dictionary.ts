@@ -1,5 +1,5 @@
-// The data dictionary of the tables, from the catalog: columns, types, meanings, where they come from, when they are
-// NULL. Pure. Views are described by their own comments (sql/views) and come in as `DictionaryTable` too.
+// Data dictionary of the tables, from the catalog: columns, types, meanings, origins, conditions for NULL. Pure.
+// Views are described by their own comments (sql/views) and passed in as `DictionaryTable`.
 import type { FieldSpec } from "./fields.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { isStreamName, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
@@ -9,16 +9,16 @@ export type SchemaName = "main" | "history" | "sync" | "marts";
 
 export interface DictionaryColumn {
   readonly name: string;
-  /** DuckDB's name of the type; null where only the database knows it (schema sync). */
+  /** Name of the type in DuckDB; null where only the database knows it (schema sync). */
   readonly type: string | null;
   readonly meaning: string;
-  /** Field of the API it holds; null for columns the mirror adds. */
+  /** API field in the column; null for columns added by the mirror. */
   readonly sourceField: string | null;
-  /** When the column is NULL; null where the meaning says it. */
+  /** Condition for NULL; null where the meaning includes it. */
   readonly nullWhen: string | null;
-  /** Documented values; others are stored as they come. */
+  /** Documented values; other values are stored unchanged. */
   readonly allowed: readonly (string | number)[] | null;
-  /** Column it refers to, e.g. `accounts.id`. */
+  /** Referenced column, e.g. `accounts.id`. */
   readonly references: string | null;
 }
 
@@ -26,9 +26,9 @@ export interface DictionaryTable {
   readonly schema: SchemaName;
   readonly name: string;
   readonly grain: string;
-  /** Key columns; empty where there is no key. */
+  /** Key columns; empty without a key. */
   readonly key: readonly string[];
-  /** Route of the API, or what the table is made from. */
+  /** Route of the API, or origin of the table. */
   readonly source: string;
   readonly columns: readonly DictionaryColumn[];
 }
@@ -43,7 +43,7 @@ const added = (name: string, type: string, meaning: string, nullWhen = "never"):
   references: null,
 });
 
-/** Columns every mirrored table has besides its fields. */
+/** Additional columns of every mirrored table. */
 const MIRROR_COLUMNS: readonly DictionaryColumn[] = [
   added("_first_synced_at", "TIMESTAMPTZ", "When the row first reached this mirror."),
   added("_synced_at", "TIMESTAMPTZ", "When this version was written; a row that stays as it is is not rewritten."),
@@ -72,7 +72,7 @@ const nullWhen = (spec: TableSpec, field: FieldSpec): string => {
   return field.required ? "the service leaves it out, which its document rules out" : "the service sends none";
 };
 
-/** `Account the contact belongs to: accounts.id.` refers to accounts.id. */
+/** The reference in a meaning: `Account the contact belongs to: accounts.id.` refers to accounts.id. */
 const referenceIn = (meaning: string): string | null => {
   const [, table = "", column = ""] = /: (\w+)\.(\w+)\.?$/.exec(meaning) ?? [];
   return isTableName(table) ? `${table}.${column}` : null;
@@ -148,11 +148,11 @@ export const catalogTables = (): readonly DictionaryTable[] => {
   return [...main, ...main.map(versions), ...ledger()];
 };
 
-/** What the table is called in SQL: tables of main need no schema. */
+/** Name of the table in SQL; tables of main need no schema. */
 export const sqlName = ({ schema, name }: Pick<DictionaryTable, "schema" | "name">): string =>
   schema === "main" ? name : `${schema}.${name}`;
 
-/** The stream that fills a table: for `duckmirror sync <stream>`. */
+/** Stream that fills a table, for `duckmirror sync <stream>`. */
 export const streamOfTable = (table: TableName): StreamName => {
   if (isStreamName(table)) return table;
   const embedding = STREAM_NAMES.find((name) => streamSpec(name).embeds.some((embed) => embed.table === table));
@@ -160,6 +160,6 @@ export const streamOfTable = (table: TableName): StreamName => {
   return table === "company_inputs" ? "companies" : "usage";
 };
 
-/** The text that stands as comment on a column in the warehouse. */
+/** Text of a column's comment in the warehouse. */
 export const commentOf = ({ meaning, allowed }: Pick<DictionaryColumn, "meaning" | "allowed">): string =>
   allowed === null ? meaning : `${meaning} Values: ${allowed.join(", ")}.`;

@@ -1,10 +1,10 @@
-// Field rules: which fields of which tables are never stored, and which only as a keyed hash. What may be ruled out, and
-// why not, follows from the catalog: without keys, dates of change and links the mirror could not be kept in step.
+// Field rules: fields that are never stored, or stored only as a keyed hash. The catalog decides which fields a rule
+// may name: the mirror needs keys, dates of change and links.
 import type { FieldSpec } from "./fields.ts";
 import { STREAM_NAMES, streamSpec } from "./streams.ts";
 import { TABLE_NAMES, type TableName, tableSpec } from "./tables.ts";
 
-/** Tables whose rows are made by duckmirror itself, or hold nothing but figures: no field of theirs can be ruled out. */
+/** Tables that duckmirror writes itself, or that hold only figures. Rules cannot name their fields. */
 const FIGURES: ReadonlySet<TableName> = new Set<TableName>([
   "company_inputs",
   "signal_counts",
@@ -13,20 +13,20 @@ const FIGURES: ReadonlySet<TableName> = new Set<TableName>([
   "usage_limits",
 ]);
 
-/** A field, or a member deep inside one: `contacts.email`, `account_insights.summary.peopleUpdates`. */
+/** A field, or a nested member: `contacts.email`, `account_insights.summary.peopleUpdates`. */
 export interface FieldPath {
   readonly table: TableName;
-  /** Names in the API, outermost first. */
+  /** API names, outermost first. */
   readonly path: readonly string[];
 }
 
-/** What configuration may say about the fields of one table. */
+/** Allowed rules for the fields of one table. */
 export interface RuledTable {
   /** Documented fields that may be excluded. */
   readonly excludable: readonly string[];
-  /** Of these, texts and lists of texts: a hash can stand in their column. */
+  /** Excludable fields that are texts or lists of texts, so a hash fits their column. */
   readonly hashable: readonly string[];
-  /** Field → why the mirror needs it. */
+  /** Field → reason why the mirror needs it. */
   readonly needed: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ const neededFields = (table: TableName): Readonly<Record<string, string>> => {
     if (stream.walkOrder !== undefined) needed[stream.walkOrder.sortBy] = "it orders the list";
     if (stream.filter !== undefined) needed[stream.filter.field] = "it says when the record changed";
   }
-  // Signals say which company lists to refresh.
+  // Signals decide which company lists to refresh.
   if (table === "signals") Object.assign(needed, { accountId: "it links the record", type: "it steers what is read" });
   const { key, fields } = tableSpec(table);
   for (const field of fields) if (key.includes(field.column)) needed[field.name] = "it is the key";
@@ -62,11 +62,11 @@ const ruledTable = (table: TableName): RuledTable => {
   };
 };
 
-/** Table → what may be said about its fields. Tables of figures are absent. */
+/** Table → allowed rules for its fields. Tables of figures are absent. */
 export const ruledTables = (): Readonly<Record<string, RuledTable>> =>
   Object.fromEntries(TABLE_NAMES.filter((name) => !FIGURES.has(name)).map((name) => [name, ruledTable(name)]));
 
-/** `contacts.email` as a path; null where the table is none. */
+/** `contacts.email` as a path; null when the table does not exist. */
 export const fieldPath = (text: string): FieldPath | null => {
   const [first = "", ...path] = text.split(".");
   const table = TABLE_NAMES.find((name) => name === first);

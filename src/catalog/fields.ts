@@ -1,7 +1,7 @@
-// The vocabulary of the catalog: what a field is in the API and what column it becomes.
-// Source: API.md, "Resources and their fields"; column types: docs/ARCHITECTURE.md, warehouse contract.
+// Field types of the catalog: a field in the API and its column in the warehouse.
+// Source: API.md, "Resources and their fields".
 
-/** Types as API.md writes them. */
+/** Types in API.md. */
 type ApiType = "string" | "number" | "boolean" | "object" | "string[]";
 
 /** Column types of the warehouse. */
@@ -17,13 +17,13 @@ export interface FieldSpec {
   readonly required: boolean;
   /** Returned only when named in `onlyWithFields` (API.md, "Opt-in fields"). */
   readonly optIn: boolean;
-  /** Returned for certain only by the detail route: absent in a list says nothing about the value. */
+  /** Returned for certain only by the detail route; its absence in a list means nothing. */
   readonly detailOnly: boolean;
-  /** Documented as a name for `onlyWithFields` only: absent from an answer says nothing about the value. */
+  /** Documented only as a name for `onlyWithFields`; its absence in a response means nothing. */
   readonly namedOnly: boolean;
-  /** What the field means, one sentence, for the data dictionary. */
+  /** Meaning of the field in one sentence, for the data dictionary. */
   readonly meaning: string;
-  /** Documented values of an enumeration; others are stored as they come. */
+  /** Documented values of an enumeration; other values are stored unchanged. */
   readonly allowed?: readonly (string | number)[];
 }
 
@@ -62,11 +62,11 @@ export const texts = kind("string[]", "VARCHAR[]");
 /** `mainScore` → `main_score`. */
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Field specs in the order they are written. */
+/** Field specs in written order. */
 export const fields = (drafts: Readonly<Record<string, Draft>>): readonly FieldSpec[] =>
   Object.entries(drafts).map(([name, draft]) => ({ name, column: snakeCase(name), ...draft }));
 
-/** Fields that are days rather than moments; main holds them as midnight UTC. */
+/** Fields that are days, not times; main stores them as midnight UTC. */
 export const DATE_ONLY: readonly string[] = [
   "inCurrentRoleSince",
   "postedOn",

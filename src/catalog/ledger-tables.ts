@@ -1,9 +1,9 @@
-// Tables of schema sync as users read them: what each row and column is, for comments and the data dictionary.
-// A test holds the columns equal to the migrations.
+// Tables of schema sync: meaning of each row and column, for comments and the data dictionary.
+// A test keeps the columns equal to the migrations.
 
 export interface LedgerTable {
   readonly name: string;
-  /** One row per what. */
+  /** Grain: one row per ... */
   readonly grain: string;
   /** Column → meaning. */
   readonly columns: Readonly<Record<string, string>>;

@@ -1,18 +1,21 @@
-// THE table of streams: one entry per API resource that is mirrored. Adding a stream is one entry and one migration.
+// THE table of streams: one entry per mirrored API resource. A new stream needs an entry, a migration, and code where
+// src/sync names streams: request/calls.ts, rows/loads.ts, plan/due.ts, verify/verify.ts; also api/endpoints.ts and a
+// job family.
+// are in src/sync.
 
 import type { FieldSpec } from "./fields.ts";
 import { type TableName, tableSpec } from "./tables.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What one walk of the stream covers: the organization's list, one list per company, or one record per account. */
+/** Scope of one walk: the organization's list, one list per company, or one record per account. */
 export type ScopeKind = "organization" | "company" | "account" | "input";
 
 /** A related record the service can embed in a response (`include=`). */
 export interface EmbedSpec {
-  /** Value of `include`. */
+  /** Value of `include` in the request. */
   readonly include: string;
-  /** Keys under `included` it may come as (shape not shown in API.md). */
+  /** Possible keys under `included` (shape not shown in API.md). */
   readonly keys: readonly string[];
   readonly table: TableName;
   /** Field of the parent record that holds the embedded record's id. */
@@ -21,30 +24,32 @@ export interface EmbedSpec {
 
 export interface StreamSpec {
   readonly name: StreamName;
-  /** Method and path as API.md writes them. */
+  /** Method and path in API.md. */
   readonly source: string;
   readonly path: string;
   readonly table: TableName;
   readonly tier: "full" | "public";
   readonly scope: ScopeKind;
-  /** How the stream is kept fresh after its first walk (docs/ARCHITECTURE.md, strategies). */
+  /** Way of refreshing the stream after its first walk (docs/ARCHITECTURE.md, "How a list is read"). */
   readonly strategy: "watermark" | "filter" | "known" | "on-change" | "capture" | "log" | "resolve";
-  /** Query parameters of a walk's order; absent where the route cannot sort. */
+  /** Query parameters for the order of a walk; absent where the route cannot sort. */
   readonly walkOrder?: { readonly sortBy: string /** Newer rows have larger ids. */; readonly grows: boolean };
-  /** Field whose descending order shows what changed. */
+  /** Field whose descending order shows the latest changes. */
   readonly watermark?: string;
-  /** Date filter that returns what changed after a date. */
+  /** Date filter that returns changes after a date. */
   readonly filter?: { readonly param: string; readonly field: string };
   readonly embeds: readonly EmbedSpec[];
-  /** Signal types that announce news in this stream. */
+  /** Signal types that announce a change in this stream. */
   readonly hints: readonly string[];
-  /** Age after which the mirrored copy is refreshed without any other reason, in ms. */
+  /** Age after which the mirrored copy is refreshed even without another reason, in ms. */
   readonly maxAgeMs: number;
-  /** Worth of a credit spent here, before hints and staleness: higher goes first. */
+  /** Worth of a credit spent here, before additions (docs/PLANNING.md); higher goes first. */
   readonly worth: number;
   /** Path of the detail route, where one exists. */
   readonly detailPath?: string;
-  /** What the cheap refresh cannot see, so that a row is only as fresh as the last complete walk. One sentence. */
+  /**
+   * Changes that the short read cannot see, so that a row is only as fresh as the last complete walk. One sentence.
+   */
   readonly blindSpot: string;
 }
 
@@ -207,15 +212,15 @@ export const streamSpec = (name: StreamName): StreamSpec => ({ name, embeds: [],
 /** True when the text names a stream. */
 export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);
 
-/** True for heavy fields, which are asked for only where the configuration names them. */
+/** True for heavy fields, which are requested only where the configuration names them. */
 export const isContent = (field: FieldSpec): boolean =>
   field.optIn || (field.detailOnly && field.name === "fullContent");
 
-/** Heavy fields of a stream that the configuration asks for. */
+/** Heavy fields of a stream that are configured. */
 export const wantedContent = (stream: StreamSpec, content: readonly string[]): readonly FieldSpec[] =>
   tableSpec(stream.table).fields.filter(
     (field) => isContent(field) && (content.includes(field.name) || content.includes(`${stream.name}.${field.name}`)),
   );
 
-/** Light fields that an answer may lack unless they are named: they cost nothing, so they are always named. */
+/** Light fields that a response may lack unless named; naming them is free, so they are always named. */
 export const isNamedAlways = (field: FieldSpec): boolean => (field.detailOnly || field.namedOnly) && !isContent(field);

@@ -1,4 +1,4 @@
-// THE table of tables: what stands in schema `main` of the warehouse, its key and columns.
+// THE table of tables: tables of schema `main` with their keys and columns.
 // Columns beyond these (`_first_synced_at`, `_synced_at`, `_run_id`, `_extra`) are added to every table.
 import type { FieldSpec } from "./fields.ts";
 import * as resource from "./resources.ts";
@@ -8,7 +8,7 @@ export interface TableSpec {
   /** Key columns, in order: the PRIMARY KEY. */
   readonly key: readonly string[];
   readonly fields: readonly FieldSpec[];
-  /** One row per what. */
+  /** Grain: one row per ... */
   readonly grain: string;
   /** Field that is filled from the request's path when the record lacks it. */
   readonly fromPath?: string;

@@ -1,4 +1,4 @@
-// Vocabulary: the names of streams, tables and opt-in fields that configuration may mention, from the catalog. PURE.
+// Vocabulary: names of streams, tables and opt-in fields that the configuration may use, from the catalog. PURE.
 import type { Vocabulary } from "../core/config/settings.ts";
 import { ruledTables } from "./field-rules.ts";
 import { STREAM_NAMES, streamSpec, wantedContent } from "./streams.ts";
@@ -22,7 +22,7 @@ const contentFields = (): readonly string[] => {
   return [...new Set([...plain, ...qualified])];
 };
 
-/** The names that configuration may mention, from the catalog. */
+/** Names that the configuration may use, from the catalog. */
 export const vocabulary = (): Vocabulary => ({
   streams: STREAM_NAMES,
   content: contentFields(),

@@ -1,4 +1,4 @@
-// Time as a value that is passed in, so that every decision can be tested without waiting.
+// Time as an argument, so that every decision can be tested without waiting.
 
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -1,6 +1,6 @@
-// Did-you-mean: the known name a mistyped one most likely stands for.
+// Did-you-mean: suggests the known name closest to a mistyped one.
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+/** Number of edits (insert, delete, replace, swap of neighbours) from `a` to `b`. */
 const distance = (a: string, b: string): number => {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -19,10 +19,10 @@ const distance = (a: string, b: string): number => {
   return previous[b.length] ?? 0;
 };
 
-/** Case, hyphens and underscores are what people mix up most. */
+/** Without case, hyphens and underscores, which people confuse most. */
 const plain = (name: string) => name.toLowerCase().replace(/[-_\s]/g, "");
 
-/** The closest of `known`, or null when none is close (a third of the letters wrong is too far). */
+/** The closest of `known`; null when none is close (a third of the letters wrong is too far). */
 export const closest = (name: string, known: readonly string[]): string | null => {
   let best: string | null = null;
   let bestEdits = Number.POSITIVE_INFINITY;
@@ -36,7 +36,7 @@ export const closest = (name: string, known: readonly string[]): string | null =
   return bestEdits <= Math.max(1, Math.floor(plain(name).length / 3)) ? best : null;
 };
 
-/** ` Did you mean x?` or nothing, to be put behind a sentence. */
+/** ` Did you mean x?` or nothing, for the end of a sentence. */
 export const didYouMean = (name: string, known: readonly string[]): string => {
   const guess = closest(name, known);
   return guess === null ? "" : ` Did you mean ${guess}?`;

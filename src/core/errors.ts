@@ -1,5 +1,5 @@
-// THE table of errors: every failure duckmirror can name, what the user can do, and the exit code.
-// Callers branch on `code`, never on text. docs/ERRORS.md is kept equal to this table by a test.
+// THE table of errors: each failure with its message, hint for the user, and exit code.
+// Callers branch on `code`, never on text. A test keeps docs/ERRORS.md equal to this table.
 import { counted } from "./units.ts";
 
 /** Exit codes of the command line (docs: README, "Exit codes"). */
@@ -16,9 +16,11 @@ export const EXIT = {
 
 interface ErrorRow {
   readonly exit: (typeof EXIT)[keyof typeof EXIT];
-  /** One sentence: what happened. `{name}` is filled from the error's context; `{rows:row}` as `1 row`, `2 rows`. */
+  /**
+   * What happened, in one sentence. `{name}` is filled from the error's context; `{rows:row}` as `1 row`, `2 rows`.
+   */
   readonly message: string;
-  /** What the user can do now. */
+  /** Advice for the user. */
   readonly hint: string;
 }
 
@@ -336,7 +338,7 @@ const fill = (template: string, context: ErrorContext) =>
     return typeof value === "number" ? counted(value, word) : `${value} ${word}s`;
   });
 
-/** A failure with a code, a message for people, a hint and an exit code. Never carries a token. */
+/** A failure with code, message, hint and exit code. Never contains a token. */
 export class DuckmirrorError extends Error {
   readonly code: ErrorCode;
   readonly hint: string;
@@ -357,5 +359,5 @@ export class DuckmirrorError extends Error {
 export const isCode = (error: unknown, code: ErrorCode): error is DuckmirrorError =>
   error instanceof DuckmirrorError && error.code === code;
 
-/** The message of anything thrown, for embedding in a `detail`. */
+/** The message of any thrown value, for a `detail`. */
 export const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,28 +1,28 @@
-// What stands in place of a person who was forgotten: a record that says nothing but a keyed hash of the id, and a text
-// in place of the id. Counts stay true (the service goes on counting the person), and nobody can be read from them.
-// Pure. docs/PRIVACY.md tells the whole.
+// Placeholders for erased contacts: a record with only a keyed hash of the id, and a text instead of the id. Counts
+// stay equal to the service's, which still counts the contact, and nobody can be identified. Pure. docs/PRIVACY.md
+// describes the whole.
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 
 const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";
-/** An id shorter than this may stand anywhere by chance: it is only looked for where ids stand. */
+/** A shorter id occurs in other texts by chance, so it is searched only where ids are expected. */
 const TELLING_CHARS = 8;
 
-/** The record in place of a forgotten one. */
+/** Placeholder record of an erased contact. */
 export const forgottenRecord = (hash: string): JsonObject => ({ [MEMBER]: hash });
 
-/** Hash of a record that stands for a forgotten one; null for any other. */
+/** Hash in a placeholder record; null for any other record. */
 export const forgottenHash = (record: JsonValue): string | null => {
   if (!isJsonObject(record)) return null;
   const hash = record[MEMBER];
   return typeof hash === "string" && Object.keys(record).length === 1 ? hash : null;
 };
 
-/** What stands in place of a forgotten id. */
+/** Placeholder text of an erased contact's id. */
 export const forgottenId = (hash: string): string => `${PREFIX}${hash}`;
 export const isForgottenId = (id: string): boolean => id.startsWith(PREFIX);
 
-/** A value with every text rewritten by `text`; the value itself where that changes nothing. */
+/** The value with every text mapped by `text`; the same value if nothing changes. */
 export const mapTexts = (value: JsonValue, text: (text: string) => string): JsonValue => {
   if (typeof value === "string") return text(value);
   if (Array.isArray(value)) {
@@ -47,15 +47,15 @@ const jsonOf = (text: string): JsonValue | undefined => {
   }
 };
 
-/** Takes ids out of texts. */
+/** Replaces ids in texts. */
 export interface IdEraser {
-  /** Where ids of contacts stand: a text that is an id, JSON text that holds one, a path that names one. */
+  /** For places where contact ids are expected: a text that is an id, JSON text with one, a path with one. */
   readonly among: (text: string) => string;
-  /** Anywhere else: a path that names a contact, and ids too long to stand there by chance. */
+  /** For all other places: a path that names a contact, and ids too long to occur by chance. */
   readonly anywhere: (text: string) => string;
 }
 
-/** `tokens`: id → what is to stand in its place. */
+/** `tokens`: id → its replacement. */
 export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser => {
   const patterns = [...tokens].flatMap(([id, token]) => {
     const plain = escaped(id);

@@ -1,4 +1,4 @@
-// JSON values as duckmirror holds them: integers that a double cannot hold exactly are bigint.
+// JSON values in duckmirror: integers that a double cannot hold exactly are bigint.
 
 export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {

@@ -1,18 +1,18 @@
-// The log: pino lines for people or machines, every written line scrubbed of secrets.
+// The log: pino lines for people or machines; every finished line is scrubbed of secrets.
 import { type Logger, pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { Scrubber } from "./secret.ts";
 
 export type { Logger } from "pino";
 
-/** Where lines go; the terminal's stderr in the program, an array in tests. */
+/** Destination of lines: stderr in the program, an array in tests. */
 export interface LineTarget {
   write(text: string): void;
 }
 
 /**
- * A logger to `target`. Scrubbing works on the finished line: redacting named fields missed secrets in messages,
- * stacks, URLs and arrays.
+ * A logger to `target`. It scrubs finished lines, because redacting named fields missed secrets in messages, stacks,
+ * URLs and arrays.
  */
 export const createLogger = (options: {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "silent";

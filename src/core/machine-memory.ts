@@ -1,4 +1,4 @@
-// How much memory this process may have at most: what the machine has, or less where a container limits it (cgroup v1, v2).
+// Memory available to this process: the machine's, or less where a container limits it (cgroup v1, v2).
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path/posix";
@@ -7,18 +7,18 @@ const readText = (file: string): string => {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    // Not Linux, or no control group of that version.
+    // Not Linux, or no control group of this version.
     return "";
   }
 };
 
-/** A folder and every folder above it: `/a/b` → `/a/b`, `/a`, `/`. A limit on any of them counts. */
+/** A folder and every folder above it: `/a/b` → `/a/b`, `/a`, `/`. A limit on any of them applies. */
 const withParents = (folder: string): readonly string[] => {
   const names = folder.split("/").filter((name) => name !== "" && name !== "..");
   return [...names, ""].map((_, index) => `/${names.slice(0, names.length - index).join("/")}`);
 };
 
-/** Files that may hold a limit, from the lines of /proc/self/cgroup: `0::/path` (v2), `9:memory:/path` (v1). */
+/** Files that may contain a limit, from the lines of /proc/self/cgroup: `0::/path` (v2), `9:memory:/path` (v1). */
 const limitFiles = (lines: string): readonly string[] =>
   lines.split("\n").flatMap((line) => {
     const [number, controllers = "", ...rest] = line.split(":");
@@ -28,7 +28,7 @@ const limitFiles = (lines: string): readonly string[] =>
     return folders.map((folder) => join("memory", folder, "memory.limit_in_bytes"));
   });
 
-/** Bytes. `root` and `machineBytes` stand for this machine's file system and memory. */
+/** Available bytes. Tests replace the file system (`root`) and the machine's memory. */
 export const machineMemory = (root = "/", machineBytes = totalmem()): number => {
   const files = limitFiles(readText(join(root, "proc/self/cgroup")));
   const limits = files.map((file) => readText(join(root, "sys/fs/cgroup", file)).trim());

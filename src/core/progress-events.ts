@@ -1,4 +1,4 @@
-// What a run tells about itself while it runs. The engine emits these; the terminal, the log and the server show them.
+// Events of a running sync. The engine emits them; terminal, log and server show them.
 import type { StreamStatus, SyncMode } from "./sync-report.ts";
 
 export type ProgressEvent =
@@ -11,7 +11,7 @@ export type ProgressEvent =
   | {
       readonly kind: "stream-planned";
       readonly stream: string;
-      /** null: only known once the first page is there. */
+      /** null: unknown until the first page arrives. */
       readonly requests: number | null;
       readonly because: string;
     }
@@ -28,7 +28,7 @@ export type ProgressEvent =
     }
   | {
       readonly kind: "waiting";
-      /** `quota`: the run ends, and what is left waits for the next one after the reset. */
+      /** `quota`: the run ends, and the next one after the reset continues. */
       readonly why: "rate" | "retry" | "quota";
       /** ms since the epoch. */
       readonly until: number;
@@ -47,14 +47,14 @@ export type ProgressEvent =
       readonly rejected: number;
       readonly complete: boolean;
       readonly unconfirmed: number;
-      /** Why it is not complete. */
+      /** Reason why it is not complete. */
       readonly because?: string;
       readonly error?: string;
     }
   | { readonly kind: "published"; readonly path: string; readonly bytes: number; readonly ms: number }
-  /** Of a worker: what the profile wants exported is up to date. */
+  /** A worker has brought the profile's exports up to date. */
   | { readonly kind: "exported"; readonly formats: readonly string[]; readonly ms: number }
   | { readonly kind: "note"; readonly level: "info" | "warn"; readonly text: string };
 
-/** Takes the events of a run, in order. */
+/** Receives the events of a run, in order. */
 export type ProgressSink = (event: ProgressEvent) => void;

@@ -1,12 +1,12 @@
-// Secrets: a value that does not print itself, and a scrubber that takes it out of any text.
-// Redacting known fields is not enough: a token also turns up in URLs, messages, stacks and arrays.
+// Secrets: a value that does not print itself, and a scrubber that removes it from any text.
+// Redacting known fields is not enough, because a token also appears in URLs, messages, stacks and arrays.
 
-/** Text shown in place of a secret. */
+/** Replacement text of a secret. */
 export const HIDDEN = "[hidden]";
-/** Shorter texts are too common to be taken out of every line. */
+/** Shorter texts are too common to remove from every line. */
 const SHORTEST_SECRET = 4;
 
-/** A secret value. Printed, logged or put into JSON it shows as `[hidden]`; only `reveal()` gives it out. */
+/** A secret value. Printed, logged or as JSON it is `[hidden]`; only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -32,8 +32,8 @@ export class Secret {
 }
 
 /**
- * The part of the Base64 text that is the same whatever stands before and after the secret, for each of the three
- * positions it can have inside a longer text (`Bearer <token>` in Base64 does not contain Base64 of `<token>`).
+ * The part of the Base64 text that does not depend on neighbouring text, for each of the three positions in a longer
+ * text (Base64 of `Bearer <token>` does not contain Base64 of `<token>`).
  */
 const base64Forms = (secret: string): string[] => {
   const bytes = Buffer.from(secret, "utf8");
@@ -58,20 +58,20 @@ const formsOf = (secret: string): string[] => {
 };
 
 export interface Scrubber {
-  /** From now on, `secret` (also Base64, URL-encoded or JSON-escaped) is taken out of every text. */
+  /** Removes `secret` (also Base64, URL-encoded or JSON-escaped) from every later text. */
   hide(secret: Secret | string): void;
   /** The text with every known secret replaced by `[hidden]`. */
   scrub(text: string): string;
 }
 
-/** A scrubber that knows no secret yet. */
+/** A scrubber without secrets. */
 export const createScrubber = (): Scrubber => {
   let forms: readonly string[] = [];
   return {
     hide(secret) {
       const value = typeof secret === "string" ? secret : secret.reveal();
       if (value.length < SHORTEST_SECRET) return;
-      // Longest first: a short form must not cut a longer one in two and leave its rest readable.
+      // Longest first: replacing a short form first could leave part of a longer one readable.
       forms = [...new Set([...forms, ...formsOf(value)])].sort((a, b) => b.length - a.length);
     },
     scrub: (text) => forms.reduce((clean, form) => clean.replaceAll(form, HIDDEN), text),

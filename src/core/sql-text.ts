@@ -1,11 +1,11 @@
-// Names and values as SQL text, for statements that are put together from the catalog. PURE.
+// Names and values as SQL text, for statements built from the catalog. PURE.
 
-/** An identifier; whatever it holds, it ends no name. */
+/** An identifier, escaped. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /**
- * A value as a literal. Values are bound wherever they can be; only literals reach a primary key's index, and some
- * statements take nothing else.
+ * A value as a literal. Values are bound where possible, but only literals use a primary key's index, and some
+ * statements accept nothing else.
  */
 export const literal = (value: string | bigint): string =>
   typeof value === "bigint"

@@ -1,11 +1,11 @@
-// The report of one sync: exactly the object that `sync --json` prints (contract of the command line).
+// Report of one sync: the object printed by `sync --json` (contract of the command line).
 import { z } from "zod";
 
-/** `full`: every list was to be walked. `incremental`: only what may have changed. */
+/** `full`: walk every list. `incremental`: read only likely changes. */
 const syncModeSchema = z.enum(["full", "incremental"]);
 export type SyncMode = z.output<typeof syncModeSchema>;
 
-/** `stopped`: the allowance or the quota ended it; it goes on where it stands. `skipped`: nothing was due. */
+/** `stopped`: the allowance or the quota ended it; the next sync continues. `skipped`: nothing was due. */
 const streamStatusSchema = z.enum(["done", "stopped", "failed", "interrupted", "skipped"]);
 export type StreamStatus = z.output<typeof streamStatusSchema>;
 
@@ -17,18 +17,18 @@ const count = z.int().nonnegative();
 const instant = z.iso.datetime();
 
 const verdictSchema = z.object({
-  /** Every list of the stream is proven to be complete, and the run left nothing of it undone. */
+  /** Every list of the stream is proven complete, and the run left none of its work. */
   complete: z.boolean().default(false),
-  /** Rows that could not be confirmed, as far as their number is known. */
+  /** Number of rows that could not be confirmed, where known. */
   unconfirmed: count.default(0),
-  /** Why it is not complete. */
+  /** Reason why it is not complete. */
   unconfirmed_because: z.string().optional(),
 });
 export type StreamVerdict = z.output<typeof verdictSchema>;
 
 const streamReportSchema = z.object({
   stream: z.string(),
-  /** Strategy that was followed, e.g. `walk`, `watermark`. */
+  /** Strategy used, e.g. `walk`, `watermark`. */
   mode: z.string(),
   status: streamStatusSchema,
   requests: count,
@@ -53,9 +53,9 @@ export const syncReportSchema = z.object({
   requests: count,
   credits: z.object({
     spent: count,
-    /** Requests that ended before a status line: each may have cost one credit more. */
+    /** Requests without a status line; each may have cost one more credit. */
     ambiguous: count.default(0),
-    /** null where the service never said. */
+    /** null when the service has not reported it. */
     remaining: z.int().nullable(),
     limit: z.int().nullable(),
     resets_at: instant.nullable(),

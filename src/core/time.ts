@@ -1,5 +1,5 @@
-// Times that others wrote, as instants. The only parser of times: columns, planning, headers and windows of usage agree,
-// whatever the time zone of the machine (`Date.parse` takes a time without a zone for local time). Pure.
+// Parses times written by others. The only parser of times, so that columns, planning, headers and usage windows
+// agree in any time zone of the machine (`Date.parse` reads a time without a zone as local time). Pure.
 // Source: API.md, "Resources and their fields": times and dates are ISO 8601 strings; RFC 9110 5.6.7 for HTTP dates.
 
 const ISO =
@@ -12,12 +12,12 @@ const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 
 export interface ParsedTime {
   /** Microseconds since the epoch. */
   readonly micros: bigint;
-  /** False for a month without a day, and where digits beyond the microsecond were cut: the text says something else. */
+  /** False for a month without a day, and when digits beyond the microsecond were cut. */
   readonly exact: boolean;
 }
 
 const ZERO = 48;
-/** A digit as a number; NaN for anything else, which is in no range. */
+/** A digit as a number; NaN for other characters, which no range contains. */
 const digit = (text: string, at: number): number => {
   const value = text.charCodeAt(at) - ZERO;
   return value >= 0 && value <= 9 ? value : Number.NaN;
@@ -26,8 +26,8 @@ const two = (text: string, at: number): number => digit(text, at) * 10 + digit(t
 const within = (value: number, from: number, to: number): boolean => value >= from && value <= to;
 
 /**
- * The two forms that nearly every time has, `2026-03-04T05:06:07Z` and the same with milliseconds, read without a
- * pattern; null for any other text, whatever it means. Until 2199 a double holds the microseconds.
+ * Fast path for the two commonest forms, `2026-03-04T05:06:07Z` and the same with milliseconds; null for any other
+ * text. Until 2199 a double holds the microseconds.
  */
 const plainTime = (text: string): ParsedTime | null => {
   const withMs = text.length === 24 && text[19] === ".";
@@ -42,15 +42,15 @@ const plainTime = (text: string): ParsedTime | null => {
   const second = two(text, 17);
   const ms = withMs ? two(text, 20) * 10 + digit(text, 22) : 0;
   if (!within(year, 1900, 2199) || !within(month, 1, 12)) return null;
-  // 29 February is left to those who know leap years.
+  // The general parser handles 29 February.
   if (!within(day, 1, month === 2 ? 28 : (DAYS_IN_MONTH[month - 1] ?? 0))) return null;
   if (!within(hour, 0, 23) || !within(minute, 0, 59) || !within(second, 0, 59) || !within(ms, 0, 999)) return null;
   return { micros: BigInt(Date.UTC(year, month - 1, day, hour, minute, second, ms) * 1000), exact: true };
 };
 
 /**
- * Date-only is midnight UTC; a time without offset is UTC; fractions are cut to microseconds; 24:00 and a leap
- * second run into the next minute. null for anything else, also for dates that do not exist.
+ * A date alone is midnight UTC; a time without offset is UTC; fractions are cut to microseconds; 24:00 and a leap
+ * second are the next minute. null for other texts and for dates that do not exist.
  */
 export const parseTime = (text: string): ParsedTime | null => plainTime(text) ?? timeOfAnyForm(text);
 
@@ -68,24 +68,27 @@ const timeOfAnyForm = (text: string): ParsedTime | null => {
   const [aheadH, aheadM] = [Number(offsetH ?? 0), Number(offsetM ?? 0)];
   if (aheadH > 23 || aheadM > 59) return null;
   const aheadMin = (aheadH * 60 + aheadM) * (sign === "-" ? -1 : 1);
-  // Date.UTC reads years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same.
+  // Date.UTC reads years 0 to 99 as 1900 to 1999; the calendar repeats after 400 years.
   const shifted = Date.UTC(year + 400, month - 1, day, hour, minute, second);
   const ms = shifted - FOUR_CENTURIES_MS;
   const cut = /[1-9]/.test((fraction ?? "").slice(6));
   return { micros: BigInt(ms - aheadMin * 60_000) * 1000n + BigInt(micro), exact: dayText !== undefined && !cut };
 };
 
-/** The same instant in ms since the epoch, cut to the millisecond; null where `parseTime` reads nothing. */
+/** The same time in ms since the epoch, cut to the millisecond; null when `parseTime` returns null. */
 export const timeMs = (text: string): number | null => {
   const parsed = parseTime(text);
   return parsed === null ? null : Number(parsed.micros / 1000n);
 };
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms of HTTP dates: they begin with the day of the week. */
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms of HTTP dates; they begin with the day of the week. */
 const DAY_OF_WEEK = /^[A-Za-z]{3,9},? /;
 const WITH_ZONE = /([A-Za-z]{1,4}|[+-]\d{2}:?\d{2})$/;
 
-/** A time in a header, ISO 8601 or an HTTP date, in ms since the epoch; without a zone it is UTC. null for other texts. */
+/**
+ * A time in a header, ISO 8601 or an HTTP date, in ms since the epoch; without a zone it is UTC. null for other
+ * texts.
+ */
 export const headerTimeMs = (text: string): number | null => {
   const bare = text.trim();
   if (!DAY_OF_WEEK.test(bare)) return timeMs(bare);

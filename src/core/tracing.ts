@@ -1,8 +1,11 @@
-// Tracing as the program sees it: spans with attributes, one inside the other. Knows no library: src/telemetry sends
-// them where somebody wants them, else `noTracer` is passed and nothing happens. PURE.
+// Interface for tracing: nested spans with attributes. Independent of any library: src/telemetry sends spans if
+// configured; otherwise `noTracer` does nothing. PURE.
 import { DuckmirrorError } from "./errors.ts";
 
-/** Never a token, an address with a query, an id of a person or a text of the service: attributes leave the machine. */
+/**
+ * Attributes leave the machine, so they never hold a token, an address with a query, a person's id or a text of the
+ * service.
+ */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 export interface SpanStart {
@@ -11,21 +14,21 @@ export interface SpanStart {
   readonly attributes?: SpanAttributes;
   /** ms since the epoch; unset: now. */
   readonly startedAt?: number;
-  /** W3C `traceparent` of a span of another process that this one belongs to; one that is malformed is ignored. */
+  /** W3C `traceparent` of the parent span in another process; a malformed one is ignored. */
   readonly traceparent?: string | null | undefined;
 }
 
-/** Starts spans, inside the span that it is, if it is one. */
+/** Starts spans; a span starts child spans. */
 export interface Tracer {
   start(name: string, more?: SpanStart): Span;
-  /** W3C `traceparent`, to be handed to other processes of duckmirror; null: nothing is traced. */
+  /** W3C `traceparent` for other duckmirror processes; null: no tracing. */
   readonly traceparent: string | null;
 }
 
 export interface Span extends Tracer {
   /** Adds attributes; null and undefined ones are left out. */
   set(attributes: SpanAttributes): void;
-  /** It went wrong: a code, class or status, never a text. null: it did not. */
+  /** Marks a failure with a code, class or status, never a text. null: no failure. */
   fail(errorType: string | null): void;
   /** `at`: ms since the epoch; unset: now. */
   end(at?: number): void;
@@ -39,16 +42,16 @@ const noSpan: Span = {
   end: () => undefined,
 };
 
-/** Traces nothing. */
+/** Does nothing. */
 export const noTracer: Tracer = noSpan;
 
-/** What went wrong, in a word that is safe to send: a code of ours or the class of an error. */
+/** The kind of an error as a word that is safe to send: a code of ours, or the class of the error. */
 export const errorTypeOf = (error: unknown): string => {
   if (error instanceof DuckmirrorError) return error.code;
   return error instanceof Error ? error.name : "UNEXPECTED";
 };
 
-/** Does `work` in a span that ends with it, as failed when it throws. Throws what `work` throws. */
+/** Runs `work` in a span that ends with it, failed if `work` throws. Throws the errors of `work`. */
 export const inSpan = async <T>(
   tracer: Tracer,
   name: string,

@@ -1,4 +1,4 @@
-// Durations and sizes as people write them ("7d", "64MiB") and as the program holds them (ms, bytes).
+// Durations and sizes in text ("7d", "64MiB") and in the program (ms, bytes).
 
 const DURATION_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const SIZE_BYTES = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 } as const;
@@ -6,7 +6,7 @@ const SIZE_BYTES = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20
 const isUnit = <T extends object>(table: T, unit: string): unit is Extract<keyof T, string> =>
   Object.hasOwn(table, unit);
 
-/** `1h30m`, `7d`, `500ms` → ms; null when it is no duration. A bare number has no unit and is none. */
+/** `1h30m`, `7d`, `500ms` → ms; null for other texts, also for a number without a unit. */
 export const parseDuration = (text: string): number | null => {
   const compact = text.trim().toLowerCase().replace(/\s+/g, "");
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d|w))+$/.test(compact)) return null;
@@ -18,7 +18,7 @@ export const parseDuration = (text: string): number | null => {
   return Number.isSafeInteger(Math.round(ms)) ? Math.round(ms) : null;
 };
 
-/** `64MiB`, `10 MB`, `1048576` → bytes; null when it is no size. */
+/** `64MiB`, `10 MB`, `1048576` → bytes; null for other texts. */
 export const parseBytes = (text: string): number | null => {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim().toLowerCase());
   if (!match) return null;
@@ -66,6 +66,6 @@ export const formatCount = (count: number | bigint): string => String(count).rep
 export const counted = (count: number, word: string): string =>
   `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
 
-/** "unconfirmed, 105 rows": a stream that is not proven to be complete; without a number where none is known. */
+/** "unconfirmed, 105 rows": a stream not proven complete; without a number if it is unknown. */
 export const unconfirmedText = (rows: number): string =>
   rows === 0 ? "unconfirmed" : `unconfirmed, ${counted(rows, "row")}`;

@@ -1,8 +1,8 @@
-// Ends a wait that cannot be ended itself: a reply of Redis, a credit of somebody else.
+// Ends a wait whose work cannot be aborted: a reply from Redis, a credit reserved by another process.
 
 /**
- * What `work` comes to; rejects with the signal's reason as soon as that aborts, and `work` goes on unheard. Without a
- * signal just `work`.
+ * Result of `work`; rejects with the signal's reason as soon as it aborts, and ignores the later result of `work`.
+ * Without a signal, just `work`.
  */
 export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
   new Promise((resolve, reject) => {

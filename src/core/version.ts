@@ -1,4 +1,4 @@
-// The program's own version, from the manifest that lies beside it in the sources as in the build.
+// The program's version, from the package's manifest beside the sources or the build.
 import { readFileSync } from "node:fs";
 
 export const packageVersion = (): string => {

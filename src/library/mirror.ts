@@ -1,5 +1,5 @@
-// The package's public API: `import { createMirror } from "duckmirror"`. The same engine as the command line, without
-// its texts: settings in, typed reports out, progress as events.
+// The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
+// texts: takes settings, returns typed reports, emits progress events.
 import { GRACE_MS } from "../../jobs/engine.ts";
 import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
@@ -26,27 +26,29 @@ export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 export type { FlagValues as Settings, PlanReport };
 
-/** Where a mirror gets its settings from. */
+/** Sources of a mirror's settings. */
 export interface MirrorOptions {
-  /** Settings under their names in `duckmirror.yaml`, e.g. `{ base_url, token_file, data_dir }`. They go over the file. */
+  /**
+   * Settings by their names in `duckmirror.yaml`, e.g. `{ base_url, token_file, data_dir }`. They override the file.
+   */
   readonly settings?: FlagValues;
-  /** Path of a `duckmirror.yaml`; unset: none is read. */
+  /** Path of a `duckmirror.yaml`; unset: no file. */
   readonly config?: string;
-  /** Which organization, where the file has several. */
+  /** The organization, where the file has several. */
   readonly profile?: string;
-  /** Environment variables that count as settings; default: none, so that a library does what its caller says. */
+  /** Environment variables that count as settings; default: none, so that only the caller decides. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */
   readonly folder: string;
 }
 
-/** What is asked of a sync or a plan; everything unset is as on the command line. */
+/** Request of a sync or a plan; unset options have the defaults of the command line. */
 export interface SyncRequestOptions {
-  /** Streams to look at; unset: those of the settings. */
+  /** Streams to sync; unset: those of the settings. */
   readonly streams?: readonly string[];
   /** Walk every list completely. */
   readonly full?: boolean;
-  /** End cleanly after so many ms. */
+  /** End cleanly after this many ms. */
   readonly maxDurationMs?: number;
   /** Delete even if a list turned empty or lost more than `max_delete_share`. */
   readonly allowMassDelete?: boolean;
@@ -54,7 +56,7 @@ export interface SyncRequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A sync's report and, where it did not do all it set out to do, why: the error's `code` and `exitCode` tell. */
+/** Report of a sync and, if it is incomplete, an error whose `code` and `exitCode` give the reason. */
 export interface SyncOutcome {
   readonly report: SyncReport;
   readonly error: DuckmirrorError | null;
@@ -64,30 +66,36 @@ export interface SyncOutcome {
 export interface Mirror {
   /** Path of the published snapshot; it opens read-only in any DuckDB client. */
   readonly warehouse: string;
-  /** What the next sync would request and why; sends nothing. Rejects with WRITER_BUSY while one is running. */
+  /**
+   * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs.
+   */
   plan(request?: Omit<SyncRequestOptions, "maxDurationMs" | "signal">): Promise<PlanReport>;
   /**
-   * Mirrors what is due. Resolves also when the allowance is used up or some streams failed: see `error`. Rejects with
-   * WRITER_BUSY, configuration errors and faults.
+   * Mirrors what is due. Also resolves when the allowance is used up or some streams failed: see `error`. Rejects
+   * with WRITER_BUSY, configuration errors and faults.
    */
   sync(request?: SyncRequestOptions): Promise<SyncOutcome>;
   /**
-   * Runs read-only SQL on the snapshot, in a process of its own, and gathers the rows. Rejects with SNAPSHOT_MISSING,
-   * QUERY_FAILED, or QUERY_LIMIT where it needed more than `timeMs` (default 10 minutes) or `memoryMiB` (default 2048).
+   * Runs read-only SQL on the snapshot in a separate process and returns the rows. Rejects with SNAPSHOT_MISSING,
+   * QUERY_FAILED, or QUERY_LIMIT when it needed more than `timeMs` (default 10 minutes) or `memoryMiB` (default
+   * 2048).
    */
   query(
     sql: string,
     options?: { readonly signal?: AbortSignal; readonly timeMs?: number; readonly memoryMiB?: number },
   ): Promise<QueryResult>;
-  /** The same in batches while they stream: `use` is given columns and an iterator. */
+  /** The same in batches: `use` receives columns and an iterator. */
   stream<T>(sql: string, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
-  /** Hears what syncs do, in order; answers with a function that ends it. */
+  /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
-/** A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
+/**
+ * A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE,
+ * PROFILE_UNKNOWN.
+ */
 export const createMirror = (options: MirrorOptions): Mirror => {
   const { settings = {}, env = {}, folder, profile } = options;
   const config = resolveConfig({

@@ -1,4 +1,4 @@
-// GET /v1/account-insights: which account is meant, and its consolidated insight.
+// GET /v1/account-insights: finds the requested account and returns its consolidated insight.
 // Source: API.md, "GET /v1/account-insights" and "Account insight".
 import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";
@@ -12,7 +12,7 @@ import { readAccountLists } from "./related.ts";
 
 const SECTIONS = ["profile", "summary", "research", "swotAnalysis", "value"] as const;
 
-/** Candidates listed for an ambiguous query; the rest would not help anybody choose. */
+/** Most candidates listed for an ambiguous query; a longer list helps nobody choose. */
 const MAX_CANDIDATES = 25;
 
 const accountField = (name: string) => tableSpec("accounts").fields.filter((field) => field.name === name);
@@ -27,7 +27,7 @@ const candidateJson = objectJson([
 
 const LINKS = ["professionalNetworkUrl", "fundingDataUrl", "contactDataUrl", "crmUrl", "salesToolUrl"];
 
-/** The profile section from the account itself, for an insight that has none stored. */
+/** The profile section, built from the account for an insight without a stored profile. */
 const profileJson = objectJson([
   ...member("accountId", "id"),
   ...["name", "domain", "logoUrl", "description", "headquartersLocation", "industry", "numberOfEmployees"].flatMap(
@@ -88,11 +88,11 @@ const said = (status: string, message: string): Answer["head"] => [
   ["message", JSON.stringify(message)],
 ];
 
-/** The answer for an account nobody tracks, and for every request of a public API-only organization. */
+/** Response for an untracked account, and for every request of a public API-only organization. */
 export const insightNotFound = (): Answer =>
   answer("not_found", { head: said("not_found", "No tracked account matches.") });
 
-/** Sections of one account as the text of an object; the profile always, others as far as there is content. */
+/** JSON object with the sections of one account: always the profile, others if they have content. */
 const insightData = async (reader: Reader, accountId: string, sections: readonly string[]): Promise<string> => {
   const wanted = SECTIONS.filter((section) => section !== "profile" && sections.includes(section));
   const fields = tableSpec("account_insights").fields;
@@ -109,7 +109,9 @@ const insightData = async (reader: Reader, accountId: string, sections: readonly
   return rows[0]?.object ?? "{}";
 };
 
-/** The insight of the account that accountId, domain or query (in this order) names. Throws a 400 refusal without any. */
+/**
+ * The insight of the account given by accountId, domain or query (in this order). Throws a 400 refusal without any.
+ */
 export const accountInsight = async (reader: Reader, params: Params): Promise<Answer> => {
   const [first, ...others] = await resolve(reader, params);
   if (first === undefined) return insightNotFound();

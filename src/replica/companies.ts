@@ -1,14 +1,14 @@
-// Which company an input means (API.md, "GET /v1/companies/by-input/{companyInputId}").
+// Resolves an input to a company (API.md, "GET /v1/companies/by-input/{companyInputId}").
 import { z } from "zod";
 import { bareAddress, domainCandidates } from "./domain-names.ts";
 import type { Reader } from "./reader.ts";
 
-/** `bareAddress` in SQL, for the stored addresses. */
+/** `bareAddress` as SQL, for stored addresses. */
 const bare = (column: string): string =>
   `regexp_replace(regexp_replace(lower(${column}), '^[a-z]+://(www\\.)?', ''), '/+$', '')`;
 
-// One statement, so that the order of the kinds is visible: an exact id beats everything, a domain comes last since
-// an address of a profile also holds a domain (the network's). company_inputs knows what a mirror resolved before.
+// One statement, so that the order is visible: an exact id first, a domain last, because a profile address also
+// contains a domain (the network's). company_inputs holds the inputs that a mirror resolved before.
 const SQL = `
 SELECT id FROM (
   SELECT id, 1 AS rank FROM main.companies WHERE id = $1
@@ -21,7 +21,7 @@ SELECT id FROM (
   WHERE list_contains(string_split($3, ','), lower(domain))
 ) ORDER BY rank, id LIMIT 1`;
 
-/** Canonical id of the company that an input names: id, stock symbol, profile address, domain or website; else undefined. */
+/** Id of the company for an id, stock symbol, profile address, domain or website; undefined when there is none. */
 export const resolveCompany = async (reader: Reader, input: string): Promise<string | undefined> => {
   const trimmed = input.trim();
   const rows = await reader.query(

@@ -1,10 +1,10 @@
-// Domains and addresses as people write them, brought to a form that can be compared. PURE.
+// Brings domains and addresses to a comparable form. PURE.
 // Source: API.md, "GET /v1/account-insights" (`domain`) and "GET /v1/companies/by-input/{companyInputId}".
 
 /**
- * Domains an input may mean, most specific first: `https://www.Shop.Acme.co.uk/x` → `shop.acme.co.uk`,
- * `acme.co.uk`, `co.uk`. Subdomains are dropped label by label, because no rule tells `co.uk` from `acme.com`
- * without a list of public suffixes; the first one that a record has wins. Empty when it is no domain.
+ * Domains that an input may mean, most specific first: `https://www.Shop.Acme.co.uk/x` → `shop.acme.co.uk`,
+ * `acme.co.uk`, `co.uk`. Subdomains are dropped one by one, because without a list of public suffixes no rule
+ * separates `co.uk` from `acme.com`; the first with a record wins. Empty when the input is no domain.
  */
 export const domainCandidates = (input: string): readonly string[] => {
   const host = input
@@ -21,7 +21,9 @@ export const domainCandidates = (input: string): readonly string[] => {
   return labels.slice(0, -1).map((_, index) => labels.slice(index).join("."));
 };
 
-/** Address without scheme, `www.`, query, fragment and closing slash, lowercased: two spellings of a page are equal. */
+/**
+ * Address without scheme, `www.`, query, fragment and final slash, in lower case, so that two spellings are equal.
+ */
 export const bareAddress = (input: string): string =>
   input
     .trim()

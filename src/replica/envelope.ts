@@ -1,4 +1,4 @@
-// The text of an answer: `data`, `included`, `meta`, `usage` around records that DuckDB wrote as JSON. PURE.
+// Writes the text of a response: `data`, `included`, `meta`, `usage` around records that DuckDB wrote as JSON. PURE.
 // Source: API.md, "Conventions common to all endpoints" and "Envelope objects".
 
 /** Paging part of `meta`. */
@@ -13,15 +13,15 @@ export interface Embedded {
   /** Name of one record, e.g. `company`, and of several, e.g. `companies`. */
   readonly one: string;
   readonly many: string;
-  /** `record`: one record under `one`. `records`: of a list answer, shaped as the service likes. `list`: always an array. */
+  /** `record`: one record under `one`. `records`: of a list, in the service's shape. `list`: always an array. */
   readonly kind: "record" | "records" | "list";
   /** Key and JSON text of each record. */
   readonly records: readonly { readonly key: string; readonly object: string }[];
 }
 
 /**
- * How a list's related records stand under `included` (not shown in API.md): `{companies: [...]}`, `{company: [...]}`,
- * `{companies: {id: {...}}}`, `{company: {...}}` (only one fits) or not at all.
+ * Shape of a list's related records in `included` (not shown in API.md): `{companies: [...]}`, `{company: [...]}`,
+ * `{companies: {id: {...}}}`, `{company: {...}}` (holds only one), or absent.
  */
 export type IncludedShape = "plural-array" | "singular-array" | "map" | "object" | "none";
 
@@ -33,7 +33,7 @@ export interface Quota {
   readonly resetsAt: number;
 }
 
-/** HTTP 200 before it is written. */
+/** Content of a 200 before it is written as text. */
 export interface Answer {
   /** Top-level members before `data`: `status`, `message` of account-insights. JSON texts. */
   readonly head: readonly (readonly [name: string, json: string])[];
@@ -43,7 +43,7 @@ export interface Answer {
   readonly tail: readonly (readonly [name: string, json: string])[];
   readonly included: readonly Embedded[];
   readonly paging?: Paging;
-  /** Whether the route carries the `usage` block. */
+  /** True when the response has a `usage` block. */
   readonly usageBlock: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface EnvelopeContext {
 /** `meta.apiVersion` (API.md, "Versioning"). */
 export const API_VERSION = "1.0.0";
 
-/** An answer that holds only `data`. */
+/** A response with `data` only. */
 export const dataAnswer = (data: string, usageBlock: boolean): Answer => ({
   head: [],
   data,
@@ -92,7 +92,7 @@ const embeddedJson = (embedded: Embedded, shape: IncludedShape): readonly string
   }
 };
 
-/** Quota as API.md spells it. */
+/** Quota in the form of API.md. */
 export const quotaJson = (quota: Quota): string =>
   JSON.stringify({
     limit: quota.limit,

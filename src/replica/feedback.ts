@@ -1,4 +1,4 @@
-// POST /v1/feedback: the request body, checked (API.md, "Feedback request" and "POST /v1/feedback").
+// POST /v1/feedback: validates the request body (API.md, "Feedback request" and "POST /v1/feedback").
 import { z } from "zod";
 import { FEEDBACK_CATEGORIES } from "../catalog/resources.ts";
 import { Refusal } from "./refusal.ts";
@@ -12,7 +12,7 @@ const feedbackSchema = z.object({
 
 export type Feedback = z.infer<typeof feedbackSchema>;
 
-/** Throws a 400 refusal that names what is wrong. */
+/** Throws a 400 refusal that names the error. */
 export const parseFeedback = (body: unknown): Feedback => {
   const parsed = feedbackSchema.safeParse(body);
   if (parsed.success) return parsed.data;

@@ -1,4 +1,5 @@
-// The list routes: one statement counts and finds the page's keys, one reads its records, related records follow (API.md, "Endpoints").
+// The list routes: one statement counts and finds the page's keys, one reads its records, then related records follow
+// (API.md, "Endpoints").
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
@@ -12,7 +13,7 @@ import { LINK_COLUMNS, readLinked } from "./related.ts";
 import type { RouteName, RouteSpec } from "./routes.ts";
 import { inSpan, spanOf } from "./usage.ts";
 
-/** Where a page is cut, and what `meta.perPage` says. */
+/** Position of a page, and the value of `meta.perPage`. */
 export interface Cut {
   readonly offset: number;
   readonly limit: number;
@@ -54,13 +55,13 @@ interface Page {
   readonly links: readonly (readonly string[])[];
 }
 
-/** Records may be removed between the two statements of a page; it is read again then, so often at most. */
+/** Most reads of one page. It is read again when records were removed between its two statements. */
 const MOST_READS = 5;
 
 const keysRow = z.object({ total: z.number(), keys: z.array(z.string()) });
 const recordRow = z.object({ key: z.string(), object: z.string(), links: z.array(z.string().nullable()) });
 
-/** Keys first, from narrow columns; then the records, by the key's index: at a million rows a sixth of the time. */
+/** Reads keys first, from narrow columns, then records by the key's index: a sixth of the time at a million rows. */
 const readPage = async (reader: Reader, request: ListRequest): Promise<Page> => {
   for (let read = 1; ; read++) {
     const wanted = keysStatement(request);
@@ -83,14 +84,14 @@ const sortField = (spec: ListSpec, params: Params) => {
   return field;
 };
 
-/** Page and page size as asked. Throws a 400 refusal above the maximum. */
+/** Requested page and page size. Throws a 400 refusal above the maximum. */
 export const pageAsked = (params: Params, maxPerPage: number): { page: number; perPage: number } => {
   const perPage = params.number("perPage");
   if (perPage > maxPerPage) throw new Refusal("bad_request", `perPage must be at most ${maxPerPage}.`);
   return { page: params.number("page"), perPage };
 };
 
-/** The answer of a list route. Throws 400 refusals for parameters that do not fit the resource. */
+/** Response of a list route. Throws 400 refusals for parameters that do not fit the resource. */
 export const listAnswer = async (route: RouteSpec, params: Params, context: ListContext): Promise<Answer> => {
   const { reader, now, cut } = context;
   const spec = LISTS[route.name];

@@ -1,4 +1,4 @@
-// What the routes read through: a database, and the few ways of reading that they share.
+// Database access of the routes: the interface, and reads that several routes share.
 import { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
@@ -7,7 +7,7 @@ import { defaultFields } from "./query/field-choice.ts";
 import { Binds } from "./query/filters.ts";
 import { recordsStatement, type Statement } from "./query/list-query.ts";
 
-/** The part of a database that reading needs; src/warehouse/duckdb/database.ts has it. */
+/** The part of a database that reading needs; src/warehouse/duckdb/database.ts implements it. */
 export interface Reader {
   query<T>(sql: string, params: readonly string[], row: z.ZodType<T>): Promise<T[]>;
 }
@@ -21,7 +21,7 @@ const readStatement = <T>(reader: Reader, { sql, values }: Statement, row: z.Zod
 
 export interface RecordsRequest {
   readonly table: TableName;
-  /** Default: what a detail answer carries. */
+  /** Default: the fields of a detail response. */
   readonly fields?: readonly FieldSpec[];
   readonly extra?: boolean;
   /** SQL condition on alias `t`. */
@@ -46,7 +46,7 @@ export const readRecords = (reader: Reader, request: RecordsRequest): Promise<Re
   return readStatement(reader, statement, recordRow);
 };
 
-/** Condition: the record with this id. Compared in the column's own type, so that the key's index serves it. */
+/** Condition: the record with this id. Compared in the column's own type, so that the key's index is used. */
 export const keyIs =
   (table: TableName, id: string) =>
   (binds: Binds): string => {

@@ -1,5 +1,5 @@
-// A request that is refused: thrown inside the replica, answered as `{"error": {"code", "message"}}`.
-// API.md shows statuses and conditions ("Errors"), not the body; the body is ours.
+// A refused request: thrown inside the replica, sent as `{"error": {"code", "message"}}`.
+// API.md shows statuses and conditions ("Errors"), but no body; the body is ours.
 
 export type RefusalCode =
   | "bad_request"

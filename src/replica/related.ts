@@ -1,4 +1,4 @@
-// Related records that `include` asks for (API.md, "Resources": relations; "Endpoints": values of `include`).
+// Related records for `include` (API.md, "Resources": relations; "Endpoints": values of `include`).
 
 import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";
@@ -17,7 +17,7 @@ export const LINK_COLUMNS: Readonly<Record<string, string>> = {
 
 const ownerRow = z.object({ object: z.string(), key: z.string() });
 
-/** Owners as the service embedded them: the whole user is kept in `data`. */
+/** Owners as the service embedded them; `data` keeps the whole user. */
 const readOwners = (reader: Reader, ids: readonly string[]): Promise<RecordText[]> => {
   const idField = tableSpec("owners").fields.filter((field) => field.name === "id");
   const fallback = objectJson(idField.map((field) => memberJson(field.name, valueJson(field, "t"))));
@@ -29,7 +29,7 @@ const readOwners = (reader: Reader, ids: readonly string[]): Promise<RecordText[
   );
 };
 
-/** Records that rows of a page link to, by `include` value; `kind` says whether the parent is one record or a list. */
+/** Records linked by the rows of a page, by `include` value; `kind`: whether the parent is one record or a list. */
 export const readLinked = async (
   reader: Reader,
   include: string,
@@ -58,7 +58,7 @@ export const readLinked = async (
   }
 };
 
-/** `contacts` and `signals` of one account: the best and the latest first, at most as many as the limits say. */
+/** `contacts` and `signals` of one account, best and latest first, up to the limits. */
 export const readAccountLists = async (
   reader: Reader,
   accountId: string,

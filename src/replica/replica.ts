@@ -1,5 +1,6 @@
-// The `/v1` routes of API.md over a warehouse: the sandbox serves a generated one, `duckmirror serve` the user's mirror.
-// Knows no HTTP server: a request comes in as values, an answer goes out as values (envelope.ts writes its text).
+// The `/v1` routes of API.md over a warehouse: the sandbox serves a generated one, `duckmirror serve` the user's
+// mirror.
+// Independent of any HTTP server: requests and responses are values (envelope.ts writes the text).
 import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
 import type { Clock } from "../core/clock.ts";
@@ -21,17 +22,17 @@ import { limitsAnswer, mirroredQuota, usageAnswer } from "./usage.ts";
 export interface ReplicaOptions {
   readonly database: Reader;
   readonly clock: Pick<Clock, "now">;
-  /** `public`: the five rules for public API-only organizations apply. Asked anew for every request. */
+  /** `public`: the five rules for public API-only organizations apply. Called for every request. */
   readonly tier: () => "full" | "public";
   /** A larger `perPage` is refused with 400. Default 1000 (the document shows no maximum). */
   readonly maxPerPage?: number;
   /** The only organization the usage routes know; undefined: any. */
   readonly organizationId?: string;
-  /** Quota for GET /v1/usage. Default: the latest one the warehouse saw. */
+  /** Quota for GET /v1/usage. Default: the latest reading in the warehouse. */
   readonly quota?: () => Quota;
-  /** Where feedback goes; the object is answered as `data`. Default: refused with 405, a mirror takes none. */
+  /** Receives feedback; its result becomes `data`. Default: 405, because a mirror takes no feedback. */
   readonly feedback?: (feedback: Feedback) => Promise<Readonly<Record<string, unknown>>>;
-  /** Cuts pages differently from how the document says (fault injection). */
+  /** Cuts pages differently from the document (fault injection). */
   readonly cut?: (page: number, perPage: number) => Cut;
 }
 
@@ -43,7 +44,7 @@ interface ReplicaRequest {
 }
 
 export interface Replica {
-  /** The answer of a 200. Throws `Refusal` for every other status. */
+  /** The response of a 200. Throws `Refusal` for every other status. */
   answer(request: ReplicaRequest): Promise<Answer>;
 }
 
@@ -51,7 +52,7 @@ const DEFAULT_MAX_PER_PAGE = 1000;
 
 const notFound = (route: RouteSpec) => new Refusal("not_found", `${route.notFound ?? "not found"}.`);
 
-/** Leading zeros off, so that `007` and `7` are one id. */
+/** Without leading zeros, so that `007` and `7` are one id. */
 const wholeNumber = (params: Params, name: string): string => BigInt(params.text(name) ?? "0").toString();
 
 export const createReplica = (options: ReplicaOptions): Replica => {
@@ -105,7 +106,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
     return list(route, params);
   };
 
-  /** What a public API-only organization gets from the workspace routes (API.md, "Access tiers", rules 1 to 4). */
+  /** Responses of the workspace routes for a public API-only organization (API.md, "Access tiers", rules 1 to 4). */
   const withoutWorkspace = (route: RouteSpec, params: Params): Answer => {
     if (route.shape === "insight") return insightNotFound();
     if (route.shape === "counts") return dataAnswer("{}", true);

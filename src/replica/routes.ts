@@ -1,5 +1,5 @@
-// THE table of routes: path, tier, parameters and answer of every endpoint of API.md, "Endpoints".
-// The router, the parameter checks and the OpenAPI document are all read from here.
+// THE table of routes: path, tier, parameters and response of every endpoint of API.md, "Endpoints".
+// The router, the parameter checks and the OpenAPI document all read it.
 import { PRIORITIES } from "../catalog/resources.ts";
 
 type ParamType = "text" | "csv" | "number" | "date" | "choice" | "choices";
@@ -16,7 +16,7 @@ export interface ParamSpec {
   readonly required?: boolean;
 }
 
-/** What `data` holds. */
+/** Content of `data`. */
 type Shape = "list" | "record" | "counts" | "insight" | "usage" | "limits" | "feedback";
 
 export interface RouteSpec {
@@ -30,9 +30,9 @@ export interface RouteSpec {
   readonly pathParams: readonly ParamSpec[];
   readonly query: readonly ParamSpec[];
   readonly shape: Shape;
-  /** Whether the answer carries the `usage` block (API.md, "Envelope objects"). */
+  /** True when the response has a `usage` block (API.md, "Envelope objects"). */
   readonly usageBlock: boolean;
-  /** What its 404 means; absent: the route has none. */
+  /** Meaning of its 404; absent: the route has none. */
   readonly notFound?: string;
 }
 
@@ -224,7 +224,7 @@ export type RouteName = keyof typeof table;
 /** The spec of a route. */
 export const routeSpec = (name: RouteName): RouteSpec => ({ name, ...table[name] });
 
-/** Fixed segments stand before a parameter in the same place: `/v1/signals/counts` before `/v1/signals/{signalId}`. */
+/** Fixed segments come before a parameter in the same place: `/v1/signals/counts` before `/v1/signals/{signalId}`. */
 const ORDER: readonly RouteName[] = [
   "accountInsight",
   "accounts",

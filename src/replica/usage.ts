@@ -17,20 +17,20 @@ export interface Span {
 
 const startOfDay = (now: number): number => Math.floor(now / 86_400_000) * 86_400_000;
 
-/** First moment of a month in UTC, `offset` months from the one that `now` lies in. */
+/** First moment of a month in UTC, `offset` months from the month of `now`. */
 export const monthStart = (now: number, offset = 0): number => {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1);
 };
 
-/** A bound that the route's parameters have been checked for. */
+/** A bound that the route's parameter checks have accepted. */
 const toMs = (text: string): number => {
   const at = timeMs(text);
   if (at === null) throw new TypeError(`${text} is no time`);
   return at;
 };
 
-/** The window a request asks for; undefined: everything. Bounds without a window mean a custom one. */
+/** The requested window; undefined: all time. Bounds without a window mean a custom one. */
 export const spanOf = (params: Params, now: number): Span | undefined => {
   const from = params.text("from");
   const to = params.text("to");
@@ -77,7 +77,7 @@ const readBreakdown = (reader: Reader, group: string, span: Span) => {
   );
 };
 
-/** The quota a mirror saw last; zeros when it never saw one. */
+/** The latest quota reading of a mirror; zeros without any. */
 export const mirroredQuota = async (reader: Reader, now: number): Promise<Quota> => {
   const rows = await reader.query(
     `SELECT t."limit", t.used, t.remaining, t.resets_at FROM main.usage_snapshots AS t

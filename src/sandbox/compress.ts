@@ -1,14 +1,14 @@
-// Compresses a body as the client accepts it: brotli, gzip or not at all.
+// Compresses a body in a form that the client accepts: brotli, gzip or none.
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 const gzipText = promisify(gzip);
 const brotliText = promisify(brotliCompress);
 
-/** Smaller bodies would hardly shrink. */
+/** Smaller bodies hardly shrink. */
 const MIN_BYTES = 1024;
 
-/** Fast settings: a page of a thousand rows must not take longer to compress than to read. */
+/** Fast settings: compressing a page of a thousand rows must not take longer than reading it. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 /** Quality of a coding in Accept-Encoding, 0 when it is not accepted. */

@@ -1,5 +1,5 @@
-// Changes while the sandbox runs: new signals, careers, openings, deleted records. The order of changes depends on the
-// seed alone; their times come from the clock. Every change is one transaction, so no answer sees half of one.
+// Changes while the sandbox runs: new signals, careers, openings, deleted records. The seed alone decides the order
+// of changes; their times come from the clock. Every change is one transaction, so no response shows half of one.
 import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
 import { personNames } from "./content/places.ts";
@@ -15,7 +15,7 @@ import { type BusinessEvent, businessEvent, signalRow } from "./generate/signals
 import { growingIds } from "./generate/world.ts";
 import { createRandom, hash, type Random } from "./random.ts";
 
-/** What one change did to one row. */
+/** Change of one row. */
 export interface Change {
   readonly kind: "insert" | "update" | "delete";
   readonly table: TableName;
@@ -50,7 +50,7 @@ const insert = async (step: Step, table: TableName, row: Row): Promise<void> => 
   step.changes.push({ kind: "insert", table, id: String(row.id ?? row.accountId) });
 };
 
-/** Removes rows by a condition on `$1` and records what was removed. */
+/** Removes rows by a condition on `$1` and records them. */
 const remove = async (step: Step, table: TableName, key: string, condition: string, value: string): Promise<void> => {
   const gone = await step.tx.query(
     `DELETE FROM main."${table}" WHERE ${condition} RETURNING CAST("${key}" AS VARCHAR) AS id`,
@@ -60,7 +60,7 @@ const remove = async (step: Step, table: TableName, key: string, condition: stri
   step.changes.push(...gone.map(({ id }) => ({ kind: "delete" as const, table, id })));
 };
 
-/** The account is refreshed: new score, new `updatedAt`; its insight now and then too. */
+/** Refreshes the account: new score, new `updatedAt`, and sometimes a new insight. */
 const touchAccount = async (step: Step, account: Tracked): Promise<void> => {
   const { random, now, tx } = step;
   const score = scoreOf(random.int(0, 6), random.int(5, 100));
@@ -140,7 +140,7 @@ const newContact = withAccount(async (step, account) => {
   });
 });
 
-/** A random row of a table by a condition without parameters. */
+/** A random row of a table, by a condition without parameters. */
 const someId = async (step: Step, table: TableName, condition = "true"): Promise<string | undefined> => {
   const rows = await step.tx.query(
     `SELECT CAST(id AS VARCHAR) AS id FROM main."${table}" WHERE ${condition} ORDER BY id
@@ -205,7 +205,7 @@ const newAccount: Operation = async (step) => {
   await insert(step, "accounts", { ...row, companyId: firm.id });
 };
 
-/** The account goes with everything that belongs to it. */
+/** Removes the account and everything that belongs to it. */
 const removeAccount: Operation = async (step) => {
   const id = await someId(step, "accounts");
   if (id === undefined) return;
@@ -242,7 +242,7 @@ const operation = (random: Random): Operation => {
   return newSignal;
 };
 
-/** A source of changes: each call makes one. `now` in ms since the epoch. */
+/** A source of changes; each call makes one. `now` in ms since the epoch. */
 export const createEvolution = async (
   database: EvolvingDatabase,
   context: EvolveContext,
@@ -256,7 +256,7 @@ export const createEvolution = async (
     );
     return BigInt(rows[0]?.id ?? 0);
   };
-  // Kept here rather than read each time: the id of a deleted row must not come back for another one.
+  // Kept in memory, because the id of a deleted row must not be used again.
   const nextAccountId = growingIds(random, await highest("accounts"));
   const nextSignalId = growingIds(random, await highest("signals"));
   return (now) =>

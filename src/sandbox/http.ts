@@ -1,4 +1,4 @@
-// The sandbox on a socket: every request goes to one function, its answer is compressed as the client accepts it.
+// HTTP server of the sandbox: passes every request to one function and compresses its response.
 import type { IncomingHttpHeaders } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { openApiDocument } from "../replica/openapi/document.ts";
@@ -19,7 +19,7 @@ const pathAndQuery = (url: string) => {
   return { path, query };
 };
 
-/** Breaks the connection instead of answering: before the first byte, or in the middle of the body. */
+/** Breaks the connection before the first byte, or in the middle of the body. */
 const breakOff = (reply: FastifyReply, response: SandboxResponse, bytes: Buffer): void => {
   reply.hijack();
   if (response.drop === "silent") {
@@ -38,7 +38,7 @@ const send = async (reply: FastifyReply, response: SandboxResponse, accept: stri
   await reply.send(bytes);
 };
 
-/** A server for `respond`; not listening yet. `serverUrl` is asked once the port is known. */
+/** A server for `respond`, not listening yet. `serverUrl` is called once the port is known. */
 export const createHttp = (
   respond: (request: SandboxRequest) => Promise<SandboxResponse>,
   serverUrl: () => string,

@@ -1,4 +1,4 @@
-// Options of a sandbox with their defaults, and the texts that the command line gives for some of them.
+// Options of a sandbox with their defaults; parses the command line's text for some of them.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { PLANS, type PlanName } from "./limits/plans.ts";
@@ -16,7 +16,7 @@ export interface SandboxOptions {
   readonly requestsPerMinute?: number;
   /** Credits per month instead of the plan's. */
   readonly credits?: number;
-  /** Status when the credits are used up. Default 402. */
+  /** Status when no credits are left. Default 402. */
   readonly exhaustedStatus?: 402 | 429;
   /** Default `full`. */
   readonly tier?: "full" | "public";
@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly maxPerPage?: number;
   /** Keeps the generated warehouse; default: a temporary directory, removed on close. */
   readonly dir?: string;
-  /** The data's present, ms since the epoch. Default: the last midnight UTC. */
+  /** Present time of the data, ms since the epoch. Default: the last midnight UTC. */
   readonly now?: number;
   readonly clock?: Clock;
   /** Default `ratelimit-legacy`, `delta`, `seconds`. */

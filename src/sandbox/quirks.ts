@@ -1,5 +1,5 @@
-// Ways in which real services differ from their documents, to be switched on in tests and demonstrations.
-// Each works on the request before it is answered, or on the answer before it is sent.
+// Quirks: deviations of real services from their documents, for tests and demonstrations. Each changes the request
+// before it is handled, or the response before it is sent.
 import type { IncludedShape } from "../replica/envelope.ts";
 import type { Cut } from "../replica/lists.ts";
 import type { RawQuery } from "../replica/query/params.ts";
@@ -8,35 +8,35 @@ import type { RouteSpec } from "../replica/routes.ts";
 
 export interface Quirks {
   /**
-   * Never more rows than this, without an error. `offsets`: pages are cut at the page size that was asked for (rows in
-   * between are unreachable) or at the one that was served; `meta`: which of the two `meta.perPage` names.
+   * Never returns more rows than this, without an error. `offsets`: pages are cut at the requested page size (rows in
+   * between are unreachable) or at the served one; `meta`: which of the two `meta.perPage` shows.
    */
   readonly silentClamp?: number | { readonly rows: number; readonly offsets: Size; readonly meta: Size };
-  /** Lists come in their default order, whatever `sortBy` says. */
+  /** Lists have their default order, whatever `sortBy` is. */
   readonly ignoreSort?: boolean;
   /** 400 for any `sortBy`, or for these fields. */
   readonly refuseSort?: boolean | readonly string[];
   /** How related records of lists are embedded. */
   readonly includedShape?: IncludedShape;
-  /** Numbers in `data` come as strings. */
+  /** Numbers in `data` are strings. */
   readonly numberAsString?: boolean;
   /** Members of `meta` that are left out, e.g. `totalCount`. */
   readonly omitMeta?: readonly string[];
   /** Fields of records that are left out, e.g. `companyId`. */
   readonly omitFields?: readonly string[];
-  /** Members that every record has besides its own. */
+  /** Additional members of every record. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
   /** No `usage` block anywhere. */
   readonly omitUsage?: boolean;
   /** 400 for query parameters that the route does not have. */
   readonly strictQuery?: boolean;
-  /** What refusals carry. */
+  /** Body of refusals. */
   readonly errorBody?: "json" | "html" | "empty";
 }
 
 type Size = "asked" | "served";
 
-/** Query as the service reads it. Throws 400 refusals. */
+/** Query as the quirky service reads it. Throws 400 refusals. */
 export const quirkyQuery = (quirks: Quirks, route: RouteSpec, query: RawQuery): RawQuery => {
   const unknown = Object.keys(query).find((name) => !route.query.some((param) => param.name === name));
   if (quirks.strictQuery === true && unknown !== undefined) {
@@ -52,7 +52,7 @@ export const quirkyQuery = (quirks: Quirks, route: RouteSpec, query: RawQuery): 
   return rest;
 };
 
-/** How pages are cut. */
+/** Position of pages. */
 export const quirkyCut =
   (quirks: Quirks) =>
   (page: number, perPage: number): Cut => {
@@ -73,10 +73,10 @@ type Members = Record<string, unknown>;
 const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Strings and numbers of a JSON text; strings are matched so that digits inside them are left alone. */
+/** Strings and numbers of a JSON text; strings are matched so that digits inside them stay unchanged. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** A number on its way through `JSON.parse`: a string with this mark, so that no digit is rounded away. */
+/** Marks a number during `JSON.parse` as a string, so that no digit is rounded. */
 const MARK = "\u0001";
 
 const parseExactly = (text: string): unknown =>
@@ -95,7 +95,7 @@ const numbersAsStrings = (value: unknown): unknown => {
 const without = (members: Members, names: readonly string[]): Members =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 
-/** Body of a 200 as the service writes it. Integers keep every digit. */
+/** Body of a 200 as the quirky service writes it. Integers keep every digit. */
 export const quirkyBody = (quirks: Quirks, body: string): string => {
   const { numberAsString, omitMeta = [], omitFields = [], extraFields, omitUsage } = quirks;
   const touchesRecords = numberAsString === true || omitFields.length > 0 || extraFields !== undefined;

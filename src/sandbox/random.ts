@@ -1,4 +1,4 @@
-// Seeded randomness: the same seed gives the same sequence on every machine. PURE apart from its own state.
+// Seeded randomness: the same seed gives the same sequence on every machine. PURE except for its own state.
 
 export interface Random {
   /** [0, 1). */
@@ -11,7 +11,7 @@ export interface Random {
   pick<T>(list: readonly T[]): T;
   /** `count` distinct elements at most, in random order. */
   sample<T>(list: readonly T[], count: number): T[];
-  /** The value with probability `p`, else undefined: an optional field that is sometimes missing. */
+  /** The value with probability `p`, else undefined, for an optional field. */
   maybe<T>(p: number, value: T): T | undefined;
   /** Opaque text id of `length` letters and digits. */
   id(length: number): string;
@@ -28,7 +28,7 @@ export const hash = (text: string): number => {
   return (state ^ (state >>> 16)) >>> 0;
 };
 
-/** A sequence of its own for `seed`, e.g. `7/contacts/12`. Algorithm: sfc32. */
+/** An independent sequence for `seed`, e.g. `7/contacts/12`. Algorithm: sfc32. */
 export const createRandom = (seed: string): Random => {
   let a = hash(`${seed}:a`);
   let b = hash(`${seed}:b`);

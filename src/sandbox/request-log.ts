@@ -1,4 +1,4 @@
-// The service's own record of requests, for the usage routes: kept in memory, written to the warehouse before it is read.
+// The service's request history for the usage routes: kept in memory, written to the warehouse before it is read.
 import { loadRows, type Writer } from "./generate/load-rows.ts";
 import { iso } from "./generate/rows.ts";
 
@@ -14,14 +14,14 @@ export interface LoggedRequest {
 }
 
 export interface RequestLog {
-  /** A request came in; it counts as successful until `finish` says otherwise. */
+  /** Records a request; it counts as successful until `finish` sets another status. */
   begin(request: Pick<LoggedRequest, "occurredAt" | "endpoint" | "apiKeyId" | "input">): LoggedRequest;
   finish(request: LoggedRequest, status: number): Promise<void>;
-  /** Writes finished requests, and `current`, which asks for the log right now. */
+  /** Writes finished requests, and `current`, the request that reads the log now. */
   flush(current?: LoggedRequest): Promise<void>;
 }
 
-/** History that is kept in memory before it is written on its own. */
+/** Number of entries in memory that triggers a write. */
 const FLUSH_AT = 5_000;
 
 export const createRequestLog = (writer: Writer, firstId: number): RequestLog => {

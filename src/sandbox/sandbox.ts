@@ -26,11 +26,11 @@ export interface Sandbox {
   readonly organizationId: string;
   /** The generated warehouse, for tests that change or compare rows behind the routes. */
   readonly database: Database;
-  /** Makes `count` changes now, one after the other, and says what they did. */
+  /** Makes `count` changes now, one after another, and returns them. */
   evolve(count: number): Promise<readonly Change[]>;
   setTier(tier: "full" | "public"): void;
   setQuirks(quirks: Quirks): void;
-  /** Puts a function between accounting and routes; undefined removes it. */
+  /** Inserts a function between accounting and routes; undefined removes it. */
   intercept(intercept: Intercept | undefined): void;
   stats(): ServiceStats;
   /** Stops listening, ends waiting requests, closes the warehouse and deletes it unless `dir` was given. */
@@ -47,7 +47,7 @@ const spentThisMonth = async (database: Database, now: number): Promise<{ spent:
   return row ?? { spent: 0, lastId: 0 };
 };
 
-/** Changes at a steady rate until the signal aborts. `perMinute` > 0. */
+/** Makes changes at a steady rate until the signal aborts. `perMinute` > 0. */
 const evolveSteadily = async (clock: Clock, perMinute: number, change: () => Promise<unknown>, signal: AbortSignal) => {
   while (!signal.aborted) {
     try {
@@ -59,14 +59,14 @@ const evolveSteadily = async (clock: Clock, perMinute: number, change: () => Pro
   }
 };
 
-/** Generates (or finds) the warehouse and serves it, on 127.0.0.1 where no other host is given. Throws USAGE for options that make no sense. */
+/** Generates (or reuses) the warehouse and serves it, by default on 127.0.0.1. Throws USAGE for invalid options. */
 export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbox> => {
   const settings = resolveOptions(options);
   const { seed, clock } = settings;
   const organizationId = organizationOf(seed);
   const token = options.token ?? sandboxToken(organizationId, 0);
   const stopping = new AbortController();
-  // Every request that waits out its latency listens: Node would warn of a leak at the eleventh.
+  // Every request that waits for its latency adds a listener; Node would warn of a leak at the eleventh.
   setMaxListeners(0, stopping.signal);
   const world = await openWorld({
     ...settings,

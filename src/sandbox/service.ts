@@ -1,5 +1,5 @@
-// What stands around the routes: token, rate limit, credits, request history, faults. One request in, one answer out;
-// knows no HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
+// The service around the routes: token, rate limit, credits, request history, faults. Takes one request, returns one
+// response; independent of any HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
 import type { Clock } from "../core/clock.ts";
 import { type Quota, writeEnvelope } from "../replica/envelope.ts";
 import type { RawQuery } from "../replica/query/params.ts";
@@ -28,17 +28,19 @@ export interface SandboxResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** `silent`: the connection closes without an answer; `midway`: in the middle of the body. A 200 is charged anyway. */
+  /**
+   * `silent`: the connection closes without a response; `midway`: in the middle of the body. A 200 is charged anyway.
+   */
   readonly drop?: "silent" | "midway";
 }
 
-/** Stands between the accounting and the routes: answers itself, or alters what it passes on or gets back. */
+/** A function between accounting and routes: responds itself, or changes the request or the response. */
 export type Intercept = (
   request: SandboxRequest,
   next: (request?: SandboxRequest) => Promise<SandboxResponse>,
 ) => Promise<SandboxResponse>;
 
-/** Faults; may be changed while the sandbox runs. */
+/** Faults; they may change while the sandbox runs. */
 export interface Faults {
   quirks: Quirks;
   intercept: Intercept | undefined;
@@ -93,7 +95,7 @@ const parseBody = (request: SandboxRequest): unknown => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A request on its way, from being accepted to being charged. */
+/** A request from acceptance to charging. */
 interface Flight {
   readonly entry: LoggedRequest;
   spent: boolean;
@@ -108,7 +110,7 @@ export const createService = (options: ServiceOptions): Service => {
   const byStatus = new Map<number, number>();
   const charged = new Map<string, number>();
   let credits = options.credits;
-  /** Accepted requests that may yet cost a credit. */
+  /** Number of accepted requests that may still cost a credit. */
   let pending = 0;
 
   const currentCredits = (): CreditState => {
@@ -123,7 +125,7 @@ export const createService = (options: ServiceOptions): Service => {
     pending--;
   };
 
-  /** Only a 200 costs a credit, whoever answered it. */
+  /** Only a 200 costs a credit, also one from an interceptor. */
   const settle = (flight: Flight, status: number): void => {
     if (status === 200) spend(flight);
     else if (flight.spent) credits = refundCredit(currentCredits());
@@ -146,7 +148,7 @@ export const createService = (options: ServiceOptions): Service => {
     const match = matchRoute(request.method, request.path);
     const query = quirkyQuery(faults.quirks, match.route, request.query);
     if (match.route.tier === "any") {
-      // The usage routes report on themselves too: logged and charged before they read.
+      // The usage routes report their own requests too, so these are logged and charged before reading.
       await log.flush(flight.entry);
       spend(flight);
     }
@@ -161,7 +163,7 @@ export const createService = (options: ServiceOptions): Service => {
     return { status: 200, headers: JSON_HEADERS, body: quirkyBody(faults.quirks, body) };
   };
 
-  /** Latency, faults and the routes; whatever fails becomes a response. */
+  /** Applies latency, faults and routes; every error becomes a response. */
   const serve = async (request: SandboxRequest, flight: Flight): Promise<SandboxResponse> => {
     try {
       const [min, max] = options.latencyMs;

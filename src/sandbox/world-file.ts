@@ -1,4 +1,4 @@
-// The file a sandbox keeps its generated warehouse in: made once, found again when `dir` is given.
+// File of a sandbox's generated warehouse: generated once, and reused when `dir` is given.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const recordSchema = z.object({ seed: z.int(), accounts: z.int(), now: z.number(
 
 export interface WorldFile {
   readonly database: Database;
-  /** True when it had been generated before. */
+  /** True when it existed already. */
   readonly reused: boolean;
   /** Closes the database and, without `dir`, deletes it. */
   close(): Promise<void>;
@@ -31,7 +31,7 @@ const readRecord = async (file: string) => {
   }
 };
 
-/** Opens the warehouse of these options, generating it where it does not exist. `now` of a kept one stays as it was. */
+/** Opens the warehouse for these options, and generates it if it does not exist. A reused one keeps its `now`. */
 export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> => {
   const { seed, accounts, now, bigIds } = options;
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), "duckmirror-sandbox-")));
@@ -41,7 +41,7 @@ export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> =
   const record = await readRecord(recordFile);
   const reused = record?.seed === seed && record.accounts === accounts && record.bigIds === bigIds;
   if (!reused) {
-    // The record goes first and comes last: a half-written warehouse is never taken for a whole one.
+    // The record is removed first and written last, so that a half-written warehouse is never reused.
     for (const stale of [recordFile, file, `${file}.wal`]) await rm(stale, { force: true });
   }
   const remove = async () => {

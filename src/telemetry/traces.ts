@@ -1,5 +1,5 @@
-// Traces by OpenTelemetry's SDK, which reads its own settings (OTEL_*) from the environment. Loaded only where somebody
-// wants traces (wanted.ts). A collector that is away or slow costs no run more than a moment, and fails none.
+// Sends traces with OpenTelemetry's SDK, which reads its own settings (OTEL_*) from the environment. Loaded only when
+// traces are wanted (wanted.ts). A slow or missing collector delays no run by more than a moment, and fails none.
 import {
   type Attributes,
   type Context,
@@ -22,26 +22,28 @@ import { detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Span, SpanAttributes, SpanStart, Tracer } from "../core/tracing.ts";
 
-/** What is left to send may take so long once a command is done, ms. */
+/** Time limit for sending remaining spans at the end of a command, ms. */
 const FLUSH_MS = 2_000;
 
 export interface TracesOptions {
   readonly protocol: "http/protobuf" | "http/json";
-  /** Where they go, for messages. */
+  /** Address of the collector, for messages. */
   readonly collector: string;
   /** Version of duckmirror. */
   readonly version: string;
   readonly clock: Clock;
   readonly scrubber: Pick<Scrubber, "scrub">;
-  /** W3C `traceparent` of whoever started this process; null: runs begin traces of their own. */
+  /** W3C `traceparent` of the process that started this one; null: runs start their own traces. */
   readonly traceparent: string | null;
-  /** Told once that spans do not arrive. */
+  /** Called once when spans do not arrive. */
   readonly warn: (text: string) => void;
 }
 
 export interface Traces {
   readonly tracer: Tracer;
-  /** Sends what is left, for a moment at most. False: something is still under way, and would keep the process alive. */
+  /**
+   * Sends remaining spans within a short time limit. False: sending is unfinished and would keep the process alive.
+   */
   close(): Promise<boolean>;
 }
 
@@ -65,7 +67,7 @@ const parseTraceparent = (text: string): SpanContext | null => {
 const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 
-/** The context of a span elsewhere; that of nothing when it is malformed or not given. */
+/** Context of a span in another process; `otherwise` when it is malformed or absent. */
 const remoteContext = (text: string | null | undefined, otherwise: Context): Context => {
   const parent = text === null || text === undefined ? null : parseTraceparent(text);
   return parent === null ? otherwise : trace.setSpanContext(otherwise, parent);
@@ -79,7 +81,7 @@ const createExporter = async (protocol: TracesOptions["protocol"]): Promise<Span
   return new OTLPTraceExporter();
 };
 
-/** Calls `tell` the first time only. */
+/** Calls `tell` only the first time. */
 const once = (tell: (text: string) => void) => {
   let told = false;
   return (text: string): void => {
@@ -89,7 +91,7 @@ const once = (tell: (text: string) => void) => {
   };
 };
 
-/** The tracer of the program over the library's. */
+/** The program's tracer interface over the library's tracer. */
 const tracerOver = (tracer: OtelTracer, parent: Context, scrub: (text: string) => string): Tracer => {
   const clean = (attributes: SpanAttributes): Attributes => {
     const kept: Attributes = {};
@@ -133,7 +135,7 @@ const tracerOver = (tracer: OtelTracer, parent: Context, scrub: (text: string) =
   return { start: start(parent), traceparent: outside === undefined ? null : traceparentOf(outside) };
 };
 
-/** Starts sending traces. Throws nothing that settings could cause: what is wrong with them is a warning. */
+/** Starts sending traces. Wrong settings cause a warning, never an error. */
 export const startTraces = async (options: TracesOptions): Promise<Traces> => {
   const { protocol, collector, version, clock, scrubber, traceparent } = options;
   const scrub = (text: string) => scrubber.scrub(text);
@@ -142,7 +144,7 @@ export const startTraces = async (options: TracesOptions): Promise<Traces> => {
     options.warn(`traces do not reach ${collector}, nothing else suffers: ${safe(text)}`),
   );
   const heed = once((text) => options.warn(`traces: ${safe(text)}`));
-  // Warnings are about settings that the library cannot read; more talkative levels would show attributes.
+  // The library warns about settings it cannot read; its lower log levels would show attributes.
   diag.setLogger(
     { error: heed, warn: heed, info: () => undefined, debug: () => undefined, verbose: () => undefined },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
@@ -151,7 +153,7 @@ export const startTraces = async (options: TracesOptions): Promise<Traces> => {
 
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "duckmirror", "service.version": version }))
-    // Only what was set: nothing is found out about the machine, its user or the command line.
+    // Only configured attributes: nothing is detected about the machine, its user or the command line.
     .merge(detectResources({ detectors: [envDetector] }));
   const provider = new BasicTracerProvider({
     resource,
@@ -181,7 +183,7 @@ export const startTraces = async (options: TracesOptions): Promise<Traces> => {
   };
 };
 
-/** Several addresses of one name fail together: the first says it. */
+/** Several addresses of one name fail together; report the first. */
 const problemText = (error: unknown): string => {
   const first = error instanceof AggregateError ? error.errors[0] : error;
   return detailOf(first);

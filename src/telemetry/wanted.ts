@@ -1,22 +1,22 @@
-// Whether traces are wanted, from the standard environment settings of OpenTelemetry. PURE, and without its library: that
-// is loaded only when the answer is yes.
+// Decides from OpenTelemetry's standard environment settings whether traces are wanted. PURE, and without its
+// library, which is loaded only when they are.
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type Wanted =
   | { readonly kind: "no" }
-  /** They are, in a way that this program does not know. */
+  /** Wanted, but in a way that this program does not support. */
   | { readonly kind: "unknown"; readonly why: string }
   | {
       readonly kind: "yes";
       readonly protocol: "http/protobuf" | "http/json";
-      /** Where they go, for messages: never with a password or path, which may hold a key. */
+      /** Address of the collector, for messages, without password and path, which may contain a key. */
       readonly collector: string;
     };
 
 const NO: Wanted = { kind: "no" };
 
-/** An empty setting is one that is not set (OpenTelemetry, "Environment Variable Specification"). */
+/** An empty setting counts as unset (OpenTelemetry, "Environment Variable Specification"). */
 const setting = (env: Env, name: string): string | null => {
   const value = env[name]?.trim() ?? "";
   return value === "" ? null : value;
@@ -28,8 +28,8 @@ const originOf = (endpoint: string | null): string => {
 };
 
 /**
- * Without an endpoint or OTEL_TRACES_EXPORTER=otlp nothing is traced: the standard's default, a collector on this machine,
- * is not assumed.
+ * Without an endpoint or OTEL_TRACES_EXPORTER=otlp nothing is traced. The standard's default, a collector on this
+ * machine, is not assumed.
  */
 export const wantedTraces = (env: Env): Wanted => {
   if (setting(env, "OTEL_SDK_DISABLED")?.toLowerCase() === "true") return NO;

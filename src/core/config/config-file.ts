@@ -1,21 +1,21 @@
-// duckmirror.yaml: text → settings with the line each stands in. What they mean is settings.ts' business.
+// Reads duckmirror.yaml: text → settings with their line numbers. settings.ts interprets them.
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from "yaml";
 import { DuckmirrorError, detailOf } from "../errors.ts";
 
-/** Looked for in the working directory when no --config names another. */
+/** Default file in the working directory, without --config. */
 export const CONFIG_FILE_NAME = "duckmirror.yaml";
 
-/** Setting → value as text, list or map of texts; and the 1-based line it starts in. */
+/** Setting → value as text, list or map of texts, and its first line (1-based). */
 export type FileSettings = ReadonlyMap<string, { readonly value: unknown; readonly line: number }>;
 
 export interface ConfigFile {
   readonly path: string;
-  /** Relative paths in the file start here. */
+  /** Folder of the file; relative paths in the file start here. */
   readonly folder: string;
   readonly settings: FileSettings;
-  /** Profile → settings of its own. */
+  /** Profile → its own settings. */
   readonly profiles: ReadonlyMap<string, FileSettings>;
 }
 
@@ -24,7 +24,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const invalid = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail });
 
-/** The key under which each profile has its settings. */
+/** Key of the profiles' settings. */
 const PROFILES = "profiles";
 
 const settingsOf = (map: YAMLMap, values: unknown, lines: LineCounter, path: string): FileSettings => {
@@ -58,7 +58,7 @@ const profilesOf = (node: unknown, values: unknown, lines: LineCounter, path: st
 /** Parse the text of a configuration file. Throws CONFIG_INVALID naming file and line. */
 export const parseConfigFile = (text: string, path: string): ConfigFile => {
   const lines = new LineCounter();
-  // The failsafe schema keeps every scalar as text: company ids keep all their digits, `no` stays a word.
+  // The failsafe schema keeps every scalar as text: company ids keep all digits, and `no` stays a word.
   const document = parseDocument(text, { schema: "failsafe", lineCounter: lines, prettyErrors: false });
   const broken = document.errors[0];
   if (broken) throw invalid(`${path}, line ${lines.linePos(broken.pos[0]).line}: ${broken.message}`);
@@ -81,8 +81,8 @@ export const parseConfigFile = (text: string, path: string): ConfigFile => {
 };
 
 /**
- * Read the configuration file: the one that is named, else `duckmirror.yaml` in `cwd` if there is one.
- * Throws CONFIG_FILE_UNREADABLE (a named file that is missing, too) and CONFIG_INVALID.
+ * Reads the configuration file: the given one, else `duckmirror.yaml` in `cwd` if it exists.
+ * Throws CONFIG_FILE_UNREADABLE (also when a given file is missing) and CONFIG_INVALID.
  */
 export const readConfigFile = (named: string | undefined, cwd: string): ConfigFile | null => {
   const path = named === undefined ? join(cwd, CONFIG_FILE_NAME) : resolve(cwd, named);

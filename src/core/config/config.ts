@@ -1,4 +1,5 @@
-// Configuration: flags over environment over duckmirror.yaml over defaults, parsed once, into one typed object.
+// Configuration: flags override environment, environment overrides duckmirror.yaml, which overrides defaults; parsed
+// once into one typed object.
 import { isAbsolute, join, resolve } from "node:path";
 import { closest, didYouMean } from "../did-you-mean.ts";
 import { DuckmirrorError } from "../errors.ts";
@@ -10,22 +11,22 @@ import { memoryPlan } from "./memory-plan.ts";
 import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
-/** Settings given on the command line, under their names in the file. */
+/** Settings from the command line, by their names in the file. */
 export type FlagValues = Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>;
 
-/** Where a setting's value comes from, for messages: `--max-credits`, `DUCKMIRROR_MAX_CREDITS`, `x.yaml, line 3`. */
+/** Origin of a setting's value, for messages: `--max-credits`, `DUCKMIRROR_MAX_CREDITS`, `x.yaml, line 3`. */
 type Origin = { readonly kind: "flag" | "profile" | "environment" | "file"; readonly where: string };
-/** From the strongest to the weakest. A profile's own settings go over the environment, which is every profile's. */
+/** Strongest first. A profile's own settings override the environment, which all profiles share. */
 const KINDS = ["flag", "profile", "environment", "file"] as const;
 
 const NAMES = settingList().map((setting) => setting.name);
 const ENV_PREFIX = "DUCKMIRROR_";
 
-/** `max_credits` → `DUCKMIRROR_MAX_CREDITS`; Redis goes by its usual name. */
+/** `max_credits` → `DUCKMIRROR_MAX_CREDITS`; Redis uses its usual name. */
 export const envName = (setting: string): string =>
   setting === "redis_url" ? "REDIS_URL" : `${ENV_PREFIX}${setting.toUpperCase()}`;
 const PROFILE_NAME = /^[A-Za-z0-9][\w-]{0,62}$/;
-/** Name of the one organization of a configuration without profiles. */
+/** Profile name of a configuration without profiles. */
 export const ONLY_PROFILE = "default";
 const flagName = (setting: string) => `--${setting.replaceAll("_", "-")}`;
 
@@ -54,7 +55,7 @@ const collect = (flags: FlagValues, env: Env, file: ConfigFile | null, own: File
   return { values, origins };
 };
 
-/** The three ways to give the token count as one setting: the strongest source wins, in it `token` over the others. */
+/** The three settings for the token count as one: the strongest source wins, and within a source, `token`. */
 const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
   for (const kind of KINDS) {
     for (const name of ["token", "token_file", "token_command"] as const) {
@@ -64,7 +65,9 @@ const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
   return null;
 };
 
-/** `DUCKMIRROR_MAX_CREDIT` would silently lift a limit: name what looks like a mistyped setting. */
+/**
+ * A mistyped `DUCKMIRROR_MAX_CREDIT` would silently remove a limit, so names similar to a setting cause a warning.
+ */
 const warningsOf = (env: Env): readonly string[] => {
   const known = [...NAMES, "config", "profile"].map(envName);
   return Object.keys(env)
@@ -91,7 +94,7 @@ const checkKeys = (file: ConfigFile | null): string[] => {
   ];
 };
 
-/** Which profile is meant: the named one, the only one, or none where the file has none. Throws PROFILE_UNKNOWN. */
+/** The profile to use: the named one, the only one, or none without profiles. Throws PROFILE_UNKNOWN. */
 const chooseProfile = (file: ConfigFile | null, named: string | undefined): string | null => {
   const names = [...(file?.profiles.keys() ?? [])];
   if (named === undefined && names.length <= 1) return names[0] ?? null;
@@ -104,8 +107,8 @@ const chooseProfile = (file: ConfigFile | null, named: string | undefined): stri
 };
 
 /**
- * The configuration from its parts. `profile`: which organization, where the file has several.
- * Throws CONFIG_INVALID naming every faulty setting and where it was set, and PROFILE_UNKNOWN.
+ * Resolves the configuration from its parts. `profile`: the organization, where the file has several.
+ * Throws CONFIG_INVALID with every wrong setting and its origin, and PROFILE_UNKNOWN.
  */
 export const resolveConfig = (parts: {
   readonly flags: FlagValues;
@@ -131,7 +134,7 @@ export const resolveConfig = (parts: {
     throw new DuckmirrorError("CONFIG_INVALID", { detail: problems.map((text) => text.replace(/\.$/, "")).join("; ") });
   }
   const setting = parsed.data;
-  // A path in the file belongs to the file; anywhere else to where the command was typed.
+  // A path in the file is relative to the file; any other path to the working directory.
   const path = (name: SettingName, value: string) => {
     const home = env.HOME !== undefined && /^~(\/|$)/.test(value) ? join(env.HOME, value.slice(1)) : value;
     const kind = origins[name]?.kind;
@@ -150,7 +153,7 @@ export const resolveConfig = (parts: {
     return null;
   };
   const keyOf = (name: "server_key" | "hash_key") => {
-    // In one place both may be set; a key stands closer than the name of a file.
+    // One source may set both; the key itself then wins over the file's name.
     const file = `${name}_file` as const;
     const stronger = KINDS.find((kind) => origins[name]?.kind === kind || origins[file]?.kind === kind);
     const [key, keyFile] = [setting[name], setting[file]];
@@ -160,20 +163,20 @@ export const resolveConfig = (parts: {
     return keyFile === undefined ? null : ({ kind: "file", path: path(file, keyFile) } as const);
   };
   const unknownFields = undocumentedFields(vocabulary.fields, [...setting.exclude_fields, ...setting.hash_fields]);
-  // Several organizations share one --data-dir: each has a folder of its own in it.
+  // Organizations that share one --data-dir each have a folder in it.
   const dataDir = path("data_dir", setting.data_dir);
   return {
     /** Name of the organization's profile. */
     profile: profile ?? ONLY_PROFILE,
     /** Address of the service without a trailing slash; null when none is configured. */
     baseUrl: setting.base_url ?? null,
-    /** Where the token is; `resolveToken` (token.ts) gets it. */
+    /** Source of the token; `resolveToken` (token.ts) reads it. */
     token: tokenOf(),
-    /** Absolute. */
+    /** Absolute path. */
     dataDir: profile === null || own?.has("data_dir") ? dataDir : join(dataDir, profile),
-    /** Requests per minute; null: what the service says. */
+    /** Requests per minute; null: the service's limit. */
     rateLimitPerMinute: setting.rate_limit,
-    /** Credits a run may spend; null: no limit of our own. */
+    /** Most credits of a run; null: no limit of our own. */
     maxCredits: setting.max_credits ?? null,
     reserveCredits: setting.reserve,
     pace: setting.pace,
@@ -192,37 +195,37 @@ export const resolveConfig = (parts: {
     },
     concurrency: setting.concurrency,
     maxDeleteShare: setting.max_delete_share,
-    /** `table.field`, in the API's names. */
+    /** `table.field`, with API names. */
     excludeFields: setting.exclude_fields,
     hashFields: setting.hash_fields,
-    /** Where the key of hashed fields is; `resolveHashKey` (hash-key.ts) gets it. null: none. */
+    /** Source of the key for hashed fields; `resolveHashKey` (hash-key.ts) reads it. null: none. */
     hashKey: keyOf("hash_key"),
-    /** Table, or `*` for all → how strict; see `strictnessOf`. */
+    /** Table, or `*` for all → strictness; see `strictnessOf`. */
     strictness: setting.strictness,
     allowPlainHttp: setting.allow_plain_http,
     /** null: keep for ever. */
     archiveRetentionDays: setting.archive_retention_days,
     /** null: keep for ever. */
     historyRetentionDays: setting.history_retention_days,
-    /** Stream → ms; streams that are not named keep the catalog's age. */
+    /** Stream → ms; other streams keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
     syncEveryMs: setting.sync_every,
     schedules: setting.schedule,
-    /** What a worker writes after each sync. */
+    /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     memory: memoryPlan(setting.memory, machineMemory()),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,
     listen: setting.listen,
-    /** Where the key of the server is; `resolveServerKey` (server-key.ts) gets it. null: none. */
+    /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),
     logLevel: setting.log_level,
     logFormat: setting.log_format,
     redisUrl: setting.redis_url === undefined ? null : new Secret(setting.redis_url),
-    /** The file that was read, if any. */
+    /** Path of the configuration file, if there is one. */
     file: file?.path ?? null,
-    /** Setting → where its value comes from; settings at their default are absent. */
+    /** Setting → origin of its value; settings at their default are absent. */
     origins: Object.fromEntries(Object.entries(origins).map(([name, origin]) => [name, origin.where])),
     warnings: [
       ...warningsOf(env),
@@ -231,7 +234,7 @@ export const resolveConfig = (parts: {
   };
 };
 
-/** Everything that can be configured, parsed. Secrets in it do not print. */
+/** The whole parsed configuration. Its secrets do not print. */
 export type Config = ReturnType<typeof resolveConfig>;
 
 interface ConfigInput {
@@ -246,8 +249,8 @@ const fileOf = ({ configPath, env, cwd }: ConfigInput) =>
   readConfigFile(configPath ?? (env[envName("config")]?.trim() || undefined), cwd);
 
 /**
- * Read file and environment and resolve them. `configPath` is --config; DUCKMIRROR_CONFIG stands in for it, and
- * DUCKMIRROR_PROFILE for `profile`. Throws CONFIG_FILE_UNREADABLE, CONFIG_INVALID, PROFILE_UNKNOWN.
+ * Reads file and environment and resolves them. `configPath` is --config, which replaces DUCKMIRROR_CONFIG; `profile`
+ * replaces DUCKMIRROR_PROFILE. Throws CONFIG_FILE_UNREADABLE, CONFIG_INVALID, PROFILE_UNKNOWN.
  */
 export const loadConfig = (input: ConfigInput & { readonly profile?: string | undefined }): Config => {
   const { flags = {}, env, cwd, vocabulary } = input;
@@ -256,8 +259,8 @@ export const loadConfig = (input: ConfigInput & { readonly profile?: string | un
 };
 
 /**
- * The configurations of every profile, in the order of the file; one named `default` where there are no profiles.
- * Throws like loadConfig, and CONFIG_INVALID when two of them would write to one data directory.
+ * Configurations of all profiles, in the order of the file; one named `default` without profiles.
+ * Throws the errors of loadConfig, and CONFIG_INVALID when two profiles use the same data directory.
  */
 export const loadProfiles = (input: ConfigInput): readonly Config[] => {
   const { flags = {}, env, cwd, vocabulary } = input;

@@ -1,14 +1,14 @@
-// Settings about fields and tables: what is never stored, what only as a keyed hash, and what happens to records that do
-// not fit. A mistyped name here would let through what was to stay out, so names are checked against the catalog.
+// Settings about fields and tables: fields never stored or stored as a keyed hash, and the treatment of misfits.
+// Names are checked against the catalog, because a mistyped name would let through a value that must not be stored.
 import { z } from "zod";
 import { closest, didYouMean } from "../did-you-mean.ts";
 import { many, one, refuse, shown, text } from "./setting-parsers.ts";
 
-/** What may be said about the fields of one table. */
+/** Allowed settings for the fields of one table. */
 export interface RuledFields {
   readonly excludable: readonly string[];
   readonly hashable: readonly string[];
-  /** Field → why the mirror needs it as it is. */
+  /** Field → reason why the mirror needs it unchanged. */
   readonly needed: Readonly<Record<string, string>>;
 }
 
@@ -17,12 +17,12 @@ export type FieldVocabulary = Readonly<Record<string, RuledFields>>;
 
 const STRICTNESS = ["evolve", "freeze", "reject"] as const;
 /**
- * evolve: what does not fit is kept in `_extra` and told in `sync.schema_drift`. reject: such a record goes to
- * `sync.rejects` as a whole. freeze: the answer that holds it is not loaded, and its stream fails.
+ * Treatment of misfits. evolve: keep values in `_extra` and record them in `sync.schema_drift`. reject: put the whole
+ * record in `sync.rejects`. freeze: do not load the response, and fail its stream.
  */
 export type Strictness = (typeof STRICTNESS)[number];
 
-/** Name of every table in place of one. */
+/** Stands for every table. */
 const ALL = "*";
 
 const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name: string) => {
@@ -46,7 +46,7 @@ const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name:
   return name;
 };
 
-/** `contacts: reject` pairs, `contacts=reject` separated by commas, or one word for every table. */
+/** `contacts: reject` pairs, `contacts=reject` separated by commas, or one word for all tables. */
 const strictness = (tables: readonly string[]) =>
   z
     .union([z.record(z.string(), z.string()), z.string()], { error: "is a list, but a map or one word is expected" })
@@ -75,7 +75,7 @@ const strictness = (tables: readonly string[]) =>
       return parsed;
     });
 
-/** The settings, for the schema. `tables`: every table. */
+/** Settings for the schema. `tables`: all tables. */
 export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]) => ({
   exclude_fields: many(ruledField(fields, "exclude"))
     .prefault([])
@@ -103,13 +103,13 @@ export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]
     }),
 });
 
-/** Excluded or hashed fields that API.md does not know: nothing may ever come under that name. */
+/** Excluded or hashed fields unknown to API.md, which may never be received. */
 export const undocumentedFields = (fields: FieldVocabulary, names: readonly string[]): readonly string[] =>
   names.filter((name) => {
     const [table = "", first = ""] = name.split(".");
     return fields[table]?.excludable.includes(first) === false;
   });
 
-/** How strict a table is. */
+/** Strictness of a table. */
 export const strictnessOf = (settings: Readonly<Record<string, Strictness>>, table: string): Strictness =>
   settings[table] ?? settings[ALL] ?? "evolve";

@@ -1,10 +1,10 @@
-// The key of hashed fields: from the configuration or a file. Without it, a hash could be guessed by trying addresses.
+// Key of hashed fields, from the configuration or a file. Without a key, hashes of known addresses could be compared.
 import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../errors.ts";
 import { Secret } from "../secret.ts";
 import type { Config } from "./config.ts";
 
-/** The key; null where no field is hashed. Throws CONFIG_INVALID. No message repeats what was found. */
+/** The key; null where no field is hashed. Throws CONFIG_INVALID. No message contains the key. */
 export const resolveHashKey = async ({ hashFields, hashKey }: Pick<Config, "hashFields" | "hashKey">) => {
   if (hashFields.length === 0) return null;
   if (hashKey === null) {

@@ -1,4 +1,4 @@
-// Where the server listens: the text of the setting, and whether an address is only reachable from this machine. PURE.
+// Listen address of the server: parses the setting, and tests whether only this machine can reach an address. PURE.
 
 export interface ListenAddress {
   /** Name or address, IPv6 without brackets. */
@@ -7,7 +7,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** `127.0.0.1:8737`, `[::1]:0`, `localhost:8737`, or a port alone for this machine only; null when it is none of them. */
+/** `127.0.0.1:8737`, `[::1]:0`, `localhost:8737`, or a port alone (this machine only); null for other texts. */
 export const parseListen = (text: string): ListenAddress | null => {
   const match = /^(?:(\[[0-9a-f:.]+\]|[a-z0-9.-]+):)?(\d{1,5})$/i.exec(text.trim());
   const port = Number(match?.[2]);
@@ -15,12 +15,12 @@ export const parseListen = (text: string): ListenAddress | null => {
   return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, "").toLowerCase(), port };
 };
 
-/** Whether a host, as `parseListen` or a URL gives it, is this machine and nothing else. */
+/** True when a host, from `parseListen` or a URL, is this machine only. */
 export const isLoopbackHost = (host: string): boolean => {
   const bare = host.replace(/^\[|\]$/g, "").toLowerCase();
   return bare === "localhost" || bare.endsWith(".localhost") || bare === "::1" || /^127(\.\d{1,3}){3}$/.test(bare);
 };
 
-/** The address as a URL and a message show it. */
+/** The address as shown in URLs and messages. */
 export const listenText = ({ host, port }: ListenAddress): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -1,4 +1,4 @@
-// Schedules: when a worker syncs which streams. Text of the setting to typed entries. PURE.
+// Schedules of a worker's syncs: parses the setting. PURE.
 import { z } from "zod";
 import { parseDuration } from "../units.ts";
 import { shown } from "./setting-parsers.ts";
@@ -8,9 +8,9 @@ export interface Schedule {
   readonly cron: string;
   /** IANA name. */
   readonly timeZone: string;
-  /** ms: each start is put off by a random part of it, so that many mirrors do not ask at once. */
+  /** ms: each start is delayed by a random part of this, so that many mirrors do not send at once. */
   readonly jitterMs: number;
-  /** Empty: those of the configuration. */
+  /** Empty: the configured streams. */
   readonly streams: readonly string[];
   /** Walk every list completely. */
   readonly full: boolean;
@@ -18,14 +18,14 @@ export interface Schedule {
 
 const FIELD = /^[\d*/,\-?A-Za-z#]+$/;
 
-/** True for what looks like a cron expression; whether its numbers are in range is the scheduler's to say. */
+/** True for text with the form of a cron expression; the scheduler checks its numbers. */
 const isCron = (text: string): boolean => {
   const fields = text.trim().split(/\s+/);
   return (fields.length === 5 || fields.length === 6) && fields.every((field) => FIELD.test(field));
 };
 
 const isTimeZone = (name: string): boolean => {
-  // The usual one: looking a zone up loads the table of all, in every command.
+  // The usual zone. Looking up another one loads the table of zones, in every command.
   if (name === "UTC") return true;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
@@ -63,9 +63,9 @@ const scheduleOf = (value: unknown, knownStream: (name: string) => string | null
 };
 
 /**
- * Schedules out of the setting: one cron expression, a list of them, or a list of maps with cron, streams, full,
- * time_zone and jitter; `off`: none. `knownStream` says what is wrong with a name, null: nothing. Answers with the
- * schedules, or with what is wrong.
+ * Schedules from the setting: a cron expression, a list of them, or a list of maps with cron, streams, full,
+ * time_zone and jitter; `off`: none. `knownStream` returns the problem with a name, or null. Returns the schedules or
+ * the problem.
  */
 export const parseSchedules = (
   value: unknown,

@@ -1,4 +1,4 @@
-// The key of the server: from the configuration or a file. Anything that others can reach needs one.
+// Key of the server, from the configuration or a file. Required when other machines can reach the server.
 import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../errors.ts";
 import { Secret } from "../secret.ts";
@@ -20,8 +20,8 @@ const readKeyFile = async (path: string): Promise<Secret> => {
 };
 
 /**
- * The key that page, API and metrics ask for; null where none is set and only this machine can reach the server.
- * Throws CONFIG_INVALID, SERVER_KEY_MISSING. No message repeats what was found.
+ * The key for page, API and metrics; null when none is set and only this machine can reach the server.
+ * Throws CONFIG_INVALID, SERVER_KEY_MISSING. No message contains the key.
  */
 export const resolveServerKey = async ({ listen, serverKey }: Pick<Config, "listen" | "serverKey">) => {
   if (serverKey?.kind === "value") return serverKey.value;

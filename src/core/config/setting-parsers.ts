@@ -1,18 +1,18 @@
-// How the text of a setting becomes a value: one value, a list, pairs, and the kinds that several settings share.
-// PURE. What is refused is told without repeating long values: they may be a token pasted into the wrong setting.
+// Parsers for the text of settings: single values, lists, pairs, and kinds that several settings share. PURE.
+// Messages do not repeat long values, because they may be a token pasted into the wrong setting.
 import { z } from "zod";
 import { didYouMean } from "../did-you-mean.ts";
 import { parseDuration } from "../units.ts";
 
-/** Longer values are not repeated in messages: they may be a token pasted into the wrong setting. */
+/** Longest value repeated in a message. */
 const LONGEST_SHOWN = 40;
-/** The value as a message may show it. */
+/** The value in the form for messages. */
 export const shown = (value: unknown) => {
   const text = String(value);
   return text.length > LONGEST_SHOWN ? `a value of ${text.length} characters` : JSON.stringify(text);
 };
 
-/** What a parser answers when it knows better than "is not ..." what is wrong. */
+/** A parser's own message, instead of "is not ...". */
 export class Refusal {
   readonly message: string;
   constructor(message: string) {
@@ -23,7 +23,7 @@ export const refuse = (message: string) => new Refusal(message);
 
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: "is a list or map, but one value is expected" });
 
-/** One value, read by `parse`, which returns what it means or null where it is not `expected`. */
+/** One value. `parse` returns its meaning, or null if it is not `expected`. */
 export const one = <T extends {}>(expected: string, parse: (text: string) => T | Refusal | null) =>
   scalar.transform((value, ctx): T => {
     const parsed = parse(String(value).trim());
@@ -32,7 +32,7 @@ export const one = <T extends {}>(expected: string, parse: (text: string) => T |
     return z.NEVER;
   });
 
-/** Values separated by commas, or a list. Doubles and empty ones are dropped. */
+/** Values separated by commas, or a list. Duplicates and empty ones are dropped. */
 export const many = (parse: (text: string) => string | Refusal) =>
   z
     .union([z.array(scalar), scalar], { error: "is a map, but a list is expected" })
@@ -68,7 +68,7 @@ export const pairs = (parse: (name: string, value: string) => number | Refusal) 
       return parsed;
     });
 
-/** A whole number from `least` to `most`; null where it is none. */
+/** A whole number from `least` to `most`; null for other texts. */
 export const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER) => {
   const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll("_", "")) : Number.NaN;
   return Number.isSafeInteger(value) && value >= least && value <= most ? value : null;

@@ -1,5 +1,5 @@
-// THE table of settings: one zod schema, every setting with description, default and meaning of its text.
-// Flags, environment and file are all text (or lists and maps of text), so one parser serves the three.
+// THE table of settings: one zod schema with description, default and parser of every setting.
+// Flags, environment and file are all text (or lists and maps of text), so one parser serves all three.
 import { z } from "zod";
 import { didYouMean } from "../did-you-mean.ts";
 import { parseBytes, parseDuration } from "../units.ts";
@@ -22,18 +22,18 @@ import {
   yesNo,
 } from "./setting-parsers.ts";
 
-/** Names that configuration may mention but that stand in layers above this one. */
+/** Names that the configuration may use but that are defined in higher layers. */
 export interface Vocabulary {
   readonly streams: readonly string[];
   /** Opt-in fields, plain (`articleBody`) and qualified (`news_articles.articleBody`). */
   readonly content: readonly string[];
-  /** Tables that are no stream of their own → the stream they come along with. */
+  /** Tables without a stream → the stream that fills them. */
   readonly comesWith: Readonly<Record<string, string>>;
-  /** Table → what may be said about its fields. */
+  /** Table → allowed settings for its fields. */
   readonly fields: FieldVocabulary;
 }
 
-/** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service tells. */
+/** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service reports it. */
 export const PLAN_RATES = { free: 10, build: 60, scale: 120, pro: 300 } as const;
 const isPlan = (name: string): name is keyof typeof PLAN_RATES => Object.hasOwn(PLAN_RATES, name);
 
@@ -48,7 +48,7 @@ const baseUrl = one("an http(s) address", (value) => {
     return refuse("the address carries a user name or password; the token is configured apart from it");
   }
   if (url.search !== "" || url.hash !== "") return refuse("the address must not have a query or fragment");
-  // The prefix is kept; a trailing slash would double the one of "/v1/...".
+  // The prefix is kept; a trailing slash would double the one in "/v1/...".
   return url.href.replace(/\/+$/, "");
 });
 
@@ -90,7 +90,7 @@ const knownContent = (vocabulary: Vocabulary) => (name: string) => {
   return refuse(`${shown(name)} is not an opt-in field (${plain.join(", ")}).${didYouMean(name, vocabulary.content)}`);
 };
 
-/** Schema of all settings, keyed by their name in duckmirror.yaml. Output: parsed values; paths not yet resolved. */
+/** Schema of all settings, by their name in duckmirror.yaml. Output: parsed values; paths not yet resolved. */
 export const settingsSchema = (vocabulary: Vocabulary) => {
   const stream = knownStream(vocabulary);
   return z.strictObject({
@@ -266,7 +266,7 @@ export const settingList = () =>
     return { name, description: meta.description ?? "", fallback, example };
   });
 
-/** Settings that one process has once, whatever it mirrors. */
+/** Settings of the whole process, shared by its profiles. */
 export const PROGRAM_WIDE: readonly string[] = [
   "redis_url",
   "listen",

@@ -1,4 +1,4 @@
-// The access token: from the configuration itself, a file, or a command that prints it.
+// The access token, from the configuration, a file, or a command that prints it.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import type { Config } from "./config.ts";
 const COMMAND_TIMEOUT_MS = 30_000;
 const LARGEST_TOKEN_BYTES = 64 * 1024;
 
-/** What getting a token touches; replaced in tests. */
+/** Effects of reading a token; replaced in tests. */
 export interface TokenIo {
   readText(path: string): Promise<string>;
   /** Output of a shell command. */
@@ -37,8 +37,8 @@ const clean = (text: string, where: string): Secret => {
 };
 
 /**
- * The token to send. Throws TOKEN_MISSING, TOKEN_FILE_UNREADABLE, TOKEN_COMMAND_FAILED, and CONFIG_INVALID when what
- * was found cannot be a token. No message repeats what was found.
+ * The token to send. Throws TOKEN_MISSING, TOKEN_FILE_UNREADABLE, TOKEN_COMMAND_FAILED, and CONFIG_INVALID when the
+ * value cannot be a token. No message contains the value.
  */
 export const resolveToken = async (config: Pick<Config, "token">, io: TokenIo = systemIo): Promise<Secret> => {
   const source = config.token;
@@ -56,7 +56,7 @@ export const resolveToken = async (config: Pick<Config, "token">, io: TokenIo = 
   try {
     printed = await io.runCommand(source.command);
   } catch (cause) {
-    // The command's own text may hold secrets, and so may what it printed: only how it ended is told.
+    // The command's text and output may contain secrets, so the message only says how it ended.
     const ending = cause instanceof Error && "code" in cause ? `it ended with ${String(cause.code)}` : "it did not run";
     throw new DuckmirrorError("TOKEN_COMMAND_FAILED", { detail: ending });
   }

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the routes, written from the tables that the routes themselves are read from. PURE.
+// The OpenAPI 3.1 document, written from the table of routes. PURE.
 import { API_VERSION } from "../envelope.ts";
 import { type ParamSpec, ROUTES, type RouteName, type RouteSpec } from "../routes.ts";
 import { COMPONENT_SCHEMAS, ref, type Schema } from "./schemas.ts";

@@ -1,4 +1,4 @@
-// JSON schemas of what the routes return: resources from the catalog, the rest by hand. PURE.
+// JSON schemas of responses: resources from the catalog, the rest by hand. PURE.
 // Source: API.md, "Resources and their fields".
 import type { ColumnType, FieldSpec } from "../../catalog/fields.ts";
 import * as resource from "../../catalog/resources.ts";

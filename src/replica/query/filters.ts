@@ -15,8 +15,8 @@ export class Binds {
 export type Conditions = (params: Params, binds: Binds) => readonly string[];
 
 /**
- * Ids as literals, since a bound list is looked through for every row. They are written anew from integers, so that
- * nothing of the request's own text gets into the statement.
+ * Ids as literals, because DuckDB searches a bound list for every row. They are rewritten from integers, so no text
+ * of the request gets into the statement.
  */
 const idList = (column: string, ids: readonly string[]): string =>
   ids.length === 0 ? "false" : `${column} IN (${ids.map((id) => `${BigInt(id)}::BIGINT`).join(", ")})`;
@@ -24,7 +24,7 @@ const idList = (column: string, ids: readonly string[]): string =>
 const isOneOf = (column: string, values: readonly string[], binds: Binds): string =>
   `list_contains(string_split(${binds.bind(values.join(","))}, ','), ${column})`;
 
-/** Every word of the query somewhere in the text; case does not matter. */
+/** Every word of the query occurs in the text; case does not matter. */
 const hasWords = (text: string, query: string, binds: Binds): readonly string[] =>
   query
     .trim()

@@ -1,5 +1,5 @@
-// The statements behind list and detail routes. PURE: SQL text and bound values in, nothing executed.
-// SQL is built here from the catalog, since fields, sort and filters vary with every request.
+// Statements of list and detail routes. PURE: returns SQL text and bound values, executes nothing.
+// SQL is built from the catalog, because fields, sort and filters vary with every request.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/sql-text.ts";
@@ -14,7 +14,7 @@ export interface Statement {
 export interface ListRequest {
   readonly table: TableName;
   readonly fields: readonly FieldSpec[];
-  /** Append what stands in `_extra`. */
+  /** Append the content of `_extra`. */
   readonly extra: boolean;
   /** Conditions on alias `t`, with their values already in `binds`. */
   readonly conditions: readonly string[];
@@ -23,14 +23,14 @@ export interface ListRequest {
   readonly sortOrder: "asc" | "desc";
   readonly limit: number;
   readonly offset: number;
-  /** Columns whose distinct values on the page are wanted, to fetch related records. */
+  /** Columns whose distinct values on the page are returned, to fetch related records. */
   readonly links: readonly string[];
 }
 
 const where = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition})`).join(" AND ")}`;
 
-/** NULLs last in both directions; the key breaks ties, so that pages neither overlap nor skip. */
+/** NULLs last in both directions; the key breaks ties, so that pages neither overlap nor skip rows. */
 const orderBy = ({ table, sortBy, sortOrder }: ListRequest): string => {
   const direction = sortOrder === "asc" ? "ASC" : "DESC";
   const key = tableSpec(table).key.filter((column) => column !== sortBy.column);
@@ -40,12 +40,12 @@ const orderBy = ({ table, sortBy, sortOrder }: ListRequest): string => {
   ].join(", ");
 };
 
-/** Column of a table's key that tells its records apart on a page: lists of two-column keys are of one company. */
+/** Key column that distinguishes records on a page: a list with a two-column key belongs to one company. */
 const ownKey = (table: TableName): string => tableSpec(table).key.at(-1) ?? "id";
 
 /**
- * One row: `total` (rows that match) and `keys` (those of the page, in its order, as text). Reads no wide column; the
- * page's records follow by `pageStatement`.
+ * One row: `total` (matching rows) and `keys` (those of the page, in its order, as text). Reads no wide column;
+ * `pageStatement` reads the page's records.
  */
 export const keysStatement = (request: ListRequest): Statement => {
   const { table, conditions, binds, limit, offset, sortBy } = request;
@@ -53,11 +53,11 @@ export const keysStatement = (request: ListRequest): Statement => {
   const filter = where(conditions);
   const order = orderBy(request);
   const columns = [...new Set([...tableSpec(table).key, sortBy.column])].map((name) => `t.${quoted(name)}`).join(", ");
-  // Cut first, then listed in the same order: a place counted beside the cut would have every row sorted.
+  // Cut first, then list in the same order: counting positions at the same time would sort every row.
   const page = (from: string) =>
     `(SELECT list(CAST(t.${quoted(ownKey(table))} AS VARCHAR) ORDER BY ${order})
       FROM (SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS t)`;
-  // Without a filter the count is known and the order is cut as it is read; with one, the rows are looked for once.
+  // Without a filter the count is known and the order is cut while reading; with one, matching rows are found once.
   const sql =
     filter === ""
       ? `SELECT (SELECT count(*) FROM ${source}) AS total, coalesce(${page(source)}, []) AS keys`
@@ -66,7 +66,7 @@ SELECT (SELECT count(*) FROM found) AS total, coalesce(${page("found AS t")}, []
   return { sql, values: binds.values };
 };
 
-/** The records with these keys, in no order: `key`, `object` (JSON text), `links` (one text per link column). */
+/** Records with these keys, in any order: `key`, `object` (JSON text), `links` (one text per link column). */
 export const pageStatement = (request: ListRequest, keys: readonly string[]): Statement => {
   const { table, fields, extra, links, conditions, binds } = request;
   const { key, fields: all } = tableSpec(table);
@@ -74,7 +74,7 @@ export const pageStatement = (request: ListRequest, keys: readonly string[]): St
   const numeric = all.some((field) => field.column === column && field.columnType === "BIGINT");
   const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
   const isOnPage = `t.${quoted(column)} IN (${literals})`;
-  // A key of one column finds its record by itself, by the index; of two, the other one is among the conditions.
+  // A key of one column identifies its record, by the index; with two, the conditions hold the other column.
   const shared = key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
   return {
     sql: `SELECT CAST(t.${quoted(column)} AS VARCHAR) AS key, ${rowJson(fields, { alias: "t", extra })} AS object,

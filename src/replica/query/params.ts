@@ -1,15 +1,15 @@
-// Parameters of one request, checked against the route's table and read by type. PURE.
-// Unknown parameters are ignored, as HTTP APIs do; known ones with a wrong value are refused with 400.
+// Parameters of one request, validated against the route's table and read by type. PURE.
+// Unknown parameters are ignored, as usual in HTTP APIs; known ones with a wrong value are refused with 400.
 import { timeMs } from "../../core/time.ts";
 import { Refusal } from "../refusal.ts";
 import type { ParamSpec, RouteSpec } from "../routes.ts";
 
-/** Query as it came: the last value wins where a name is repeated. */
+/** Query as received: of a repeated name, the last value counts. */
 export type RawQuery = Readonly<Record<string, string>>;
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
-/** Whole number that fits 64 bits: larger ones no column can hold. */
+/** Whole number within 64 bits, the limit of the columns. */
 const isId = (value: string): boolean => /^\d{1,19}$/.test(value) && BigInt(value) <= 0x7fff_ffff_ffff_ffffn;
 
 /** `a, b,,c` → `["a", "b", "c"]`. */
@@ -47,7 +47,7 @@ const complaint = (spec: ParamSpec, value: string): string | undefined => {
   }
 };
 
-/** Checked parameters. An empty value counts as absent. */
+/** Validated parameters. An empty value counts as absent. */
 export class Params {
   readonly #values: ReadonlyMap<string, string>;
 
@@ -88,7 +88,7 @@ export class Params {
     return this.#values.has(name);
   }
 
-  /** A number that the table gives a default, or that the route requires. */
+  /** A number with a default in the table, or required by the route. */
   number(name: string): number {
     const value = this.#values.get(name);
     if (value === undefined) throw new Refusal("bad_request", `${name} is required.`);

@@ -1,4 +1,4 @@
-// Which route a request means, and its path parameters. PURE.
+// Finds the route of a request and its path parameters. PURE.
 import { Refusal } from "../refusal.ts";
 import { ROUTES, type RouteSpec } from "../routes.ts";
 
@@ -16,7 +16,7 @@ const decode = (segment: string): string => {
   }
 };
 
-/** A website URL may come unencoded: the last parameter of by-input takes the rest of the path. */
+/** A website URL may be unencoded: the last parameter of by-input takes the rest of the path. */
 const matchSegments = (route: RouteSpec, segments: readonly string[]): Record<string, string> | undefined => {
   const template = route.path.split("/").slice(1);
   const takesRest = route.name === "companyByInput";

@@ -1,5 +1,5 @@
-// One row of a table as one JSON object, written by DuckDB itself: no value passes through a JavaScript number, so
-// integers beyond 2^53 and the text of JSON columns come out exactly. PURE: builds SQL from the catalog only.
+// One row of a table as a JSON object, written by DuckDB: no value becomes a JavaScript number, so integers beyond
+// 2^53 and JSON columns stay exact. PURE: builds SQL from the catalog only.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
 import { literal, quoted } from "../../core/sql-text.ts";
 
@@ -9,7 +9,7 @@ export const columnOf = (field: Pick<FieldSpec, "column">, alias?: string): stri
 
 const timeJson = (column: string, dateOnly: boolean): string => {
   const utc = `(${column} AT TIME ZONE 'UTC')`;
-  // Microseconds only where there are some: most clients expect milliseconds.
+  // Microseconds only where needed: most clients expect milliseconds.
   const moment = `CASE WHEN epoch_us(${column}) % 1000 = 0
     THEN strftime(${utc}, '%Y-%m-%dT%H:%M:%S.%gZ') ELSE strftime(${utc}, '%Y-%m-%dT%H:%M:%S.%fZ') END`;
   if (!dateOnly) return `'"' || ${moment} || '"'`;
@@ -27,7 +27,7 @@ export const valueJson = (field: FieldSpec, alias?: string): string => {
     case "JSON":
       return `CAST(${column} AS VARCHAR)`;
     case "DOUBLE":
-      // 50.0 would read as a different text than the 50 the service writes.
+      // The service writes 50, not 50.0.
       return `regexp_replace(CAST(to_json(${column}) AS VARCHAR), '\\.0$', '')`;
     case "VARCHAR":
     case "VARCHAR[]":
@@ -50,7 +50,7 @@ export const objectJson = (members: readonly string[]): string =>
 
 /**
  * SQL expression: a row as a JSON object of the given fields.
- * `extra` adds what the mirror keeps in `_extra` (fields the document does not name) as they came.
+ * `extra` adds the unknown fields kept in `_extra` as received.
  */
 export const rowJson = (fields: readonly FieldSpec[], options: { alias?: string; extra?: boolean } = {}): string => {
   const members = fields.map((field) => memberJson(field.name, valueJson(field, options.alias)));

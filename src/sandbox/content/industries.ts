@@ -1,4 +1,4 @@
-// Industries of the generated companies: what they sell, whom to, and the words their news is made of.
+// Industries of the generated companies: their products, their customers, and the words of their news.
 
 export interface Industry {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Industry {
   readonly products: readonly string[];
   readonly customers: readonly string[];
   readonly technologies: readonly string[];
-  /** Whether clinical trials are among its events. */
+  /** True when clinical trials are among its events. */
   readonly clinical?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Where the generated companies have their headquarters, and the names of the people who live there.
+// Headquarters of the generated companies, and names of the people who live there.
 import type { Faker } from "@faker-js/faker";
 import { faker as cs } from "@faker-js/faker/locale/cs_CZ";
 import { faker as de } from "@faker-js/faker/locale/de";

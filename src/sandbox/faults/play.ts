@@ -1,10 +1,10 @@
-// What a fault does to an answer: the bytes that go over the wire, when, and how the connection ends. Pure: proxy.ts
-// plays what these functions return.
+// Applies a fault to a response: the bytes sent, their timing, and the end of the connection. Pure: proxy.ts carries
+// out the result.
 import { gzipSync } from "node:zlib";
 import { headerTimeMs, timeMs } from "../../core/time.ts";
 import type { Fault } from "./fault.ts";
 
-/** An answer of the service: its body decoded, without hop-by-hop headers. */
+/** A response of the service: decoded body, no hop-by-hop headers. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
@@ -12,15 +12,17 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** One thing done to the connection. */
+/** One action on the connection. */
 export type Step =
   | { readonly do: "write"; readonly bytes: Buffer }
   /** ms. */
   | { readonly do: "pause"; readonly ms: number }
-  /** Orderly end, TCP reset, or nothing more until the client has had enough. */
+  /** Orderly end, TCP reset, or silence until the client gives up. */
   | { readonly do: "end" | "reset" | "hang" };
 
-/** `answer`: complete and well-formed, the connection stays. `script`: byte by byte, the connection is used up. */
+/**
+ * `answer`: complete and well-formed; the connection stays open. `script`: byte by byte; the connection is closed.
+ */
 export type Play =
   | { readonly kind: "answer"; readonly answer: Answer; readonly afterMs?: number }
   | { readonly kind: "script"; readonly steps: Iterable<Step> };
@@ -28,7 +30,7 @@ export type Play =
 const LOGIN_PAGE = "<!doctype html><html><head><title>Sign in</title></head><body><h1>Sign in</h1></body></html>";
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" } as const;
 const HTML_TYPE = { "content-type": "text/html" } as const;
-/** Bytes written at once where there are very many. */
+/** Bytes per write of a very large body. */
 const BLOCK = 65_536;
 
 const write = (bytes: Buffer | string): Step => ({ do: "write", bytes: Buffer.from(bytes) });
@@ -37,7 +39,7 @@ const RESET: Step = { do: "reset" };
 const HANG: Step = { do: "hang" };
 const script = (...steps: readonly Step[]): Play => ({ kind: "script", steps });
 
-/** Status line and headers as they go over the wire. */
+/** Status line and headers as sent. */
 const head = (status: number, headers: Readonly<Record<string, string | number>>): Step => {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return write(`HTTP/1.1 ${status} Faulty\r\n${lines.join("")}\r\n`);
@@ -100,7 +102,7 @@ const shifted = (text: string, by: number): string => {
   return at === null ? text : new Date(at + by).toISOString();
 };
 
-/** The answer as told by a clock that is `by` ms off. */
+/** The response with its times shifted by `by` ms. */
 const atAnotherTime = (answer: Answer, by: number): Play => {
   const body = answer.body
     .toString("utf8")
@@ -114,7 +116,7 @@ const atAnotherTime = (answer: Answer, by: number): Play => {
   return { kind: "answer", answer: { ...answer, headers, body: Buffer.from(body) } };
 };
 
-/** `answer` as `fault` lets it through. For faults that strike before the service is reached `answer` is not looked at. */
+/** `answer` after `fault`. Faults before the service is reached ignore `answer`. */
 export const playOf = (fault: Fault, answer: Answer): Play => {
   const half = halfOf(answer.body);
   const midway = (end: Step) => script(framed(answer), write(half), end);

@@ -1,5 +1,5 @@
-// Fault proxy: stands in front of any HTTP server, passes on what a schedule leaves alone and plays faults on the rest,
-// down to the bytes and the end of the connection. Knows nothing of the service behind it.
+// Fault proxy in front of any HTTP server: passes on unselected requests and applies scheduled faults to the others,
+// down to single bytes and the end of the connection. Knows nothing of the service.
 import { once } from "node:events";
 import {
   createServer,
@@ -18,15 +18,15 @@ import { type Fault, type FaultKind, reachesService } from "./fault.ts";
 import { type Answer, playOf, type Step } from "./play.ts";
 import { createSchedule, type Schedule } from "./schedule.ts";
 
-/** A request that came by, in order of arrival. */
+/** A request that passed, in order of arrival. */
 export interface Passed {
   readonly method: string;
   /** Path and query as sent. */
   readonly url: string;
   readonly authorization: string | undefined;
-  /** What struck it; null: it was passed on as it was. */
+  /** Fault applied to it; null: none. */
   readonly fault: FaultKind | null;
-  /** Answers of the service to it: none where it was not reached, two after a duplicate delivery. */
+  /** Statuses that the service returned: none if it was not reached, two after a duplicate delivery. */
   readonly statuses: readonly number[];
 }
 
@@ -34,7 +34,7 @@ export interface FaultProxy {
   /** Base address, e.g. `http://127.0.0.1:41234`. */
   readonly url: string;
   readonly passed: readonly Passed[];
-  /** Another schedule from now on. Throws USAGE. */
+  /** Replaces the schedule. Throws USAGE. */
   setFaults(written: unknown): void;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
@@ -50,11 +50,11 @@ export interface FaultProxyOptions {
   /** 0 (default): any free port. */
   readonly port?: number;
   readonly clock?: Clock;
-  /** Called when a fault is about to be played. */
+  /** Called before a fault is applied. */
   readonly onFault?: (fault: Fault, url: string) => void;
 }
 
-/** Speak of the connection, not of the answer. */
+/** Headers about the connection, not about the response. */
 const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host"];
 
 const passedOn = (headers: IncomingHttpHeaders): Record<string, string> =>
@@ -75,7 +75,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
   br: promisify(brotliDecompress),
 };
 
-/** The same answer without content encoding, so that faults can work on its text. */
+/** The same response without content encoding, so that faults can change its text. */
 const decoded = async (answer: Answer): Promise<Answer> => {
   const { "content-encoding": encoding = "", "content-length": _, ...headers } = answer.headers;
   const decode = decoders[encoding];
@@ -101,7 +101,7 @@ const createUpstream = (base: URL) => {
   return { ask, close: () => agent.destroy() };
 };
 
-/** Plays the steps on a connection until they or it end. */
+/** Carries out the steps on a connection until they end or it ends. */
 const perform = async (socket: Socket, steps: Iterable<Step>, clock: Clock): Promise<void> => {
   const gone = new AbortController();
   socket.once("close", () => gone.abort());
@@ -118,7 +118,7 @@ const perform = async (socket: Socket, steps: Iterable<Step>, clock: Clock): Pro
         socket.end();
         return;
       case "reset":
-        // What was written must be on its way first: a reset overtakes what still waits here.
+        // Send written bytes first: a reset would overtake bytes still waiting here.
         await new Promise<void>((resolve) => socket.write("", () => resolve()));
         socket.resetAndDestroy();
         return;
@@ -168,10 +168,10 @@ export const startFaultProxy = async (options: FaultProxyOptions): Promise<Fault
   };
 
   const server = createServer((request, response) => {
-    // A client that goes away, or a service that does: the connection is all there is to end.
+    // If the client or the service disconnects, only the connection can be ended.
     serve(request, response).catch(() => request.socket.destroy());
   });
-  // A request after a pause must not meet a connection that is just being closed: that would be a fault of ours.
+  // A request after a pause must not meet a connection that is being closed, which would be a fault of the proxy.
   server.keepAliveTimeout = 120_000;
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,5 @@
-// Schedule: which request is struck by which fault. From a file that zod has read; the same file and the same requests
-// give the same faults: chance is drawn from the seed, the URL and how often it came, so concurrency changes nothing.
+// Schedule: selects a fault for each request, from a validated file. The same file and requests give the same faults:
+// random numbers depend on seed, URL and its number of repetitions, so concurrency changes nothing.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createRandom } from "../random.ts";
@@ -7,19 +7,19 @@ import { type Fault, faultSchema } from "./fault.ts";
 
 const ruleSchema = z.strictObject({
   fault: faultSchema,
-  /** Path to strike; `*` stands for one part of it. Absent: any. */
+  /** Path to select; `*` matches one segment. Absent: any. */
   path: z.string().startsWith("/").optional(),
-  /** Query parameters that must be there with these values. */
+  /** Query parameters that must be present with these values. */
   query: z.record(z.string(), z.coerce.string()).default({}),
-  /** Matching requests that are left alone first. */
+  /** Number of matching requests to skip first. */
   after: z.int().min(0).default(0),
-  /** How many matching requests are struck then; absent: all of them. */
+  /** Number of matching requests to select after that; absent: all. */
   times: z.int().min(1).optional(),
-  /** Whether `after` and `times` count over all matching requests, or for each URL on its own. */
+  /** Whether `after` and `times` count all matching requests, or each URL separately. */
   each: z.enum(["request", "url"]).default("request"),
 });
 
-/** What a retry gets past: the default of the random mode. */
+/** Faults that a retry overcomes: the default of the random mode. */
 const PASSING: readonly (string | number)[] = [
   ...["reset-before", "reset-after", "reset-midway", "end-midway", "truncated-gzip", "cut-unframed", "short-length"],
   ...["empty-body", "html", "content-type", "invalid-json", "wrong-shape", "informational", "not-http", "duplicate"],
@@ -27,27 +27,27 @@ const PASSING: readonly (string | number)[] = [
 ];
 
 const randomSchema = z.strictObject({
-  /** Share of the requests that are struck, 0 to 1. */
+  /** Share of requests to select, 0 to 1. */
   rate: z.number().min(0).max(1),
   faults: z
     .array(faultSchema)
     .min(1)
     .prefault(() => [...PASSING]),
-  /** Most faults in a row for one URL: below the attempts of a client, every request gets through in the end. */
+  /** Most consecutive faults for one URL. Below a client's number of attempts, every request finally succeeds. */
   in_a_row: z.int().min(1).default(2),
 });
 
 const scheduleSchema = z.strictObject({
   seed: z.int().default(1),
-  /** From the top; the first rule that strikes is the one. */
+  /** Rules in order; the first one that selects the request applies. */
   rules: z.array(ruleSchema).default([]),
   random: randomSchema.optional(),
 });
 
-/** A fault file as written. */
+/** A fault file before validation. */
 export type FaultFile = z.input<typeof scheduleSchema>;
 
-/** The request that may be struck. */
+/** The request to decide on. */
 export interface Passing {
   readonly path: string;
   /** Without `?`. */
@@ -55,7 +55,7 @@ export interface Passing {
 }
 
 export interface Schedule {
-  /** The fault that strikes this request; null: none. To be asked once for each request. */
+  /** The fault for this request; null: none. Call once per request. */
   next(request: Passing): Fault | null;
 }
 
@@ -97,7 +97,7 @@ const createChance = (seed: number, { rate, faults, in_a_row }: z.output<typeof 
   };
 };
 
-/** Reads a fault file's value. Throws USAGE naming what is wrong with it. */
+/** Validates a fault file. Throws USAGE with the error. */
 export const createSchedule = (written: unknown): Schedule => {
   const read = scheduleSchema.safeParse(written);
   if (!read.success) {

@@ -23,7 +23,7 @@ export const generateOwners = (seed: string, accounts: number): readonly Row[] =
   });
 };
 
-/** What the account's score is computed from. */
+/** Inputs of an account's score. */
 export interface Activity {
   /** Signals of the last 60 days. */
   readonly recentSignals: number;
@@ -55,7 +55,7 @@ const valuePyramid = (slots: Slots, random: Random) => ({
   obstacles: lines("challenges", slots, random),
 });
 
-/** An account on `firm`; `id` and `createdAt` are decided before, since ids grow with time. */
+/** An account of `firm`; the caller chooses `id` and `createdAt`, because ids grow with time. */
 export const accountRow = (
   random: Random,
   firm: Firm,
@@ -127,7 +127,7 @@ export const accountRow = (
   };
 };
 
-/** The insight of an account. `profile` is left out: the replica builds it from the account as it is now. */
+/** The insight of an account. `profile` is left out: the replica builds it from the present account. */
 export const insightRow = (random: Random, firm: Firm, accountId: string, activity: Activity): Row => {
   const { slots } = firm;
   const [chief = { first: "The", last: "management" }] = firm.people;

@@ -18,7 +18,7 @@ interface Career {
   readonly change: Row;
 }
 
-/** What happened to the contact lately: nothing for about half of them. */
+/** Recent career change of the contact; none for about half of them. */
 const career = (random: Random, title: string, firm: Firm, now: number): Career => {
   const since = now - random.int(120, 2500) * DAY_MS;
   if (random.chance(0.52)) return { title, change: { inCurrentRoleSince: random.maybe(0.85, day(since)) } };
@@ -62,7 +62,7 @@ const career = (random: Random, title: string, firm: Firm, now: number): Career 
   }
 };
 
-/** One contact. `index` tells contacts of the same account apart. */
+/** One contact. `index` distinguishes contacts of one account. */
 export const contactRow = (
   random: Random,
   firm: Firm,

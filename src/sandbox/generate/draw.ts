@@ -1,4 +1,4 @@
-// Picks a company out of the warehouse and puts it into the form that the generator writes about.
+// Draws a company from the warehouse, in the generator's form.
 import { z } from "zod";
 import { INDUSTRIES } from "../content/industries.ts";
 import { PLACES, personNames } from "../content/places.ts";
@@ -11,10 +11,10 @@ export interface Draw {
   run(sql: string, params?: readonly (string | null)[]): Promise<number>;
 }
 
-/** A tracked account with what is known about its company. */
+/** A tracked account with facts about its company. */
 export interface Tracked {
   readonly id: string;
-  /** Whether it is linked to a company that has public data. */
+  /** True when it is linked to a company with public data. */
   readonly hasCompany: boolean;
   readonly firm: Firm;
 }
@@ -51,7 +51,7 @@ const firmOf = (row: z.infer<typeof firmRow>): Firm => {
   };
 };
 
-/** Row at a random place in an ordered set: the same random number finds the same row. */
+/** Row at a random position in an ordered set: the same random number finds the same row. */
 const AT_RANDOM = (source: string, order: string): string =>
   `ORDER BY ${order} OFFSET CAST(floor(CAST($1 AS DOUBLE) * (SELECT count(*) FROM ${source})) AS BIGINT) LIMIT 1`;
 

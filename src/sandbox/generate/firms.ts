@@ -1,4 +1,4 @@
-// The generated companies: name, industry, place, people. Everything else is written about them.
+// The generated companies: name, industry, place, people. All other content refers to them.
 import { INDUSTRIES, type Industry, NAME_STEMS } from "../content/industries.ts";
 import { type PersonName, PLACES, type Place, personNames } from "../content/places.ts";
 import type { Slots } from "../content/prose.ts";
@@ -107,7 +107,7 @@ export const generateFirms = (seed: string, count: number): readonly Firm[] => {
   });
 };
 
-/** What the templates are filled with. */
+/** Values for the templates. */
 const slotsOf = (firm: Omit<Firm, "rivals" | "slots">, rivals: readonly string[]): Slots => ({
   company: firm.name,
   product: firm.industry.products,
@@ -118,7 +118,7 @@ const slotsOf = (firm: Omit<Firm, "rivals" | "slots">, rivals: readonly string[]
   person: firm.people.slice(0, 3).map(({ first, last }) => `${first} ${last}`),
 });
 
-/** Slots for a company of which only name and industry are known: used while the sandbox evolves. */
+/** Slots for a company of which only name and industry are known; used while the sandbox evolves. */
 export const slotsFor = (name: string, industryName: string | null): Slots => {
   const industry = INDUSTRIES.find((candidate) => candidate.name === industryName) ?? INDUSTRIES[0];
   return {

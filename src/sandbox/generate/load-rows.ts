@@ -1,4 +1,4 @@
-// Writes generated rows into the warehouse. SQL is built from the catalog: the tables' columns are the catalog's fields.
+// Writes generated rows into the warehouse. SQL is built from the catalog: a table's columns are its fields.
 import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { Row } from "./rows.ts";
@@ -8,12 +8,12 @@ export interface Writer {
   run(sql: string, params?: readonly string[]): Promise<number>;
 }
 
-/** Text of one statement at most: long transcripts must not pile up in memory. */
+/** Most text in one statement, so that long transcripts do not accumulate in memory. */
 const MAX_BATCH_CHARS = 8_000_000;
 
 const structure = (type: ColumnType): string | readonly string[] => (type === "VARCHAR[]" ? ["VARCHAR"] : type);
 
-/** Inserts rows given as one JSON array (`$1`); `$2` is when they came into being, ISO 8601. */
+/** Inserts rows from one JSON array (`$1`); `$2` is their creation time, ISO 8601. */
 const insertStatement = (table: TableName): string => {
   const { fields } = tableSpec(table);
   const shape = JSON.stringify([

@@ -1,5 +1,5 @@
-// Long texts: transcripts of several thousand words, articles, job descriptions, filings. Each a pure function of a seed,
-// so that rows hold a function until they are loaded and thousands of transcripts never stand in memory at once.
+// Long texts: transcripts of several thousand words, articles, job descriptions, filings. Each is a pure function of
+// a seed: rows hold a function until they are loaded, so thousands of transcripts are never in memory at once.
 import { fill, paragraphs, type Slots, sentences } from "../content/prose.ts";
 import { ANSWERS, DISCLOSURES, DUTIES, QUESTIONS, REMARKS, REPORTS } from "../content/speech.ts";
 import { createRandom } from "../random.ts";

@@ -10,17 +10,17 @@ import { article, filingText, jobDescription, transcript } from "./long-texts.ts
 import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
 import { type BusinessEvent, businessEvent } from "./signals.ts";
 
-/** Events lie in the two years before `now`. */
+/** Events are in the two years before `now`. */
 const HISTORY_DAYS = 730;
 
 export interface PublicData {
   readonly company: Row;
   readonly news: readonly Row[];
   readonly jobs: readonly Row[];
-  /** Without ids: those grow with time across all companies. */
+  /** Without ids, because ids grow with time across all companies. */
   readonly calls: readonly Row[];
   readonly filings: readonly Row[];
-  /** What the signals of an account on this company are about. */
+  /** Subjects of the signals of an account of this company. */
   readonly events: readonly BusinessEvent[];
 }
 
@@ -51,7 +51,7 @@ const companyRow = (firm: Firm, random: Random): Row => {
   };
 };
 
-/** An article about an event; the event gets its address as source. */
+/** An article about an event; its address becomes the event's source. */
 export const newsFor = (random: Random, firm: Pick<Firm, "id">, event: BusinessEvent, url: string): Row => {
   const [publisher, publisherUrl] = random.pick(PUBLISHERS);
   const seed = `news/${firm.id}/${url}`;
@@ -76,7 +76,7 @@ export interface Opening {
   readonly closed?: BusinessEvent;
 }
 
-/** A job opening with the events that announce and close it. Closed ones closed at `closedAt`. */
+/** A job opening with the events that announce and close it. A closed one closed at `closedAt`. */
 export const jobOpening = (random: Random, firm: Firm, at: number, closedAt: number | undefined): Opening => {
   const department = random.pick(DEPARTMENTS);
   const title = random.pick(department.titles.slice(0, 4));
@@ -188,7 +188,7 @@ const fundingEvents = (random: Random, firm: Firm, now: number): BusinessEvent[]
   });
 };
 
-/** Everything public about a company, and the events behind it. */
+/** All public data of a company, and the events behind it. */
 export const publicData = (seed: string, firm: Firm, now: number): PublicData => {
   const random = createRandom(`${seed}/public/${firm.index}`);
   const someTime = (days = HISTORY_DAYS) => now - random.int(0, days - 1) * DAY_MS - random.int(1, 86_399_999);
@@ -229,7 +229,7 @@ export const publicData = (seed: string, firm: Firm, now: number): PublicData =>
   };
 };
 
-/** Events beyond the public record: takeovers, podcasts, documents, trials, so that an account has 15 to 40. */
+/** Events outside public data: takeovers, podcasts, documents, trials, so that an account has 15 to 40. */
 export const moreEvents = (random: Random, firm: Firm, known: number, now: number): BusinessEvent[] => {
   const wanted = Math.max(random.int(15, 40) - known, 2);
   const types = [

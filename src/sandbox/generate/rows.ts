@@ -1,4 +1,4 @@
-// Generated rows before they are loaded: API field → value. Numeric ids travel as text, so that 64 bits stay exact.
+// Generated rows before loading: API field → value. Numeric ids are text, so that 64 bits stay exact.
 import type { JsonValue } from "../../core/json.ts";
 
 /** A value; undefined: the optional field is missing; a function: long text, written only when the row is loaded. */

@@ -67,8 +67,8 @@ const media = (random: Random, type: EventType, domain: string) => {
 };
 
 /**
- * The signal of an event, without `id`. `now` bounds its times: nothing lies in the future.
- * Detected 1 to 72 hours after the event; one in six was changed again later.
+ * The signal of an event, without `id`. No time is after `now`.
+ * Detected 1 to 72 hours after the event; one in six changed again later.
  */
 export const signalRow = (random: Random, subject: SignalSubject, event: BusinessEvent, now: number): Row => {
   const { type, at, slots } = event;

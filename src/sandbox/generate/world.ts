@@ -14,7 +14,7 @@ export interface WorldOptions {
   readonly seed: number;
   /** Tracked accounts. */
   readonly accounts: number;
-  /** ms since the epoch; everything lies before it. */
+  /** ms since the epoch; all times are earlier. */
   readonly now: number;
   /** Numeric ids above 2^53, as some services have them. */
   readonly bigIds: boolean;
@@ -24,7 +24,7 @@ export interface World {
   readonly organizationId: string;
 }
 
-/** Organization of a seed: known without generating anything. */
+/** Organization of a seed, without generating anything. */
 export const organizationOf = (seed: number): string => `org_${createRandom(`${seed}/organization`).id(14)}`;
 
 /** Ids that grow with small random gaps. */
@@ -36,7 +36,7 @@ export const growingIds = (random: Random, first: bigint): (() => string) => {
   };
 };
 
-/** First ids of the tables whose ids are numbers. Big ones look like snowflakes. */
+/** First ids of tables with numeric ids. Big ones look like snowflake ids. */
 const firstIds = (big: boolean) => ({
   accounts: big ? 1_812_000_000_000_000_000n : 4_100_000n,
   signals: big ? 1_815_000_000_000_000_000n : 73_100_000n,
@@ -44,7 +44,7 @@ const firstIds = (big: boolean) => ({
   filings: big ? 1_814_000_000_000_000_000n : 880_000n,
 });
 
-/** Rows in order of time with growing ids; ties by their first order. */
+/** Rows in order of time with growing ids; ties keep their order. */
 const numbered = (rows: readonly Row[], field: string, nextId: () => string): Row[] =>
   rows
     .map((row) => ({ row, at: String(row[field]) }))
@@ -83,13 +83,13 @@ const activityOf = (signals: readonly Row[], contacts: readonly Row[], now: numb
   };
 };
 
-/** Generates everything and writes it. Answers with what the routes need to know. */
+/** Generates and writes everything. Returns the facts that the routes need. */
 export const generateWorld = async (writer: Writer, options: WorldOptions): Promise<World> => {
   const { accounts, now } = options;
   const seed = String(options.seed);
   const at = iso(now);
   const organizationId = organizationOf(options.seed);
-  // One in ten companies is tracked by nobody: what a user can follow by domain, symbol or address.
+  // One in ten companies is untracked, so that users can follow it by domain, symbol or address.
   const firms = generateFirms(seed, accounts + Math.max(3, Math.ceil(accounts / 10)));
   const owners = generateOwners(seed, accounts);
   const ownerIds = owners.map((owner) => String(owner.id));

@@ -1,8 +1,8 @@
-// Credits of an organization: so many a month, unused ones roll over for up to three cycles. PURE arithmetic; the
-// account keeps what the functions return. Source: API.md, "Limits".
+// Credits of an organization: a number per month; unused ones roll over for up to three cycles. PURE arithmetic; the
+// account stores the results. Source: API.md, "Limits".
 import type { Quota } from "../../replica/envelope.ts";
 
-/** Cycles after its own in which an unused credit can still be spent. */
+/** Number of later cycles in which an unused credit can be spent. */
 const ROLL_OVER_CYCLES = 3;
 
 export interface CreditState {
@@ -21,13 +21,13 @@ const cycleOf = (now: number): number => {
 
 const cycleStart = (cycle: number): number => Date.UTC(Math.floor(cycle / 12), cycle % 12, 1);
 
-/** A new organization in the cycle of `now`, of whose credits `used` are spent already. */
+/** A new organization in the cycle of `now`, with `used` credits spent already. */
 export const openCredits = (now: number, perMonth: number, used = 0): CreditState => {
   const cycle = cycleOf(now);
   return { cycle, grants: [{ cycle, left: Math.max(0, perMonth - used) }], used };
 };
 
-/** The state at `now`: every month that began meanwhile granted its credits, those older than three cycles are gone. */
+/** The state at `now`: each new month adds its credits; credits older than three cycles expire. */
 export const advanceCredits = (state: CreditState, now: number, perMonth: number): CreditState => {
   const cycle = cycleOf(now);
   if (cycle <= state.cycle) return state;
@@ -44,14 +44,14 @@ export const advanceCredits = (state: CreditState, now: number, perMonth: number
 /** Credits that can be spent now. */
 export const creditsLeft = (state: CreditState): number => state.grants.reduce((sum, { left }) => sum + left, 0);
 
-/** One credit spent, the oldest first. */
+/** Spends one credit, the oldest first. */
 export const spendCredit = (state: CreditState): CreditState => {
   const index = state.grants.findIndex(({ left }) => left > 0);
   const grants = state.grants.map((grant, at) => (at === index ? { ...grant, left: grant.left - 1 } : grant));
   return { ...state, grants, used: state.used + 1 };
 };
 
-/** One credit given back: the request came to something else than a 200 after all. */
+/** Refunds one credit, when the request did not end in a 200. */
 export const refundCredit = (state: CreditState): CreditState => {
   const [oldest = { cycle: state.cycle, left: 0 }, ...others] = state.grants;
   return { ...state, grants: [{ ...oldest, left: oldest.left + 1 }, ...others], used: Math.max(0, state.used - 1) };

@@ -1,4 +1,5 @@
-// THE table of plans: requests per minute (API.md, "Limits") and credits per month (only the free plan's are shown there).
+// THE table of plans: requests per minute (API.md, "Limits") and credits per month (API.md shows only the free
+// plan's).
 
 interface Plan {
   readonly requestsPerMinute: number;
@@ -10,7 +11,7 @@ export const PLANS = {
   build: { requestsPerMinute: 60, creditsPerMonth: 5_000 },
   scale: { requestsPerMinute: 120, creditsPerMonth: 25_000 },
   pro: { requestsPerMinute: 300, creditsPerMonth: 100_000 },
-  // Custom: high enough not to matter unless an option says otherwise.
+  // Custom: high enough to have no effect unless an option changes it.
   enterprise: { requestsPerMinute: 100_000, creditsPerMonth: 10_000_000 },
 } as const satisfies Record<string, Plan>;
 

@@ -1,16 +1,16 @@
-// Rate-limit headers in the dialects that services use: API.md says that there are some, not what they are called. PURE.
+// Rate-limit headers in common dialects; API.md does not name its headers. PURE.
 import { type RateReading, WINDOW_MS } from "./rate-window.ts";
 
 export const RATE_DIALECTS = ["ratelimit", "ratelimit-legacy", "x-ratelimit", "none"] as const;
 type RateDialect = (typeof RATE_DIALECTS)[number];
 
-/** How a moment is written: seconds from now, seconds or milliseconds since the epoch, HTTP date. */
+/** Form of a time: seconds from now, seconds or milliseconds since the epoch, HTTP date. */
 export const RESET_FORMS = ["delta", "epoch", "epoch-ms", "date"] as const;
 type ResetForm = (typeof RESET_FORMS)[number];
 
 export interface RateHeaderOptions {
   readonly dialect: RateDialect;
-  /** For `x-ratelimit`; the other dialects are defined with seconds from now. */
+  /** For `x-ratelimit`; the other dialects define seconds from now. */
   readonly reset: ResetForm;
   readonly retryAfter: "seconds" | "date" | "none";
 }
@@ -65,12 +65,12 @@ const dialectHeaders = (reading: RateReading, now: number, options: RateHeaderOp
   }
 };
 
-/** Headers of one answer; `now` in ms since the epoch. Retry-After only when the request was refused. */
+/** Headers of one response; `now` in ms since the epoch. Retry-After only when the request was refused. */
 export const rateHeaders = (reading: RateReading, now: number, options: RateHeaderOptions): Record<string, string> => {
   const headers = dialectHeaders(reading, now, options);
   if (reading.allowed || options.retryAfter === "none") return headers;
   const form = options.retryAfter === "seconds" ? "delta" : "date";
-  // At least a second: a client told to wait 0 s would come back at once and be refused again.
+  // At least a second: a client told to wait 0 s would return at once and be refused again.
   const at = Math.max(reading.resetsAt, now + 1000);
   return { ...headers, "retry-after": moment(at, now, form) };
 };

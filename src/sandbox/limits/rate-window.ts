@@ -1,5 +1,5 @@
-// Sliding window: at most `limit` requests in any 60 seconds. Exact: it remembers when each request came.
-// PURE apart from its own memory; refused requests do not count.
+// Sliding window: at most `limit` requests in any 60 seconds. Exact: it stores the time of each request.
+// PURE except for its own memory; refused requests do not count.
 
 export const WINDOW_MS = 60_000;
 
@@ -7,7 +7,7 @@ export interface RateReading {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** When the oldest request leaves the window, ms since the epoch: from then on there is room for one more. */
+  /** Time when the oldest request leaves the window and one more fits, ms since the epoch. */
   readonly resetsAt: number;
 }
 

@@ -1,6 +1,6 @@
-// Verification plan: which requests show most about the mirror for a credit each. Pure: what the mirror holds and random
-// numbers in, checks out, most telling first. A page of a list shows its count and hundreds of records at once, so
-// every list is looked at by one of its pages, drawn by lot; single records come last.
+// Verification plan: chooses the requests that compare most of the mirror per credit. Pure: takes facts about the
+// mirror and random numbers, returns checks, the most valuable first. A page of a list shows its count and hundreds
+// of records, so every list is checked by one random page; single records come last.
 import type { StreamName } from "../../catalog/streams.ts";
 
 export type ListStream = "accounts" | "contacts" | "signals" | CompanyStream;
@@ -9,13 +9,13 @@ type RecordStream = "contacts" | "signals";
 
 /** One request: one credit. */
 export type Check =
-  /** A page of a list: its `totalCount`, and its records. `scope`: the company, or empty. */
+  /** A page of a list: `totalCount` and records. `scope`: the company, or empty. */
   | { readonly kind: "page"; readonly stream: ListStream; readonly scope: string; readonly page: number }
-  /** Records by id, from all over the mirror. */
+  /** Records by id, sampled from the whole mirror. */
   | { readonly kind: "ids"; readonly stream: "accounts"; readonly ids: readonly string[] }
   /** Counts per signal type. */
   | { readonly kind: "signal-counts"; readonly stream: "signals" }
-  /** A filtered list: its count, and its first records. */
+  /** A filtered list: its count and its first records. */
   | {
       readonly kind: "filter";
       readonly stream: "contacts";
@@ -26,32 +26,32 @@ export type Check =
   | { readonly kind: "company"; readonly stream: "companies"; readonly id: string }
   | { readonly kind: "insight"; readonly stream: "account_insights"; readonly id: string };
 
-/** What the mirror holds. */
+/** Facts about the mirror. */
 export interface VerifyFacts {
-  /** Lists that have been read: rows mirrored, by stream and scope. */
+  /** Lists read so far: mirrored rows by stream and scope. */
   readonly lists: readonly { readonly stream: ListStream; readonly scope: string; readonly rows: number }[];
   /** Rows per page, by stream. */
   readonly pageSize: (stream: ListStream) => number;
-  /** Ids drawn by lot. */
+  /** Randomly chosen ids. */
   readonly accounts: readonly string[];
   readonly contacts: readonly string[];
   readonly signals: readonly string[];
   readonly companies: readonly string[];
   readonly insights: readonly string[];
-  /** Mirrored contacts by `type` and `changeType`: the values that occur. */
+  /** Values of `type` and `changeType` that mirrored contacts have. */
   readonly contactTypes: readonly string[];
   readonly contactChangeTypes: readonly string[];
 }
 
 export interface VerifyPlanOptions {
   readonly streams: readonly StreamName[];
-  /** Records wanted per stream. */
+  /** Number of records to compare per stream. */
   readonly sample: number;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-/** Ids in one request: a query of some thousand characters gets through everywhere. */
+/** Most ids in one request; every service accepts a query of a few thousand characters. */
 const MOST_IDS = 200;
 
 const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] => {
@@ -60,7 +60,7 @@ const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] =>
   return drawn.map(({ item }) => item);
 };
 
-/** One of each group in turn, so that a small budget sees something of all of them. */
+/** Takes one check of each group in turn, so that a small budget covers all groups. */
 const inTurn = (groups: readonly (readonly Check[])[]): readonly Check[] => {
   const longest = Math.max(0, ...groups.map((group) => group.length));
   return Array.from({ length: longest }, (_, turn) => groups.flatMap((group) => group[turn] ?? [])).flat();
@@ -68,7 +68,7 @@ const inTurn = (groups: readonly (readonly Check[])[]): readonly Check[] => {
 
 const isOrganization = (stream: ListStream) => stream === "accounts" || stream === "contacts" || stream === "signals";
 
-/** Checks in the order in which they should be made; as many as the credits allow are. */
+/** All checks in order; the credits decide how many are made. */
 export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): readonly Check[] => {
   const { streams, sample, random } = options;
   const lists = facts.lists.filter(({ stream }) => streams.includes(stream));
@@ -86,7 +86,7 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
       .slice(0, wanted)
       .map((page): Check => ({ kind: "page", stream: list.stream, scope: list.scope, page }));
   });
-  /** A list that one page holds is compared completely by that page. */
+  /** True when a list needs several pages. One page compares a shorter list completely. */
   const long = (stream: ListStream) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
   const counts: readonly Check[] =
     own.some(({ stream }) => stream === "signals") || streams.includes("signal_counts")

@@ -1,4 +1,5 @@
-// Checks of lists: a page shows how many rows there are, which of them differ, and which one side lacks.
+// Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
+// lacks.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -9,7 +10,7 @@ import type { Check } from "./checks.ts";
 import type { Difference } from "./report.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
 
-/** What one check found. */
+/** Result of one check. */
 export interface Finding {
   readonly status: "equal" | "differs" | "skipped" | "failed" | "stopped";
   readonly records: number;
@@ -18,11 +19,11 @@ export interface Finding {
 }
 
 const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
-/** Forms of a request that are tried before a list counts as refused; refusals are free. */
+/** Request forms to try before a list counts as refused; a refusal costs nothing. */
 const MOST_FORMS = 40;
-/** Vanished records that a repair asks for by id before it deletes them; a 404 is free. */
+/** Most vanished records that a repair requests by id before deleting them; a 404 costs nothing. */
 const MOST_CONFIRMED = 1000;
-/** Vanished records that are named one by one; beyond them the count says it all. */
+/** Most vanished records to name one by one; beyond them the count suffices. */
 const MOST_NAMED = 1000;
 
 export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
@@ -31,7 +32,7 @@ export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
   return { ...NOTHING, status: "failed", note: reply.excerpt };
 };
 
-/** Fields and missing records of a comparison, as differences. */
+/** Different fields and missing records of a comparison, as differences. */
 export const comparedRecords = (
   where: Pick<Difference, "stream" | "scope">,
   { fields, absent }: Comparison,
@@ -48,7 +49,7 @@ export const finding = (records: number, differences: readonly Difference[], not
   note,
 });
 
-/** Asks for a page in the list's known form; where that is refused, in the next one. */
+/** Requests a page in the list's known form, and in the next form if that is refused. */
 const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question) => {
   const stream = question(initialShape(1)).stream;
   let shape = { ...(run.shapes.get(stream) ?? initialShape(run.options.largestPage)), include: false };
@@ -78,7 +79,7 @@ const isDescending = (ids: readonly bigint[]) => ids.every((id, index) => index 
 const numbers = (ids: readonly string[]): readonly bigint[] | null =>
   ids.every((id) => /^-?\d{1,18}$/.test(id)) ? ids.map(BigInt) : null;
 
-/** Mirrored rows that would have to stand on this page and do not; null where the page cannot tell. */
+/** Mirrored rows that belong on this page and are not there; null when the page cannot show it. */
 const unseen = async (
   run: VerifyRun,
   stream: StreamSpec,
@@ -96,7 +97,7 @@ const unseen = async (
   return mirroredBeside(database, stream.table, ids, { between });
 };
 
-/** Asks for vanished records by id. Answers with those that are confirmed; null when one of them is still there. */
+/** Requests vanished records by id. Returns the confirmed ones; null when one of them still exists. */
 const confirm = async (
   run: VerifyRun,
   stream: StreamSpec,
@@ -118,7 +119,9 @@ const confirm = async (
   return confirmed;
 };
 
-/** Mirrored records that the service no longer lists: named, confirmed by id, and deleted where that is wanted. */
+/**
+ * Mirrored records that the service no longer lists: names them, confirms them by id, and deletes them on request.
+ */
 export const vanished = async (
   run: VerifyRun,
   stream: StreamSpec,
@@ -146,7 +149,7 @@ export const vanished = async (
   return { differences: named(new Set(confirmed)), note: null };
 };
 
-/** A page of a list, compared with what the mirror holds of it. */
+/** Compares a page of a list with the mirror. */
 export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "page" }>): Promise<Finding> => {
   const { scope, page } = check;
   const stream = streamSpec(check.stream);
@@ -174,7 +177,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   if (total === null) return finding(compared.ids.length, records, "the service says no totalCount");
   if (company === undefined) run.totals.set(check.stream, total);
   const state = run.states.get(stateKey(check.stream, scope));
-  // Records the service counts although they are no rows: so it was when the last complete walk ended.
+  // Records that the service counted and the mirror could not hold when the last complete walk ended.
   const gap = state?.totalCount == null || state.rowsAtWalk == null ? 0 : state.totalCount - state.rowsAtWalk;
   const before = (await held()) - (run.repair ? compared.absent.length : 0);
   const beside = await unseen(run, stream, scope, { number: page, perPage: shape.perPage, ids: compared.ids, total });
@@ -192,7 +195,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   return finding(compared.ids.length, [...records, ...gone.differences, ...count], gone.note);
 };
 
-/** Contacts by type or kind of change: the count of the filtered list, and its first records. */
+/** Compares contacts by type or kind of change: the count of the filtered list and its first records. */
 export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: "filter" }>): Promise<Finding> => {
   const stream = streamSpec(check.stream);
   const where = { stream: check.stream, scope: "" };
@@ -214,7 +217,7 @@ export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: 
   const rows = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
   await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
   const records = comparedRecords(where, compared, run.repair);
-  // A service that ignores the parameter answers with the whole list.
+  // A service that ignores the parameter returns the whole list.
   if (total !== rows && total === run.totals.get(check.stream)) {
     return { ...finding(compared.ids.length, records), note: `the service seems to ignore ${check.param}` };
   }

@@ -1,4 +1,4 @@
-// Checks of single records and of counts per type.
+// Checks of single records, and of counts per signal type.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject } from "../../core/json.ts";
@@ -9,7 +9,7 @@ import type { Check } from "./checks.ts";
 import { comparedRecords, type Finding, failing, finding, vanished } from "./lists.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
 
-/** Compares the main rows of an answer and, where that is wanted, loads what differs. */
+/** Compares the main rows of a response, and loads differences on request. */
 const compareAnswer = async (
   run: VerifyRun,
   where: { readonly stream: StreamName; readonly scope: string },
@@ -28,14 +28,14 @@ const compareAnswer = async (
       .fields.filter((field) => field.detailOnly || field.namedOnly)
       .map((field) => field.name),
   );
-  // What only a detail holds is mirrored only where it is wanted.
+  // Fields that only a detail returns are mirrored only if configured.
   const fields = compared.fields.filter(({ field, mirror }) => mirror !== null || !detailOnly.has(field));
   const wrong = fields.length + compared.absent.length > 0;
   await run.commit(reply.requests, repair && wrong ? reply.loads : []);
   return { ids: compared.ids, differences: comparedRecords(where, { ...compared, fields }, repair) };
 };
 
-/** Accounts from all over the mirror, with one request. */
+/** Compares accounts sampled from the whole mirror, with one request. */
 export const checkIds = async (run: VerifyRun, check: Extract<Check, { kind: "ids" }>): Promise<Finding> => {
   const stream = streamSpec(check.stream);
   const where = { stream: check.stream, scope: "" };
@@ -76,7 +76,7 @@ const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "co
   }
 };
 
-/** One record by its id. */
+/** Compares one record by its id. */
 export const checkRecord = async (
   run: VerifyRun,
   check: Extract<Check, { kind: "detail" | "company" | "insight" }>,
@@ -87,23 +87,23 @@ export const checkRecord = async (
   if (reply.kind === "absent") {
     const { warehouse, clock } = run.deps;
     const table = streamSpec(check.stream).table;
-    // A company that is unknown to the service may still be named by an account: it stays.
+    // A company unknown to the service may still be named by an account, so it stays.
     const repaired = run.repair && check.kind === "detail";
     if (repaired) await warehouse.deleteKeys({ table, ids: [check.id], runId: run.runId, now: clock.now() });
     return finding(1, [differs("vanished", where, { key: check.id, repaired })]);
   }
   if (reply.kind !== "answer") return failing(reply);
   const { status } = reply.outcome.envelope;
-  // An organization whose tier was lowered finds no insight at all.
+  // An organization with a lowered tier finds no insight at all.
   const trusted = status !== "not_found" || (run.totals.get("accounts") ?? 0) > 0;
   const { ids, differences } = await compareAnswer(run, where, reply, run.repair && trusted);
   return finding(ids.length, differences);
 };
 
-/** Members of the counts that are no signal type (API.md, "Signal"). */
+/** Members of the counts that are not signal types (API.md, "Signal"). */
 const NO_TYPE: ReadonlySet<string> = new Set(["all", "accounts"]);
 
-/** Signals per type, all types with one request. */
+/** Compares the number of signals per type, with one request for all types. */
 export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
   const where = { stream: "signals", scope: "" } as const;
   const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });

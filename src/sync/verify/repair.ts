@@ -1,5 +1,5 @@
-// Repair of what verification could not repair on the spot: counts that differ. The lists in question are walked
-// completely within the credits that are left, by an ordinary sync, with all its guards.
+// Repairs counts that differ, by walking their lists. An ordinary sync does the walks, with all its guards, within
+// the remaining credits.
 import { isStreamName, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { countByValue } from "../../warehouse/load/compare.ts";
@@ -10,7 +10,7 @@ import type { Difference } from "./report.ts";
 
 const isOpen = ({ repaired, kind }: Difference): boolean => !repaired && (kind === "count" || kind === "vanished");
 
-/** One list that is to be walked. */
+/** One list to walk. */
 interface Suspect {
   readonly stream: StreamName;
   readonly scope: string;
@@ -26,7 +26,7 @@ const streamsOf = (suspects: readonly Suspect[], kind: "organization" | "company
   ...new Set(suspects.map(({ stream }) => stream).filter((stream) => streamSpec(stream).scope === kind)),
 ];
 
-/** Company lists that differ count as never walked, so that a sync walks them and no other company's. */
+/** Marks differing company lists as never walked, so that a sync walks them and no others. */
 const markCompanies = async (deps: SyncDeps, suspects: readonly Suspect[], runId: string): Promise<void> => {
   const wanted = new Set(suspects.map(({ stream, scope }) => stateKey(stream, scope)));
   const states = (await deps.warehouse.scopeStates()).filter(
@@ -36,7 +36,7 @@ const markCompanies = async (deps: SyncDeps, suspects: readonly Suspect[], runId
   await deps.warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
 };
 
-/** What the mirror now holds of something that was counted. */
+/** Present count in the mirror of a counted list or value. */
 const countNow = async (deps: SyncDeps, { stream, scope, field }: Difference): Promise<number | null> => {
   if (!isStreamName(stream)) return null;
   const { table, scope: kind } = streamSpec(stream);
@@ -47,7 +47,7 @@ const countNow = async (deps: SyncDeps, { stream, scope, field }: Difference): P
   return (await countByValue(deps.warehouse.database, table, column)).get(value) ?? 0;
 };
 
-/** Counts that agree meanwhile, since rows were loaded or deleted, are repaired. */
+/** Marks counts as repaired that agree now, after rows were loaded or deleted. */
 export const recount = async (deps: SyncDeps, differences: readonly Difference[]): Promise<readonly Difference[]> => {
   const counted: Difference[] = [];
   for (const difference of differences) {
@@ -58,23 +58,23 @@ export const recount = async (deps: SyncDeps, differences: readonly Difference[]
   return counted;
 };
 
-/** Credits that walking the lists in question will take; `pages` of a list as the mirror holds it. */
+/** Credits to walk the differing lists; `pages`: pages of a list in the mirror. */
 export const walkCredits = (
   differences: readonly Difference[],
   pages: (stream: StreamName, scope: string) => number,
 ): number => {
   const lists = new Map(suspectsOf(differences).map((suspect) => [stateKey(suspect.stream, suspect.scope), suspect]));
-  // Pages of such a walk share rows, and a list that moves takes another look.
+  // Pages of these walks share rows, and a changing list needs another read.
   return [...lists.values()].reduce((sum, { stream, scope }) => sum + Math.ceil(pages(stream, scope) * 1.4) + 2, 0);
 };
 
 export interface CountRepair {
   readonly differences: readonly Difference[];
-  /** Credits the walks spent. */
+  /** Credits spent by the walks. */
   readonly credits: number;
 }
 
-/** Walks the lists whose counts differ. `runId`: the verification that found it. Rejects only on faults. */
+/** Walks the lists whose counts differ. `runId`: the verification. Rejects only on faults. */
 export const repairCounts = async (
   options: SyncOptions,
   deps: SyncDeps,
@@ -95,7 +95,7 @@ export const repairCounts = async (
   };
   await sync(own, { full: true });
   if (company.length > 0) await markCompanies(deps, suspects, runId);
-  // Whatever else is due by its age is not what this run was asked for.
+  // Other lists that are due by age are not part of this repair.
   const ageless = Object.fromEntries(company.map((stream) => [stream, Number.MAX_SAFE_INTEGER]));
   await sync(company, { full: false, maxAgeMs: { ...options.maxAgeMs, ...ageless } });
 

@@ -1,28 +1,28 @@
-// The report of a verification: exactly the object that `verify --json` prints.
+// Report of a verification: the object printed by `verify --json`.
 
-/** One request and what it showed. */
+/** One request and its result. */
 export interface CheckReport {
   /** `page`, `ids`, `signal-counts`, `filter`, `detail`, `company` or `insight`. */
   readonly check: string;
   readonly stream: string;
-  /** Company, account or record looked at; empty for a list of the organization. */
+  /** Checked company, account or record; empty for a list of the organization. */
   readonly scope: string;
-  /** `skipped`: it showed nothing, `note` says why. */
+  /** `skipped`: no result; `note` gives the reason. */
   readonly status: "equal" | "differs" | "skipped" | "failed";
-  /** Records that were compared. */
+  /** Number of compared records. */
   readonly records: number;
   readonly credits: number;
   readonly note: string | null;
 }
 
-/** One place in which mirror and service differ. */
+/** One difference between mirror and service. */
 export interface Difference {
   readonly stream: string;
   /** Company; empty for the organization. */
   readonly scope: string;
   /**
    * `field`: a value. `missing`: the mirror lacks the record. `vanished`: the service no longer has it. `count`: the
-   * number of rows; `field` then names what was counted, if it was not the whole list.
+   * number of rows; `field` then names the counted value, unless it is the whole list.
    */
   readonly kind: "field" | "missing" | "vanished" | "count";
   /** Id of the record; null for a count. */
@@ -42,7 +42,7 @@ export interface VerifyReport {
     readonly resets_at: string | null;
   };
   readonly checks: readonly CheckReport[];
-  /** Checks that would have told more, and were not made for want of credits. */
+  /** Number of checks not made for lack of credits. */
   readonly checks_left: number;
   readonly differences: readonly Difference[];
 }

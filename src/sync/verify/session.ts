@@ -1,4 +1,4 @@
-// What a verification holds while it runs, and how it asks: as a sync does, one request at a time.
+// State of a running verification, and its way to send one request at a time.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -14,25 +14,25 @@ import type { Difference } from "./report.ts";
 export interface VerifyRun {
   readonly runId: string;
   readonly options: SyncOptions;
-  /** Its signals are those of `ending`. */
+  /** Dependencies of a sync, with the signals of `ending`. */
   readonly deps: SyncDeps;
-  /** Why nothing more can be asked. */
+  /** Reason why no further request is possible. */
   readonly ending: Ending;
   readonly fetcher: Fetcher;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly states: ReadonlyMap<string, ScopeState>;
-  /** Load and delete what is found. */
+  /** Load and delete differences. */
   readonly repair: boolean;
-  /** `totalCount` of whole lists, as seen in this run, by stream. */
+  /** `totalCount` of whole lists seen in this run, by stream. */
   readonly totals: Map<StreamName, number>;
-  /** Makes what was archived durable, then commits. */
+  /** Makes archived responses durable, then commits. */
   readonly commit: (requests: readonly RequestRecord[], loads: readonly TableLoad[]) => Promise<void>;
   credits: number;
 }
 
 export interface Question {
   readonly stream: StreamName;
-  /** What stands as scope in the ledger: a company, an account, or empty. */
+  /** Scope in the ledger: a company, an account, or empty. */
   readonly scope: string;
   readonly call: ApiCall;
 }
@@ -41,19 +41,19 @@ export type Reply =
   | {
       readonly kind: "answer";
       readonly outcome: OkOutcome;
-      /** What loading it would write. */
+      /** Rows of the response. */
       readonly loads: readonly TableLoad[];
       readonly requests: readonly RequestRecord[];
     }
   | { readonly kind: "absent" | "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
   | { readonly kind: "failed"; readonly error: DuckmirrorError }
-  /** The run ends: `run.ending` says why. */
+  /** The run ends; `run.ending` has the reason. */
   | { readonly kind: "stopped" };
 
-/** It belongs to no walk, and recovery loads it without taking it for a part of one. */
+/** The request belongs to no walk, so recovery loads its response without counting it as part of one. */
 const NO_WALK = { read: null, overlap: null };
 
-/** Asks once. An answer is not committed yet: the caller does that, with or without its rows. */
+/** Sends one request. The caller commits the response, with or without its rows. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
   const order = { runId: run.runId, stream, scope, walkId: null, call, detail: NO_WALK };
   const { result, requests } = await run.fetcher.fetch({ order: () => order });
@@ -76,7 +76,7 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
         envelope,
         granted: [],
       });
-      // What may not be loaded into a frozen table is no repair either.
+      // Rows that a frozen table does not take are no repair.
       const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
       if (frozen === null) return { kind: "answer", outcome, loads, requests };
       await run.commit(requests, []);
@@ -100,7 +100,7 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
   }
 };
 
-/** A difference that nothing has repaired yet. */
+/** A difference that is not repaired yet. */
 export const differs = (
   kind: Difference["kind"],
   where: Pick<Difference, "stream" | "scope">,

@@ -1,5 +1,5 @@
-// Verify: compares the mirror with the service at the fewest credits, and repairs what differs where that is wanted.
-// A run like any other: its requests stand in the ledger, its answers in the archive, its changes in history.
+// Verify: compares the mirror with the service at the fewest credits, and repairs differences on request.
+// A run like any other: its requests are in the ledger, its responses in the archive, its changes in history.
 import type { StreamName } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
@@ -24,16 +24,16 @@ import type { VerifyRun } from "./session.ts";
 
 export interface VerifyOptions {
   readonly sync: SyncOptions;
-  /** Records wanted per stream. */
+  /** Number of records to compare per stream. */
   readonly sample: number;
   readonly repair: boolean;
-  /** Id of its run; unset: made up. */
+  /** Id of the run; unset: generated. */
   readonly runId?: string;
 }
 
 export interface VerifyResult {
   readonly report: VerifyReport;
-  /** null: everything that was looked at is equal. */
+  /** null: everything compared is equal. */
   readonly error: DuckmirrorError | null;
 }
 
@@ -47,7 +47,7 @@ const LISTS: ReadonlySet<StreamName> = new Set<ListStream>([
   "filings",
 ]);
 const isList = (name: StreamName): name is ListStream => LISTS.has(name);
-/** Checks that fail in a row before the service counts as down. */
+/** Consecutive failed checks before the service counts as down. */
 const MOST_FAILURES = 3;
 
 const valuesOf = async (deps: SyncDeps, field: "type" | "changeType"): Promise<readonly string[]> => {
@@ -108,7 +108,7 @@ const scopeOf = (check: Check): string => {
   return "id" in check ? check.id : "";
 };
 
-/** The same thing is named once, however many checks came upon it; repaired once, it is repaired. */
+/** One entry per difference, even if several checks found it; a repaired difference counts as repaired. */
 const distinct = (differences: readonly Difference[]): readonly Difference[] => {
   const known = new Map<string, Difference>();
   for (const difference of differences) {
@@ -120,7 +120,7 @@ const distinct = (differences: readonly Difference[]): readonly Difference[] => 
   return [...known.values()];
 };
 
-/** Credits this verification may still spend. */
+/** Credits that this verification may still spend. */
 const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
   const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
   return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
@@ -147,8 +147,8 @@ const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => 
 };
 
 /**
- * Runs one verification. The ledger's allowance is never exceeded, repairs included. Throws SNAPSHOT_MISSING when
- * nothing is mirrored; otherwise rejects only on faults.
+ * Runs one verification. Never exceeds the ledger's allowance, repairs included. Throws SNAPSHOT_MISSING when nothing
+ * is mirrored; otherwise rejects only on faults.
  */
 export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
   const { warehouse, clock, emit, ledger } = deps;

@@ -296,6 +296,16 @@ export const ERRORS = {
     "The queued job {job} has payload version {found}; this program reads version {known}.",
     "It is kept: `duckmirror jobs --retry {job}` takes it up with the version of duckmirror that queued it, or a newer one.",
   ),
+  JOB_FORGED: row(
+    EXIT.unexpected,
+    "The queued request {job} was not made by a loader of its organization; it was not sent.",
+    "Somebody else writes to this Redis, or changes what lies there: give it a password (ACL user) that only duckmirror has.",
+  ),
+  FETCHER_REFUSED: row(
+    EXIT.streamsFailed,
+    "No fetcher takes the requests: {detail}",
+    "Give the machines with --role fetch the version, configuration and token of the loader.",
+  ),
   WORKER_UNREACHABLE: row(
     EXIT.streamsFailed,
     "No worker answers at {address}: {detail}",

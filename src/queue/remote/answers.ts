@@ -1,10 +1,11 @@
 // Answers on their way from a fetcher to the loader: packed as a note and the compressed body, read there with the same
-// code as one that arrived in the loader's own process.
+// code as one that arrived in the loader's own process. What the configuration excludes or hashes is cut before.
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { encodingOf } from "../../api/body.ts";
 import type { ApiOutcome, RateInfo } from "../../api/outcome.ts";
-import { type RawAnswer, type ReadingOptions, readWireAnswer } from "../../api/wire-answer.ts";
+import { type Redactor, redactOutcome } from "../../api/redact.ts";
+import { type RawAnswer, type ReadingOptions, readWireAnswer, type WireAnswer } from "../../api/wire-answer.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { callOf, type Note, type RemoteRequest } from "./messages.ts";
 
@@ -18,8 +19,35 @@ export interface Packed {
   readonly body: Buffer;
 }
 
+/** How a fetcher of an organization treats answers before they leave it. */
+export interface Handling {
+  readonly reading: ReadingOptions;
+  /** null: nothing is excluded or hashed. */
+  readonly redact: Redactor | null;
+}
+
+type Redacted = Exclude<RawAnswer, { kind: "refused" }> | Extract<ApiOutcome, { kind: "invalid" }>;
+
+/** The answer without what must not be stored. */
+const redacted = async (answer: WireAnswer, { reading, redact }: Handling): Promise<Redacted> => {
+  if (redact === null) return answer;
+  const outcome = redactOutcome(await readWireAnswer(answer, reading), redact);
+  if (outcome.kind === "ok") {
+    const { bytes, encoding } = outcome.wire;
+    return { ...answer, bytes, contentEncoding: encoding === "identity" ? "" : encoding };
+  }
+  if (outcome.kind === "refused") throw new TypeError("a 200 is no refusal");
+  return outcome;
+};
+
 /** The answer to `request`, sent for the `nth` time. A body that came uncompressed is compressed. */
-export const packAnswer = async (request: RemoteRequest, nth: number, answer: RawAnswer): Promise<Packed> => {
+export const packAnswer = async (
+  request: RemoteRequest,
+  nth: number,
+  raw: RawAnswer,
+  handling: Handling,
+): Promise<Packed> => {
+  const answer = raw.kind === "wire" ? await redacted(raw, handling) : raw;
   const note = (result: Note["result"]): Note => ({ v: 1, request, nth, sentAt: answer.sentAt, result });
   switch (answer.kind) {
     case "wire": {
@@ -29,6 +57,10 @@ export const packAnswer = async (request: RemoteRequest, nth: number, answer: Ra
         note: note({ kind, durationMs, rate, contentEncoding: bare ? "gzip" : contentEncoding }),
         body: bare ? await gzipAsync(bytes) : bytes,
       };
+    }
+    case "invalid": {
+      const { durationMs, rate, bytes, detail } = answer;
+      return { note: note({ kind: "unreadable", durationMs, rate, bytes, detail }), body: NOTHING };
     }
     case "refused": {
       const { call: _, sentAt: __, ...result } = answer;
@@ -76,6 +108,10 @@ export const unpackAnswer = async (
       const rate = shiftedRate(result.rate, -skewMs);
       const outcome = await readWireAnswer({ ...result, ...exchange, rate, status: 200, bytes: body }, reading);
       return { kind: "outcome", outcome };
+    }
+    case "unreadable": {
+      const rate = shiftedRate(result.rate, -skewMs);
+      return { kind: "outcome", outcome: { ...result, ...exchange, kind: "invalid", status: 200, rate, wire: null } };
     }
     case "refused":
       return { kind: "outcome", outcome: { ...result, ...exchange, rate: shiftedRate(result.rate, -skewMs) } };

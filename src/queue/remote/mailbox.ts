@@ -37,18 +37,17 @@ local nth = redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
 redis.call('PEXPIRE', KEYS[3], ARGV[7])
 return {'go', now, nth}`);
 
-/** KEYS: answers, bodies, sizes. ARGV: delivery, note, body, its bytes, lifetime in ms. */
+/** KEYS: answers, sizes. ARGV: delivery, letter, its bytes, lifetime in ms. */
 const PUT = script(`
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
-redis.call('HSET', KEYS[3], ARGV[1], ARGV[4])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[5]) end
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[4]) end
 return 1`);
 
-/** KEYS: answers, bodies, sizes, departures. ARGV: delivery, request. */
+/** KEYS: answers, sizes, departures. ARGV: delivery, request. */
 const DROP = script(`
-for nth = 1, 3 do redis.call('HDEL', KEYS[nth], ARGV[1]) end
-if redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1 then redis.call('HSET', KEYS[4], ARGV[2], 'done') end
+for nth = 1, 2 do redis.call('HDEL', KEYS[nth], ARGV[1]) end
+if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1 then redis.call('HSET', KEYS[3], ARGV[2], 'done') end
 return 1`);
 
 /**
@@ -103,11 +102,11 @@ export const deliveryId = (requestId: string, nth: number): string => `${request
 export interface Mailbox {
   /** May the request leave now? */
   depart(ask: DepartureAsk): Promise<Departure>;
-  /** Leaves an answer; the same one twice is one. */
-  put(delivery: string, note: string, body: Buffer): Promise<void>;
-  read(delivery: string): Promise<{ readonly note: string; readonly body: Buffer } | null>;
-  /** The answer was taken; its request never leaves again. */
-  drop(delivery: string, requestId: string): Promise<void>;
+  /** Leaves an answer, locked (letters.ts); the same one twice is one. */
+  put(delivery: string, letter: Buffer): Promise<void>;
+  read(delivery: string): Promise<Buffer | null>;
+  /** The answer was taken; its request never leaves again. null: it was nobody's answer. */
+  drop(delivery: string, requestId: string | null): Promise<void>;
   /** Ids of the answers that wait. */
   deliveries(): Promise<readonly string[]>;
   /** Which of the requests have left, or were even answered. */
@@ -130,7 +129,7 @@ export interface Mailbox {
 export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOST_WAITING_BYTES): Mailbox => {
   const key = (part: string) => keyOf("mirror", mirror, part);
   const [epochKey, departures, answers] = [key("epoch"), key("departures"), key("answers")];
-  const [bodies, sizes, memory] = [key("bodies"), key("sizes"), key("memory")];
+  const [sizes, memory] = [key("sizes"), key("memory")];
 
   const run = async ({ text, sha }: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]) => {
     try {
@@ -148,15 +147,12 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       const [kind, at, nth] = departureSchema.parse(await run(DEPART, keys, args));
       return { kind, at, nth };
     },
-    put: async (delivery, note, body) => {
-      await run(PUT, [answers, bodies, sizes], [delivery, note, body, note.length + body.length, TTL_MS]);
+    put: async (delivery, letter) => {
+      await run(PUT, [answers, sizes], [delivery, letter, letter.length, TTL_MS]);
     },
-    read: async (delivery) => {
-      const [note, body] = await Promise.all([redis.hget(answers, delivery), redis.hgetBuffer(bodies, delivery)]);
-      return note === null ? null : { note, body: body ?? Buffer.alloc(0) };
-    },
+    read: (delivery) => redis.hgetBuffer(answers, delivery),
     drop: async (delivery, requestId) => {
-      await run(DROP, [answers, bodies, sizes, departures], [delivery, requestId]);
+      await run(DROP, [answers, sizes, departures], [delivery, requestId ?? ""]);
     },
     deliveries: () => redis.hkeys(answers),
     departed: async (requestIds) => {

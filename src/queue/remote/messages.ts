@@ -1,12 +1,14 @@
 // What loader and fetchers say to each other: a request on its way, the note beside an answer, and the word that one
-// arrived. Versioned; moments are ms of Redis's clock, since two machines' clocks need not agree.
+// arrived. Versioned; moments are ms of Redis's clock, since two machines' clocks need not agree. A request names its
+// endpoint and parameters: the fetcher builds path and query from the catalog, so the token goes nowhere else.
 import { z } from "zod";
-import { ENDPOINTS, type EndpointName } from "../../api/endpoints.ts";
-import { parseJson, stringifyJson } from "../../api/lossless-json.ts";
+import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../api/endpoints.ts";
+import { stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";
 import { ERRORS } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
 import type { Parcel } from "../../sync/request/sender.ts";
+import { parsePayload } from "../payloads.ts";
+import type { Seals } from "./seals.ts";
 
 const version = z.literal(1);
 const endpoint = z.string().refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));
@@ -15,27 +17,39 @@ const figure = z.number().nullable();
 /** JSON text, since ids may be larger than what JSON.parse holds exactly. */
 const jsonText = z.string();
 
-const requestSchema = z.object({
-  requestId: z.string(),
-  runId: z.string(),
-  endpoint,
-  path: z.string(),
-  query: z.record(z.string(), z.string()),
-  body: jsonText.nullable(),
-  stream: z.string(),
-  scope: z.string(),
-  walkId: z.string().nullable(),
-  url: z.string(),
-  detail: jsonText,
-});
+const requestSchema = z
+  .object({
+    requestId: z.string(),
+    runId: z.string(),
+    endpoint,
+    params: z.record(z.string(), z.string()),
+    query: z.record(z.string(), z.string()),
+    stream: z.string(),
+    scope: z.string(),
+    walkId: z.string().nullable(),
+    url: z.string(),
+    detail: jsonText,
+  })
+  .refine(({ endpoint, params, query }) => readOf(endpoint, params, query) !== null, {
+    error: "is no read that the catalog knows",
+  });
 export type RemoteRequest = z.output<typeof requestSchema>;
 
-/** A job of the queue `fetch`: one request. */
-export const fetchPayload = z.object({
+/** A job of the queue `fetch`: one request. Nothing of the order is read before its signature is checked. */
+export const fetchJob = z.object({
   v: version,
   profile: z.string(),
   /** Key of the organization, to see that both sides mean the same token. */
   organization: z.string(),
+  /** A `FetchPayload` as JSON. */
+  order: z.string(),
+  signature: z.string(),
+});
+export type FetchJob = z.output<typeof fetchJob>;
+
+const fetchPayload = z.object({
+  v: version,
+  profile: z.string(),
   mirror: z.string(),
   epoch: z.string(),
   /** When the loader's run began: credits may have been bought since what was known before. */
@@ -69,6 +83,14 @@ const usage = z.object({ limit: figure, used: figure, remaining: figure, resetsA
 
 const resultSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("wire"), durationMs: z.number(), rate, contentEncoding: z.string() }),
+  /** A 200 whose body cannot be read, and so cannot be redacted: it stays with the fetcher. */
+  z.object({
+    kind: z.literal("unreadable"),
+    durationMs: z.number(),
+    rate,
+    bytes: z.number(),
+    detail: z.string(),
+  }),
   z.object({
     kind: z.literal("refused"),
     status: z.number(),
@@ -96,7 +118,7 @@ const resultSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** What lies beside the body of an answer in the mailbox. */
+/** What stands before the body of an answer in the mailbox. */
 export const noteSchema = z.object({
   v: version,
   request: requestSchema,
@@ -107,21 +129,48 @@ export const noteSchema = z.object({
 });
 export type Note = z.output<typeof noteSchema>;
 
-export const requestOf = ({ requestId, runId, call, about }: Parcel): RemoteRequest => ({
-  requestId,
-  runId,
-  endpoint: call.endpoint,
-  path: call.path,
-  query: { ...call.query },
-  body: call.body === undefined ? null : stringifyJson(call.body),
-  stream: about.stream,
-  scope: about.scope,
-  walkId: about.walkId,
-  url: about.url,
-  detail: stringifyJson(about.detail),
+/** What fetchers are asked. They only read: anything else is a fault of duckmirror and throws TypeError. */
+export const requestOf = ({ requestId, runId, call, about }: Parcel): RemoteRequest => {
+  const params = paramsOf(call.endpoint, call.path);
+  if (params === null || readOf(call.endpoint, params, call.query) === null) {
+    throw new TypeError(`${call.endpoint} ${call.path}: no fetcher sends this`);
+  }
+  return {
+    requestId,
+    runId,
+    endpoint: call.endpoint,
+    params,
+    query: { ...call.query },
+    stream: about.stream,
+    scope: about.scope,
+    walkId: about.walkId,
+    url: about.url,
+    detail: stringifyJson(about.detail),
+  };
+};
+
+export const callOf = ({ endpoint, params, query }: RemoteRequest): ApiCall => ({
+  endpoint,
+  path: pathOf(endpoint, params),
+  query,
 });
 
-export const callOf = ({ endpoint, path, query, body }: RemoteRequest): ApiCall => {
-  const parsed = body === null ? null : parseJson(body);
-  return { endpoint, path, query, ...(isJsonObject(parsed) ? { body: parsed } : {}) };
+/** The order as a job, signed. */
+export const signedJob = (seals: Seals, organization: string, payload: FetchPayload): FetchJob => {
+  const order = JSON.stringify(payload);
+  return { v: 1, profile: payload.profile, organization, order, signature: seals.sign(order) };
+};
+
+/**
+ * The order of a job; null: no loader of this organization wrote it. `jobId`: an order counts for one job only. Throws
+ * JOB_VERSION where a loader of another version wrote it.
+ */
+export const readOrder = (
+  seals: Seals,
+  jobId: string,
+  { profile, order, signature }: FetchJob,
+): FetchPayload | null => {
+  if (!seals.isSignature(signature, order)) return null;
+  const payload = parsePayload(fetchPayload, jobId, JSON.parse(order));
+  return payload.profile === profile && payload.request.requestId === jobId ? payload : null;
 };

@@ -1,5 +1,6 @@
 // Organizations a fetcher sends for: client, limiter and ledger of each, opened from its own configuration when the
 // first request comes and kept.
+import { redactorOf } from "../../../jobs/redaction.ts";
 import { createClient, type HttpClient } from "../../api/client.ts";
 import {
   createOrganizationLedger,
@@ -13,7 +14,9 @@ import { createThrottle, type Throttle } from "../../budget/throttle.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { Secret } from "../../core/secret.ts";
+import { createScrubber, type Secret } from "../../core/secret.ts";
+import type { Handling } from "./answers.ts";
+import { createSeals, type Seals } from "./seals.ts";
 
 export interface Organization {
   /** See organizationKey. */
@@ -21,6 +24,8 @@ export interface Organization {
   readonly client: HttpClient;
   readonly throttle: Throttle;
   readonly ledger: OrganizationLedger;
+  readonly seals: Seals;
+  readonly handling: Handling;
 }
 
 /** The error that ends the run when there is no credit. */
@@ -83,6 +88,7 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
     }
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const token = await tokenOf(config);
+    const redact = await redactorOf(config, null);
     const client = createClient({
       baseUrl: config.baseUrl,
       token,
@@ -95,7 +101,11 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
     });
     clients.add(client);
     const key = organizationKey(config.baseUrl, token.reveal());
-    return { key, client, ...openShared(config, { connection, organization: key, clock }) };
+    const scrubber = createScrubber();
+    scrubber.hide(token);
+    const reading = { limitBytes: config.maxBodyBytes, scrub: (text: string) => scrubber.scrub(text) };
+    const shared = openShared(config, { connection, organization: key, clock });
+    return { key, client, ...shared, seals: createSeals(token, key), handling: { reading, redact } };
   };
 
   return {

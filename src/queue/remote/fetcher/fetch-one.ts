@@ -8,6 +8,7 @@ import type { RawAnswer } from "../../../api/wire-answer.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
 import { type Packed, packAnswer, packDenial } from "../answers.ts";
+import { lockLetter } from "../letters.ts";
 import { type Departure, deliveryId, type Mailbox } from "../mailbox.ts";
 import { callOf, type FetchPayload } from "../messages.ts";
 import { fenceKeyOf } from "../names.ts";
@@ -94,9 +95,10 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     });
   };
 
-  const deliver = async (delivery: string, { note, body }: Packed): Promise<void> => {
+  const deliver = async (delivery: string, packed: Packed): Promise<void> => {
     const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
-    await patiently(() => mailbox.put(delivery, JSON.stringify(note), body), stubborn);
+    const letter = lockLetter(organization.seals, mirror, delivery, packed);
+    await patiently(() => mailbox.put(delivery, letter), stubborn);
     await patiently(() => deps.announce(delivery), stubborn);
   };
 
@@ -150,7 +152,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
         // What a refusal means for the rate is the loader's to say: it may be about credits (api/retry-policy.ts).
         if (fresh) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
-        const packed = await packAnswer(request, departure.nth, answer);
+        const packed = await packAnswer(request, departure.nth, answer, organization.handling);
         // Where the ledger cannot be told, the reservation runs out and counts as spent until the service's figures say.
         const settled = organization.ledger.settle(reservation.id, chargeOfRaw(answer)).catch(() => undefined);
         await deliver(deliveryId(requestId, departure.nth), packed);

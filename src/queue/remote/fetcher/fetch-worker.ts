@@ -11,12 +11,10 @@ import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
 import { parsePayload } from "../../payloads.ts";
-import { packDenial } from "../answers.ts";
-import { deliveryId, type Mailbox, openMailbox } from "../mailbox.ts";
-import { type FetchPayload, fetchPayload } from "../messages.ts";
+import { type Mailbox, openMailbox } from "../mailbox.ts";
+import { type FetchJob, type FetchPayload, fetchJob, readOrder } from "../messages.ts";
 import * as names from "../names.ts";
 import { createOrganizations, type Organization } from "../organizations.ts";
-import { patiently } from "../patience.ts";
 import { createStoreClock } from "../store-clock.ts";
 import { createFairShare } from "./fair-share.ts";
 import { type Fetched, fetchOne, LEASE_MS } from "./fetch-one.ts";
@@ -65,6 +63,7 @@ const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
 /** A request for a profile that this worker does not have is put off so long each time. */
 const STRANGE_DELAY_MS = 500;
+const COMPLAIN_EVERY_MS = 30_000;
 const RENEW_MS = LEASE_MS / 4;
 const AWAY_DELAY_MS = 1_000;
 /** What is broken off still hands on that it was. */
@@ -100,6 +99,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   /** Requests that hang, by organization: their reservations must not run out. */
   const lingering = new Map<symbol, Organization>();
 
+  let complainedAt: number | null = null;
+
   const queueOf = (name: string): Queue => {
     const known = queues.get(name);
     if (known !== undefined) return known;
@@ -119,7 +120,10 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   };
 
   /** The organization, if this worker has the profile, and with the same token. */
-  const organizationOf = async ({ profile, organization }: FetchPayload): Promise<Organization | DuckmirrorError> => {
+  const organizationOf = async ({
+    profile,
+    organization,
+  }: Pick<FetchJob, "profile" | "organization">): Promise<Organization | DuckmirrorError> => {
     try {
       const found = await organizations.open(profile);
       if (found.key === organization) return found;
@@ -185,6 +189,14 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
   };
 
+  /** Forged jobs may come by the thousand: the log hears of the first, and then of one in a while. */
+  const complain = (error: DuckmirrorError): void => {
+    const now = clock.now();
+    if (complainedAt !== null && now - complainedAt < COMPLAIN_EVERY_MS) return;
+    complainedAt = now;
+    warn(`${error.message} ${error.hint}`);
+  };
+
   const putOff = async (job: Job, token: string, afterMs: number): Promise<never> => {
     // Where the lock is lost the job is with another fetcher already.
     await job.moveToDelayed(Date.now() + afterMs, token).catch((error: unknown) => warn(asking.detail(error)));
@@ -192,17 +204,17 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   };
 
   const step = async (job: Job, token: string): Promise<void> => {
-    const payload = parsePayload(fetchPayload, names.FETCH_QUEUE, job.data);
     if (stopping.signal.aborted) return putOff(job, token, 0);
-    const organization = await organizationOf(payload);
+    const jobId = job.id ?? "";
+    const sent = parsePayload(fetchJob, jobId, job.data);
+    const organization = await organizationOf(sent);
     if (organization instanceof DuckmirrorError) {
       if (job.attemptsStarted * STRANGE_DELAY_MS <= times.strange) return putOff(job, token, STRANGE_DELAY_MS);
-      const { note, body } = packDenial(payload.request, storeClock.now(), organization);
-      const delivery = deliveryId(payload.request.requestId, 0);
-      const patience = { clock, forMs: LEASE_MS, signal: stopping.signal };
-      await patiently(() => mailboxOf(payload.mirror).put(delivery, JSON.stringify(note), body), patience);
-      return patiently(() => announceTo(payload.mirror)(delivery), patience);
+      // Without the organization's token nothing can be said that its loader would believe: it sees the failed job.
+      throw organization;
     }
+    const payload = readOrder(organization.seals, jobId, sent);
+    if (payload === null) throw new DuckmirrorError("JOB_FORGED", { job: jobId });
     if (!share.admits(payload.profile, true) && !share.admits(payload.profile, await othersWait())) {
       return putOff(job, token, FULL_SHARE_DELAY_MS);
     }
@@ -217,6 +229,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
         await step(job, token);
       } catch (error) {
         if (error instanceof DelayedError) throw error;
+        if (isCode(error, "JOB_FORGED")) complain(error);
         throw failureToKeep(error, scrubber);
       }
     },

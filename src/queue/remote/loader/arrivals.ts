@@ -6,18 +6,15 @@ import type { Clock } from "../../../core/clock.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { RequestRecord } from "../../../warehouse/record/checkpoint.ts";
 import type { Packed } from "../answers.ts";
+import { openLetter } from "../letters.ts";
 import { deliveryId, type Mailbox } from "../mailbox.ts";
-import { noteSchema } from "../messages.ts";
 import { patiently } from "../patience.ts";
+import type { Seals } from "../seals.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 
-/** What lies in the mailbox; null where nothing does, or what another version of the program left. */
-export const openLetter = async (mailbox: Mailbox, delivery: string): Promise<Packed | null> => {
-  const letter = await mailbox.read(delivery);
-  if (letter === null) return null;
-  const parsed = noteSchema.safeParse(JSON.parse(letter.note));
-  return parsed.success ? { note: parsed.data, body: letter.body } : null;
-};
+/** What is said of a letter that is dropped unread. */
+export const strangeLetter = (delivery: string): string =>
+  `Redis holds an answer (${delivery}) that no fetcher of this organization wrote: it is dropped unread`;
 
 /** Ledger row of an answer that came after another one, or after its run had ended; null: it cost nothing. */
 const lateRequest = ({ note, body }: Packed, skewMs: number): RequestRecord | null => {
@@ -61,19 +58,27 @@ const PATIENCE_MS = 30_000;
 export const createArrivals = (deps: {
   readonly clock: Clock;
   readonly mailbox: Mailbox;
+  readonly seals: Seals;
+  readonly mirror: string;
+  readonly warn: (text: string) => void;
   readonly sender: RemoteSender;
   readonly warehouse: Warehouse;
   readonly skewMs: () => number;
 }): Arrivals => {
-  const { clock, mailbox, sender, warehouse, skewMs } = deps;
+  const { clock, mailbox, warn, sender, warehouse, skewMs } = deps;
   const patience = { clock, forMs: PATIENCE_MS };
   const underWay = new Set<string>();
   /** Durable or accounted for, even where Redis could not be told. */
   const finished = new Set<string>();
 
   const take = async (delivery: string): Promise<void> => {
-    const packed = await patiently(() => openLetter(mailbox, delivery), patience);
-    if (packed === null) return;
+    const letter = await patiently(() => openLetter(deps, delivery), patience);
+    if (letter.kind === "none") return;
+    if (letter.kind === "strange") {
+      warn(strangeLetter(delivery));
+      return patiently(() => mailbox.drop(delivery, null), patience);
+    }
+    const { packed } = letter;
     const { requestId } = packed.note.request;
     if (!finished.has(delivery)) {
       const fate = await sender.deliver(packed);

@@ -15,6 +15,7 @@ import { pagePayload } from "../messages.ts";
 import * as names from "../names.ts";
 import { openShared } from "../organizations.ts";
 import { patiently } from "../patience.ts";
+import { createSeals } from "../seals.ts";
 import { createStoreClock } from "../store-clock.ts";
 import { type Arrivals, createArrivals } from "./arrivals.ts";
 import { mirrorIdOf } from "./mirror-id.ts";
@@ -54,6 +55,7 @@ export const remoteConnection =
     const queue = new Queue(names.FETCH_QUEUE, { connection: redis, prefix: PREFIX });
     queue.on("error", (error) => warn(asking.detail(error)));
     const mailbox = openMailbox(redis, mirror);
+    const seals = createSeals(token, organization);
     const epoch = randomUUID();
     const fence = { key: names.fenceKeyOf(organization, mirror), value: epoch };
     const scrubber = createScrubber();
@@ -67,7 +69,9 @@ export const remoteConnection =
       queue,
       mailbox,
       reading,
-      sender: { profile: config.profile, organization, mirror, epoch },
+      sender: { profile: config.profile, mirror, epoch },
+      organization,
+      seals,
       address,
     });
 
@@ -130,11 +134,20 @@ export const remoteConnection =
         const claimed = async () => {
           const patience = { clock, forMs: CLAIM_PATIENCE_MS, signal };
           await patiently(() => hearTime().then(claim), patience);
-          const taking = { clock, storeClock, queue, mailbox, reading, redact, signal };
+          const taking = { clock, storeClock, queue, mailbox, seals, mirror, warn, reading, redact, signal };
           return patiently(() => takeOver(warehouse, taking), patience);
         };
         const unsent = await untilAborted(claimed(), signal);
-        const arrivals = createArrivals({ clock, mailbox, sender, warehouse, skewMs: storeClock.skewMs });
+        const arrivals = createArrivals({
+          clock,
+          mailbox,
+          seals,
+          mirror,
+          warn,
+          sender,
+          warehouse,
+          skewMs: storeClock.skewMs,
+        });
         receive(arrivals);
         keepLooking(arrivals);
         return unsent;

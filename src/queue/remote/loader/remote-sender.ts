@@ -11,9 +11,10 @@ import { untilAborted } from "../../../core/until-aborted.ts";
 import { knownTurnAt, type Parcel, type SendEnds, type Sender, type Sending } from "../../../sync/request/sender.ts";
 import { type Packed, unpackAnswer } from "../answers.ts";
 import { type Mailbox, MOST_SLOT_AGE_MS } from "../mailbox.ts";
-import { callOf, type FetchPayload, type RemoteRequest, requestOf } from "../messages.ts";
+import { callOf, type FetchPayload, type RemoteRequest, requestOf, signedJob } from "../messages.ts";
 import { PASSING_JOB } from "../names.ts";
 import { patiently } from "../patience.ts";
+import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
 
 /** How often to look whether a queued request has left, ms: soon at first. */
@@ -41,7 +42,9 @@ export interface RemoteSenderDeps {
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
   /** What every job of this loader says. */
-  readonly sender: Omit<FetchPayload, "v" | "runBeganAt" | "slotAt" | "traceparent" | "request">;
+  readonly sender: Pick<FetchPayload, "profile" | "mirror" | "epoch">;
+  readonly organization: string;
+  readonly seals: Seals;
   /** Where Redis is, for messages. */
   readonly address: string;
 }
@@ -77,7 +80,7 @@ export const vanished = (pending: Pending, now: number): Sending => ({
 });
 
 export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
-  const { clock, storeClock, throttle, ledger, queue, mailbox, reading, sender, address } = deps;
+  const { clock, storeClock, throttle, ledger, queue, mailbox, reading, sender, organization, seals, address } = deps;
   const beganAt = clock.now();
   const pending = new Map<string, Pending>();
   /** Queued requests that have not left as far as is known. */
@@ -197,7 +200,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
         if (memory !== null && !memories.has(requestId)) memories.set(requestId, memory);
         if (!pending.has(requestId)) return;
         mayBeQueued = true;
-        await queue.add("request", payload, { ...PASSING_JOB, jobId: requestId });
+        await queue.add("request", signedJob(seals, organization, payload), { ...PASSING_JOB, jobId: requestId });
       };
       const added = patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal });
       untilAborted(added, signal).catch((error: unknown) => {

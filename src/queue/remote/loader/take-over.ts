@@ -11,9 +11,11 @@ import { readArchive, readIntents } from "../../../warehouse/archive/read-archiv
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { type Packed, unpackAnswer } from "../answers.ts";
+import { openLetter } from "../letters.ts";
 import type { Mailbox } from "../mailbox.ts";
+import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
-import { account, deliveriesOf, openLetter } from "./arrivals.ts";
+import { account, deliveriesOf, strangeLetter } from "./arrivals.ts";
 
 /** How long requests under way at a fetcher are waited for, ms. */
 const WAIT_MS = 15_000;
@@ -24,6 +26,9 @@ export interface TakeOverDeps {
   readonly storeClock: StoreClock;
   readonly queue: Queue;
   readonly mailbox: Mailbox;
+  readonly seals: Seals;
+  readonly mirror: string;
+  readonly warn: (text: string) => void;
   readonly reading: ReadingOptions;
   /** What must not be stored is not archived either. */
   readonly redact: Redactor | null;
@@ -63,7 +68,7 @@ const openRequests = async (warehouse: Warehouse, runId: string): Promise<readon
  * that certainly never left. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
  */
 export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
-  const { clock, storeClock, queue, mailbox, reading, redact, signal } = deps;
+  const { clock, storeClock, queue, mailbox, reading, redact, signal, warn } = deps;
   const crashed = await crashedRuns(warehouse);
   const open: string[] = [];
   for (const runId of crashed) open.push(...(await openRequests(warehouse, runId)));
@@ -118,9 +123,10 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
   };
 
   for (const delivery of await mailbox.deliveries()) {
-    const packed = await openLetter(mailbox, delivery);
-    if (packed !== null) await keep(packed);
-    await mailbox.drop(delivery, packed?.note.request.requestId ?? "");
+    const letter = await openLetter(deps, delivery);
+    if (letter.kind === "letter") await keep(letter.packed);
+    if (letter.kind === "strange") warn(strangeLetter(delivery));
+    await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);
   }
   await mailbox.forgetDepartures();
   return unsent;

@@ -3,6 +3,7 @@
 import type { Queue } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { toldFailure } from "../../failures.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
 import { type RemoteSender, vanished } from "./remote-sender.ts";
@@ -28,6 +29,18 @@ export interface Watch {
   look(): Promise<void>;
 }
 
+/** Why no fetcher takes a request, by what the failed job says. */
+const refusal = (reason: string): DuckmirrorError => {
+  const told = toldFailure(reason);
+  const detail = told?.message ?? "a fetcher could not take the request";
+  if (told === null || told.code === "UNEXPECTED") return new DuckmirrorError("UNEXPECTED", { detail });
+  if (told.code === "PROFILE_UNKNOWN") {
+    const which = "a profile that no fetcher has with the same address and token";
+    return new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
+  }
+  return new DuckmirrorError("FETCHER_REFUSED", { detail });
+};
+
 export const createWatch = (deps: WatchDeps): Watch => {
   const { clock, queue, mailbox, sender, arrivals, epoch, claim } = deps;
   /** Requests that Redis does not know, and since when, ms since the epoch. */
@@ -39,8 +52,7 @@ export const createWatch = (deps: WatchDeps): Watch => {
     if (waiting === undefined) return;
     if (state === "failed") {
       const job = await queue.getJob(requestId);
-      const detail = job?.failedReason ?? "a fetcher could not take the request";
-      waiting.resolve({ kind: "denied", error: new DuckmirrorError("UNEXPECTED", { detail }) });
+      waiting.resolve({ kind: "denied", error: refusal(job?.failedReason ?? "") });
     } else if (state !== "unknown") {
       missing.delete(requestId);
     } else if (clock.now() - since > GRACE_MS) {

@@ -2,7 +2,9 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { paramsOf, pathOf } from "../../../../src/api/endpoints.ts";
 import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
+import { createRedactor, type Redactor } from "../../../../src/api/redact.ts";
 import { type RawAnswer, readWireAnswer } from "../../../../src/api/wire-answer.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { packAnswer, packDenial, unpackAnswer } from "../../../../src/queue/remote/answers.ts";
@@ -26,8 +28,8 @@ const body = (text: string): RawAnswer => ({
   bytes: Buffer.from(text),
 });
 
-const travel = async (answer: RawAnswer, nth = 1) => {
-  const { note, body } = await packAnswer(request, nth, answer);
+const travel = async (answer: RawAnswer, nth = 1, redact: Redactor | null = null) => {
+  const { note, body } = await packAnswer(request, nth, answer, { reading, redact });
   return unpackAnswer({ note: noteSchema.parse(JSON.parse(JSON.stringify(note))), body }, SKEW, reading);
 };
 
@@ -92,8 +94,49 @@ test("refusals, broken connections and denials arrive with all they say", async 
   expect(denied).toMatchObject({ kind: "denied", error: { code: "BUDGET_SPENT", context: { allowance: 5 } } });
 });
 
-test("a call keeps integers beyond 2^53 on its way", () => {
-  const call: ApiCall = { endpoint: "sendFeedback", path: "/v1/feedback", query: {}, body: { id: 9007199254740993n } };
+const cutting = createRedactor({
+  exclude: [{ table: "accounts", path: ["summary"] }],
+  hash: [{ table: "accounts", path: ["name"] }],
+  hashOf: () => "f".repeat(64),
+  forgotten: () => null,
+  anyForgotten: false,
+});
+
+test("fields that are excluded or hashed are cut before an answer leaves the fetcher", async () => {
+  const answer = body('{"data":[{"id":9007199254740993,"name":"Ann","summary":{"a":1}}],"meta":{}}');
+  const { body: packed } = await packAnswer(request, 1, answer, { reading, redact: cutting });
+  expect(packed.toString()).toBe(`{"data":[{"id":9007199254740993,"name":"hmac-sha256:${"f".repeat(64)}"}],"meta":{}}`);
+  expect(await travel(answer, 1, cutting)).toMatchObject({ kind: "outcome", outcome: { kind: "ok" } });
+});
+
+test("a body that cannot be read, and so not cut, stays with the fetcher; its charge is told", async () => {
+  const { body: packed } = await packAnswer(request, 1, body("<p>Ann"), { reading, redact: cutting });
+  expect(packed).toHaveLength(0);
+  expect(await travel(body("<p>Ann"), 1, cutting)).toMatchObject({
+    outcome: { kind: "invalid", status: 200, bytes: 6, wire: null, sentAt: 1_000 },
+  });
+});
+
+test("a request travels as endpoint and parameters; what the catalog does not know does not travel", () => {
+  const call: ApiCall = {
+    endpoint: "resolveCompany",
+    path: pathOf("resolveCompany", { input: "https://a.b/ c" }),
+    query: {},
+  };
   const sent = requestOf({ ...parcel, call });
+  expect(sent).toMatchObject({ endpoint: "resolveCompany", params: { input: "https://a.b/ c" } });
   expect(callOf(JSON.parse(JSON.stringify(sent)))).toEqual(call);
+  expect(() => requestOf({ ...parcel, call: { ...call, path: "/internal/admin/users" } })).toThrow(TypeError);
+  expect(() => requestOf({ ...parcel, call: { ...call, query: { admin: "1" } } })).toThrow(TypeError);
+  const feedback: ApiCall = { endpoint: "sendFeedback", path: "/v1/feedback", query: {}, body: {} };
+  expect(() => requestOf({ ...parcel, call: feedback })).toThrow(TypeError);
+});
+
+test("any parameter comes back from its path, but for those that no path segment can carry", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (id) => {
+      const carried = id !== "" && id !== "." && id !== "..";
+      expect(paramsOf("getContact", pathOf("getContact", { id }))).toEqual(carried ? { id } : null);
+    }),
+  );
 });

@@ -1,5 +1,6 @@
 // Fetchers and a loader with a Redis of their own and a fake service, in one process; everything is gone after the test.
 import { syncJob } from "../../../../jobs/sync.ts";
+import { organizationKey } from "../../../../src/budget/redis-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { Secret } from "../../../../src/core/secret.ts";
@@ -9,6 +10,7 @@ import {
   startFetcher,
 } from "../../../../src/queue/remote/fetcher/fetch-worker.ts";
 import { remoteConnection } from "../../../../src/queue/remote/loader/remote-connection.ts";
+import { createSeals } from "../../../../src/queue/remote/seals.ts";
 import type { Parcel } from "../../../../src/sync/request/sender.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { openArchive } from "../../../../src/warehouse/archive/archive.ts";
@@ -16,6 +18,12 @@ import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/wa
 import { afterTest } from "../worker-rig.ts";
 
 export const TOKEN = new Secret("test-token");
+
+/** What loaders and fetchers of a configuration know each other by. */
+export const sealsOf = ({ baseUrl }: Config, token = TOKEN) => {
+  const organization = organizationKey(baseUrl ?? "", token.reveal());
+  return { organization, seals: createSeals(token, organization) };
+};
 
 /** A fetcher for these profiles, with times short enough for tests. */
 export const aFetcher = async (
@@ -73,8 +81,12 @@ export const load = (redis: { readonly url: string }, config: Config): Loading =
 };
 
 /** A loader by hand: connected, its warehouse open, nothing planned. */
-export const aLoader = async (redis: { readonly url: string }, config: Config) => {
-  const connect = remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined });
+export const aLoader = async (
+  redis: { readonly url: string },
+  config: Config,
+  warn: (text: string) => void = () => undefined,
+) => {
+  const connect = remoteConnection({ redisUrl: new Secret(redis.url), warn });
   const connection = await connect(config, { clock: systemClock, version: "0.0.0", token: TOKEN });
   const warehouse = await openWarehouse({ dataDir: config.dataDir, clock: systemClock });
   const unsent = await connection.takeOver(warehouse, null);

@@ -2,10 +2,12 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
+import { lockLetter, openLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
+import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { readArchive } from "../../../../src/warehouse/archive/read-archive.ts";
 import { afterTest, anOrg, aRedis, type Organization } from "../worker-rig.ts";
-import { aFetcher, aLoader, announced, aParcel, load } from "./remote-rig.ts";
+import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
 
 const urlsOf = (org: Organization) =>
   org.service.log
@@ -214,16 +216,19 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   await loader.sender.turn(never());
   await aFetcher(redis, [config]);
   const sending = loader.sender.send(parcel, { signal: never(), hardSignal: never() });
+  const { seals } = sealsOf(config);
+  const mailbox = openMailbox(client, mirror);
   const answer = await vi.waitFor(async () => {
-    const note = await client.hget(`${key}:answers`, "run-1-1.2");
-    if (note === null) throw new Error("no answer yet");
-    return note;
+    const letter = await openLetter({ mailbox, seals, mirror }, "run-1-1.2");
+    if (letter.kind !== "letter") throw new Error("no answer yet");
+    return letter.packed;
   });
   const sent = await sending;
   expect(sent).toMatchObject({ kind: "outcome", lostAttempts: 1, outcome: { kind: "ok" } });
   if (sent.kind === "outcome") sent.kept?.();
   // The one that was thought dead only stood still, and hands its answer in.
-  await client.hset(`${key}:answers`, "run-1-1.1", answer.replace('"nth":2', '"nth":1'));
+  const { note, body } = answer;
+  await mailbox.put("run-1-1.1", lockLetter(seals, mirror, "run-1-1.1", { note: { ...note, nth: 1 }, body }));
   const pages = new Queue(`pages-${mirror}`, { connection: client, prefix: "{duckmirror}" });
   await pages.add("page", { v: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
   await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]), {

@@ -1,0 +1,54 @@
+// Letters: an answer as it lies in the mailbox, locked for its mirror and its delivery. Layout before locking: length of
+// the note (4 bytes), note (JSON), body.
+import { z } from "zod";
+import type { Packed } from "./answers.ts";
+import { deliveryId, type Mailbox } from "./mailbox.ts";
+import { noteSchema } from "./messages.ts";
+import type { Seals } from "./seals.ts";
+
+const LENGTH_BYTES = 4;
+
+const placeOf = (mirror: string, delivery: string): string => `${mirror} ${delivery}`;
+
+export const lockLetter = (seals: Seals, mirror: string, delivery: string, { note, body }: Packed): Buffer => {
+  const text = Buffer.from(JSON.stringify(note));
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32BE(text.length);
+  return seals.lock(Buffer.concat([length, text, body]), placeOf(mirror, delivery));
+};
+
+const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "is not JSON" });
+    return z.NEVER;
+  }
+});
+
+/** null: nobody with this organization's token wrote it for this delivery, or another version of the program did. */
+const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Buffer): Packed | null => {
+  const letter = seals.unlock(locked, placeOf(mirror, delivery));
+  if (letter === null || letter.length < LENGTH_BYTES) return null;
+  const bodyAt = LENGTH_BYTES + letter.readUInt32BE();
+  const { data: note } = jsonText.pipe(noteSchema).safeParse(letter.toString("utf8", LENGTH_BYTES, bodyAt));
+  if (note === undefined || deliveryId(note.request.requestId, note.nth) !== delivery) return null;
+  return { note, body: letter.subarray(bodyAt) };
+};
+
+export type Letter =
+  | { readonly kind: "letter"; readonly packed: Packed }
+  | { readonly kind: "none" }
+  /** See `unlockLetter`: it is not believed. */
+  | { readonly kind: "strange" };
+
+/** Opens what lies in the mailbox. Rejects with Redis's errors. */
+export const openLetter = async (
+  { mailbox, seals, mirror }: { readonly mailbox: Mailbox; readonly seals: Seals; readonly mirror: string },
+  delivery: string,
+): Promise<Letter> => {
+  const locked = await mailbox.read(delivery);
+  if (locked === null) return { kind: "none" };
+  const packed = unlockLetter(seals, mirror, delivery, locked);
+  return packed === null ? { kind: "strange" } : { kind: "letter", packed };
+};

@@ -11,7 +11,10 @@ import { parsePayload } from "../payloads.ts";
 import type { Seals } from "./seals.ts";
 
 const version = z.literal(1);
-const endpoint = z.string().refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));
+const endpoint = z
+  .string()
+  // Aborts: the check of the whole request looks the endpoint up.
+  .refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name), { abort: true });
 const errorCode = z.string().refine((name): name is keyof typeof ERRORS => Object.hasOwn(ERRORS, name));
 const figure = z.number().nullable();
 /** JSON text, since ids may be larger than what JSON.parse holds exactly. */

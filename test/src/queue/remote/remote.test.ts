@@ -218,11 +218,14 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   const sending = loader.sender.send(parcel, { signal: never(), hardSignal: never() });
   const { seals } = sealsOf(config);
   const mailbox = openMailbox(client, mirror);
-  const answer = await vi.waitFor(async () => {
-    const letter = await openLetter({ mailbox, seals, mirror }, "run-1-1.2");
-    if (letter.kind !== "letter") throw new Error("no answer yet");
-    return letter.packed;
-  });
+  const answer = await vi.waitFor(
+    async () => {
+      const letter = await openLetter({ mailbox, seals, mirror }, "run-1-1.2");
+      if (letter.kind !== "letter") throw new Error("no answer yet");
+      return letter.packed;
+    },
+    { timeout: 120_000 },
+  );
   const sent = await sending;
   expect(sent).toMatchObject({ kind: "outcome", lostAttempts: 1, outcome: { kind: "ok" } });
   if (sent.kind === "outcome") sent.kept?.();

@@ -1,5 +1,5 @@
-// Response bodies: read within a limit, decoded within the same limit. undici inflates nothing, and a limit on the
-// bytes of the wire alone would let 291 KB grow into 300 MB.
+// Response bodies: read and decoded within one size limit. undici does not decompress, and a limit on received bytes
+// alone would let 291 KB become 300 MB.
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import { detailOf } from "../core/errors.ts";
@@ -9,7 +9,7 @@ export type Encoding = OkOutcome["wire"]["encoding"];
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const;
 
-/** The Content-Encoding as one of those asked for; null for any other, which cannot be read. */
+/** The Content-Encoding, if it is one of those requested; null for any other. */
 export const encodingOf = (header: string | string[] | undefined): Encoding | null => {
   const name = (Array.isArray(header) ? header.join(",") : (header ?? "")).trim().toLowerCase();
   if (name === "" || name === "identity") return "identity";
@@ -22,7 +22,7 @@ export type WireReading =
   | { readonly kind: "too_large"; readonly bytes: Buffer }
   | { readonly kind: "broken"; readonly bytes: Buffer; readonly error: unknown };
 
-/** Reads a body to its end, but never more than `limit` bytes. Throws nothing. */
+/** Reads a body completely, but at most `limit` bytes. Throws nothing. */
 export const readWire = async (body: AsyncIterable<unknown>, limit: number): Promise<WireReading> => {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -30,7 +30,7 @@ export const readWire = async (body: AsyncIterable<unknown>, limit: number): Pro
     for await (const chunk of body) {
       if (!Buffer.isBuffer(chunk)) continue;
       if (size + chunk.length > limit) {
-        // Leaving the loop destroys the stream, and with it the connection.
+        // Leaving the loop destroys the stream and its connection.
         return { kind: "too_large", bytes: Buffer.concat(chunks) };
       }
       size += chunk.length;
@@ -47,7 +47,7 @@ export type TextReading =
   | { readonly kind: "too_large" }
   | { readonly kind: "encoding"; readonly detail: string };
 
-/** Text of a body as received, at most `limit` bytes when decoded. Throws nothing. */
+/** Decodes a received body to text, at most `limit` bytes. Throws nothing. */
 export const decode = async (wire: Buffer, encoding: Encoding, limit: number): Promise<TextReading> => {
   if (encoding === "identity" || wire.length === 0) {
     return { kind: "text", text: wire.toString("utf8"), bytes: wire.length };

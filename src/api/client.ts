@@ -1,5 +1,5 @@
-// HTTP client: one request in, one typed outcome out. No loop, no wait, no second attempt: those have owners elsewhere.
-// Nothing the network or the service does makes it throw.
+// HTTP client: sends one request and returns one typed outcome. It does not loop, wait or retry.
+// Neither network nor service can make it throw.
 import { constants } from "node:buffer";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../core/clock.ts";
@@ -15,15 +15,15 @@ import { createTransport, isLoopback, type Timeouts, type Transport } from "./tr
 import { type RawAnswer, readWireAnswer, tooLarge } from "./wire-answer.ts";
 
 export interface ClientOptions {
-  /** Address of the service; a path in it is kept in front of `/v1`. */
+  /** Address of the service; its path is kept in front of `/v1`. */
   readonly baseUrl: string;
   readonly token: Secret | string;
   /** Version of duckmirror, for the user agent. */
   readonly version: string;
   readonly timeouts?: Partial<Timeouts>;
-  /** Largest body accepted, on the wire and decoded, in bytes; default 64 MiB. */
+  /** Largest accepted body, received and decoded, in bytes; default 64 MiB. */
   readonly maxBodyBytes?: number;
-  /** Most connections held open; default 32. Requests beyond it queue, and their total time limit runs. */
+  /** Most open connections; default 32. Further requests queue, within their total time limit. */
   readonly connections?: number;
   readonly clock: Clock;
   /** Send the token over plain HTTP to other machines too. */
@@ -31,15 +31,15 @@ export interface ClientOptions {
 }
 
 export interface Client {
-  /** One attempt. `signal` aborts it; the outcome is then `broken`, reason `aborted`. Never rejects. */
+  /** Makes one attempt. `signal` aborts it; the outcome is then `broken` with reason `aborted`. Never rejects. */
   send(call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome>;
   /** Waits for requests in flight, then closes the connections. */
   close(): Promise<void>;
 }
 
-/** A client that also hands out answers unread, for who passes them on. */
+/** A client that can also return responses unparsed, for a process that passes them on. */
 export interface HttpClient extends Client {
-  /** As `send`, but the body of a 200 is neither decoded nor parsed. */
+  /** Like `send`, but the body of a 200 is neither decoded nor parsed. */
   exchange(call: ApiCall, signal?: AbortSignal): Promise<RawAnswer>;
 }
 
@@ -67,13 +67,13 @@ const parseToken = (token: Secret | string): string => {
   return bare;
 };
 
-/** Path and query as they stand in the request line; spaces as %20, lone surrogates as U+FFFD. */
+/** Path and query for the request line; spaces as %20, lone surrogates as U+FFFD. */
 const targetOf = (prefix: string, call: ApiCall): string => {
   const query = new URLSearchParams(call.query).toString().replaceAll("+", "%20");
   return `${prefix}${call.path}${query === "" ? "" : `?${query}`}`;
 };
 
-/** A signal that fires with the caller's or after `ms`, and that leaves nothing behind once released. */
+/** A signal that aborts with the caller's or after `ms`, and leaves no listener once released. */
 const withDeadline = (signal: AbortSignal | undefined, ms: number) => {
   const stop = new AbortController();
   const onAbort = () => stop.abort();
@@ -94,7 +94,7 @@ const withDeadline = (signal: AbortSignal | undefined, ms: number) => {
   };
 };
 
-/** What every outcome of one request has in common, and how it may fail. */
+/** Common parts of every outcome of one request. */
 interface Exchange {
   readonly call: ApiCall;
   readonly sentAt: number;
@@ -112,7 +112,7 @@ export const createClient = (options: ClientOptions): HttpClient => {
   const base = parseBase(options.baseUrl, options.allowPlainHttp === true);
   const token = parseToken(options.token);
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  // Beyond the longest string there is nothing to parse a body with.
+  // A longer body would not fit into a string.
   const limit = Math.min(options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, constants.MAX_STRING_LENGTH);
   const transport: Transport = createTransport(base, timeouts, options.connections ?? DEFAULT_CONNECTIONS);
   const prefix = base.pathname.replace(/\/+$/, "");
@@ -139,7 +139,7 @@ export const createClient = (options: ClientOptions): HttpClient => {
         sentAt,
         durationMs: elapsed(),
         status: status ?? null,
-        // A proxy's address in a message may hold a password, any text the token.
+        // A proxy's address in a message may contain a password, and any text may contain the token.
         detail: scrubber.scrub(detail.replace(/\/\/[^/\s@]*@/g, "//")),
         ...part,
       }),

@@ -1,5 +1,5 @@
-// The envelope around every 200 (API.md, "Envelope objects"): which pieces are read, how forgivingly.
-// Everything else in it is passed on untouched. Pure.
+// Parses the envelope of a 200 (API.md, "Envelope objects"), tolerating malformed parts. Other members are passed on
+// unchanged. Pure.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
@@ -7,7 +7,7 @@ import { ENDPOINTS, type EndpointName } from "./endpoints.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { AnswerId, PageMeta, Quota } from "./outcome.ts";
 
-/** A figure as number, as bigint or as text; whatever else stands there is null, never an error. */
+/** A figure as number, bigint or text; any other value is null, never an error. */
 const figure = z.preprocess((raw) => {
   if (typeof raw === "bigint") return Number(raw);
   if (typeof raw === "string" && raw.trim() !== "") return Number(raw);
@@ -36,7 +36,7 @@ const metaSchema = z.object({
 });
 const usageSchema = z.object({ limit: figure, used: figure, remaining: figure, resetsAt: instant });
 
-/** `usage` block of any body; null when there is none or it holds no figure at all. */
+/** `usage` block of any body; null when it is missing or has no figure. */
 export const readQuota = (body: JsonValue): Quota | null => {
   if (!isJsonObject(body)) return null;
   const read = usageSchema.safeParse(body.usage);
@@ -51,7 +51,7 @@ const idText = (value: JsonValue | undefined): string | null => {
   return typeof value === "string" && value !== "" ? value.slice(0, LONGEST_ID) : null;
 };
 
-/** `meta.requestId` and `meta.apiVersion`; error bodies, whose shape is not shown, may hold them elsewhere. */
+/** `meta.requestId` and `meta.apiVersion`; an error body, whose shape is not documented, may have them elsewhere. */
 export const readAnswerId = (body: JsonValue): AnswerId => {
   if (!isJsonObject(body)) return { requestId: null, apiVersion: null };
   const places = [body.meta, body, body.error].filter((place) => place !== undefined && isJsonObject(place));
@@ -60,7 +60,7 @@ export const readAnswerId = (body: JsonValue): AnswerId => {
   return { requestId: find("requestId"), apiVersion: find("apiVersion") };
 };
 
-/** The pieces of an envelope that the program reads. */
+/** The parts of an envelope that the program uses. */
 export interface Envelope {
   readonly data: JsonValue;
   readonly included: JsonObject | null;
@@ -91,14 +91,14 @@ const describeKind = (value: JsonValue): string => {
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
 };
 
-/** Does this body lack `data` rightly? An insight that matched no account does (API.md, GET /v1/account-insights). */
+/** True when a body may lack `data`: an insight that matched no account (API.md, GET /v1/account-insights). */
 const mayLackData = (endpoint: EndpointName, body: JsonObject): boolean =>
   endpoint === "getAccountInsight" && typeof body.status === "string";
 
 /**
- * Reads the body of a 200. `ok: false` carries what is wrong with it, in words for the user.
- * A list whose `data` is not an array is refused: taken as an empty list it would look as if every row was deleted.
- * Throws nothing. Source: API.md, "Conventions common to all endpoints".
+ * Parses the body of a 200. `ok: false` has the problem as text for the user. A list whose `data` is not an array is
+ * rejected: as an empty list it would look as if every row was deleted. Throws nothing. Source: API.md, "Conventions
+ * common to all endpoints".
  */
 export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeReading => {
   let body: JsonValue;

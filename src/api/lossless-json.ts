@@ -1,10 +1,10 @@
 // JSON without loss: integers beyond 2^53 become bigint, numbers beyond the range of a double keep their text.
-// The native parser does the work whenever the text holds no such number, which is nearly always.
+// The native parser is used unless the text holds such a number, which is rare.
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../core/errors.ts";
 import type { JsonValue } from "../core/json.ts";
 
-/** Nesting beyond this is refused: whoever walks the value recursively must not run out of stack. */
+/** Deeper nesting is rejected, so that recursive code does not run out of stack. */
 export const MAX_DEPTH = 500;
 
 /** The text is not JSON, or nested deeper than MAX_DEPTH. The message says which, and where. */
@@ -17,7 +17,7 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** Index just past the string that opens at `open`; the text's length when it never ends. */
+/** Index after the string that starts at `open`; the text's length when the string never ends. */
 const endOfString = (text: string, open: number): number => {
   let close = text.indexOf('"', open + 1);
   while (close !== -1) {
@@ -29,7 +29,7 @@ const endOfString = (text: string, open: number): number => {
   return text.length;
 };
 
-/** A double holds every number of fewer digits before the point, and of an exponent of fewer digits. */
+/** A double holds every number with fewer digits before the point and fewer digits in the exponent. */
 const CAREFUL_DIGITS = 16;
 const CAREFUL_EXPONENT_DIGITS = 3;
 const PLUS = 0x2b;
@@ -41,7 +41,7 @@ const endOfDigits = (text: string, start: number): number => {
   return end;
 };
 
-/** The number whose first digit stands at `start`: where it ends, negative when a double may not hold it. */
+/** End of the number that starts at `start`; negative when a double may not hold it. */
 const endOfNumber = (text: string, start: number): number => {
   let end = endOfDigits(text, start);
   let careful = end - start >= CAREFUL_DIGITS;
@@ -86,13 +86,13 @@ const survey = (text: string): { depth: number; exact: boolean } => {
 
 const exactNumber = (literal: string): number | bigint | string => {
   const value = Number(literal);
-  // BigInt takes time that grows with the square of the length: beyond any real id the text itself is kept.
+  // BigInt takes quadratic time, so a number longer than any real id keeps its text.
   const isInteger = literal.length <= 1_000 && /^-?\d+$/.test(literal);
   if (isInteger) return Number.isSafeInteger(value) ? value : BigInt(literal);
   return Number.isFinite(value) ? value : literal;
 };
 
-/** What a parser returned, as a JsonValue: nothing but the kinds of value JSON has. */
+/** True when a parsed value has only JSON types. */
 const isJsonValue = (value: unknown): value is JsonValue => {
   if (value === null) return true;
   if (Array.isArray(value)) return value.every(isJsonValue);
@@ -101,16 +101,15 @@ const isJsonValue = (value: unknown): value is JsonValue => {
 };
 
 const parseLosslessly = (text: string): JsonValue => {
-  // A name that stands twice: the last one counts, as with JSON.parse.
+  // Of a repeated name the last value counts, as in JSON.parse.
   const value = parseExact(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue });
   if (!isJsonValue(value)) throw new JsonSyntaxError("not a JSON value");
   return value;
 };
 
 /**
- * Value of a JSON text. A byte order mark is skipped. Integers that a double cannot hold exactly are bigint; a number
- * outside the range of a double (`1e999`) is kept as the text it was.
- * Throws JsonSyntaxError and nothing else.
+ * Value of a JSON text. Skips a byte order mark. Integers that a double cannot hold exactly become bigint; a number
+ * outside the range of a double (`1e999`) keeps its text. Throws only JsonSyntaxError.
  */
 export const parseJson = (text: string): JsonValue => {
   const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

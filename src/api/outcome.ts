@@ -1,11 +1,11 @@
-// What one request can come back as: the only thing the rest of the program knows about HTTP.
+// Outcome of one request: the only view of HTTP for the rest of the program.
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { EndpointName } from "./endpoints.ts";
 
-/** One request, fully described; the token is added by the client and stands nowhere else. */
+/** One complete request, without the token, which only the client adds. */
 export interface ApiCall {
   readonly endpoint: EndpointName;
-  /** Path below the base address, parameters filled in and encoded, e.g. `/v1/companies/c_1/filings`. */
+  /** Path below the base address with encoded parameters, e.g. `/v1/companies/c_1/filings`. */
   readonly path: string;
   /** Query parameters in the order they are sent. */
   readonly query: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface ApiCall {
   readonly body?: JsonObject;
 }
 
-/** The `usage` block (API.md, "Envelope objects"); null where the service left a figure out. */
+/** The `usage` block (API.md, "Envelope objects"); null where the service omitted a figure. */
 export interface Quota {
   readonly limit: number | null;
   readonly used: number | null;
@@ -22,13 +22,13 @@ export interface Quota {
   readonly resetsAt: number | null;
 }
 
-/** What the service calls an answer and itself: a support ticket needs it. null where it does not say. */
+/** Ids of the response and of the API version, for support tickets. null where missing. */
 export interface AnswerId {
   readonly requestId: string | null;
   readonly apiVersion: string | null;
 }
 
-/** Paging part of `meta`; null where the service left a figure out or it is not a whole number. */
+/** Paging part of `meta`; null where a figure is missing or no whole number. */
 export interface PageMeta {
   readonly page: number | null;
   readonly perPage: number | null;
@@ -36,24 +36,24 @@ export interface PageMeta {
   readonly totalPages: number | null;
 }
 
-/** What rate-limit headers said, whatever their dialect. */
+/** Rate limit in headers of any dialect. */
 export interface RateInfo {
   /** Requests allowed per `windowMs`. */
   readonly limit: number | null;
   readonly windowMs: number | null;
   readonly remaining: number | null;
-  /** When `remaining` is filled up again, ms since the epoch. */
+  /** Time when `remaining` is restored, ms since the epoch. */
   readonly resetsAt: number | null;
-  /** When the next request may be sent (Retry-After), ms since the epoch. */
+  /** Earliest time of the next request (Retry-After), ms since the epoch. */
   readonly retryAt: number | null;
-  /** Further limits that hold besides; left out where there are none. */
+  /** Further limits that apply as well; absent if there are none. */
   readonly also?: readonly { readonly limit: number; readonly windowMs: number }[];
 }
 
 interface Answered {
   readonly call: ApiCall;
   readonly status: number;
-  /** When the request was sent, ms since the epoch. */
+  /** Time when the request was sent, ms since the epoch. */
   readonly sentAt: number;
   readonly durationMs: number;
   /** Bytes of the decoded body. */
@@ -71,13 +71,13 @@ export interface OkOutcome extends Answered {
   readonly usage: Quota | null;
   /** `meta.timestamp`, ms since the epoch. */
   readonly timestamp: number | null;
-  /** The whole top-level object: account-insights puts `status`, `candidates` beside `data`. */
+  /** The whole top-level object: account-insights has `status`, `candidates` beside `data`. */
   readonly envelope: JsonObject;
   /** The body as received, for the archive. `encoding` is its Content-Encoding. */
   readonly wire: { readonly bytes: Buffer; readonly encoding: "identity" | "gzip" | "br" };
 }
 
-/** HTTP 200 whose body is not an envelope: charged all the same. The body is archived too. */
+/** HTTP 200 with a body that is no envelope. It was charged, and its body is archived too. */
 interface InvalidOutcome extends Answered {
   readonly kind: "invalid";
   readonly detail: string;
@@ -91,23 +91,23 @@ export interface RefusedOutcome extends Answered {
   readonly excerpt: string;
   /** `usage` block of the error body, if it has one. */
   readonly usage: Quota | null;
-  /** What the error body says about itself; absent where it says nothing. */
+  /** Ids in the error body; absent if there are none. */
   readonly id?: AnswerId | undefined;
 }
 
-/** No complete answer: whether a credit was spent is unknown if the request may have reached the service. */
+/** No complete response: if the request may have reached the service, its charge is unknown. */
 export interface BrokenOutcome {
   readonly kind: "broken";
   readonly call: ApiCall;
   readonly sentAt: number;
   readonly durationMs: number;
-  /** `unsent`: certainly never reached the service (DNS, connect). `unknown`: it may have. */
+  /** `unsent`: certainly never reached the service (DNS, connect). `unknown`: may have reached it. */
   readonly reached: "unsent" | "unknown";
-  /** Status line, if it arrived before the body broke off. */
+  /** Status, if it arrived before the body broke off. */
   readonly status: number | null;
   readonly reason: "dns" | "connect" | "timeout" | "reset" | "too_large" | "encoding" | "aborted";
   readonly detail: string;
-  /** With reason `too_large`: how many bytes were allowed. */
+  /** With reason `too_large`: the limit in bytes. */
   readonly limitBytes?: number;
 }
 

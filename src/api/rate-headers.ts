@@ -1,5 +1,5 @@
-// Rate-limit headers of any dialect as one RateInfo. Pure; whatever cannot be understood counts as not said.
-// Source: API.md, "Limits": responses carry such headers, their names are not shown. Known here: RateLimit and
+// Parses rate-limit headers of any dialect to one RateInfo. Pure; unintelligible headers count as absent.
+// API.md, "Limits", says that responses carry such headers, without their names. Known here: RateLimit and
 // RateLimit-Policy (both IETF drafts), RateLimit-Limit/-Remaining/-Reset, the same with X-, per-minute variants of
 // gateways, and Retry-After.
 import { headerTimeMs } from "../core/time.ts";
@@ -9,13 +9,13 @@ import { parseItems, type StructuredItem } from "./structured-items.ts";
 /** Header names in lower case, as undici and Node give them. */
 export type HeaderBag = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Windows up to an hour are a rate; a limit per day or month is a quota, which the ledger watches. */
+/** A window up to an hour is a rate; a limit per day or month is a quota, which the ledger handles. */
 const LONGEST_RATE_WINDOW_MS = 3_600_000;
-/** No wait that a header asks for is believed beyond this. */
+/** Longest credible wait in a header. */
 const LONGEST_WAIT_MS = 31 * 86_400_000;
 const MOST_REQUESTS = 1_000_000_000;
 
-/** One limit as the headers tell it. */
+/** One limit in the headers. */
 interface Reading {
   readonly limit: number | null;
   readonly windowMs: number | null;
@@ -34,15 +34,14 @@ const count = (text: string | undefined): number | null => {
   return value <= MOST_REQUESTS ? value : null;
 };
 
-/** A limit of nothing is no limit anyone means: the way to say it is `remaining`. */
+/** A limit of zero is not credible: `remaining` is the way to express it. */
 const limitOf = (text: string | undefined): number | null => count(text) || null;
 
 const clamp = (at: number, now: number): number => Math.min(Math.max(at, now), now + LONGEST_WAIT_MS);
 
 /**
- * A moment written as seconds from now, epoch seconds, epoch milliseconds or a date, told apart by magnitude.
- * `serverNow` is what the service's own Date header says: moments are measured against it and moved onto our clock,
- * so that a clock that is wrong here does not turn into a wait.
+ * A time as seconds from now, epoch seconds, epoch milliseconds or a date, distinguished by magnitude. It is measured
+ * against the service's Date header (`serverNow`) and moved to our clock, so that a wrong clock here causes no wait.
  */
 const moment = (text: string, now: number, serverNow: number): number | null => {
   const bare = text.trim();
@@ -62,7 +61,7 @@ const seconds = (text: string | undefined): number | null => {
   return ms === 0 ? null : ms;
 };
 
-/** Anything but requests (bytes, say) is another kind of limit. */
+/** A limit on anything else (such as bytes) is of another kind. */
 const countsRequests = (item: StructuredItem) => (item.params.get("qu") ?? "requests") === "requests";
 
 interface Policy {
@@ -146,15 +145,15 @@ const isRate = ({ windowMs, resetsAt }: Reading, now: number): boolean =>
     ? resetsAt === null || resetsAt - now <= LONGEST_RATE_WINDOW_MS
     : windowMs <= LONGEST_RATE_WINDOW_MS;
 
-/** Requests per ms that a limit allows; one without a window is taken per minute, as API.md states its limits. */
+/** Requests per ms that a limit allows; without a window it is per minute, as in API.md. */
 const speed = ({ limit, windowMs }: Reading): number => (limit === null ? Infinity : limit / (windowMs ?? 60_000));
 
-/** Nothing left of a limit, until `resetsAt`. */
+/** No requests left until `resetsAt`. */
 const isUsedUp = ({ remaining }: Reading): boolean => remaining === 0;
 
 /**
- * The slowest limit sets the rate, and its own figures say what is left. Where another limit has nothing left, that one
- * says when to wait; of several the one that waits longest.
+ * The slowest limit sets the rate and `remaining`. If another limit is used up, it sets the wait; of several, the one
+ * with the longest wait.
  */
 const combine = (readings: readonly Reading[]): Omit<RateInfo, "retryAt"> | null => {
   const [first] = readings;

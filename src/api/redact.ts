@@ -1,5 +1,5 @@
-// Redaction: takes out of an envelope what must never be stored, before anything else sees it: excluded fields, fields
-// that are kept as a hash only, and people who were forgotten. Pure. What it leaves alone is the very same object.
+// Redaction: removes values that must never be stored from an envelope, before other code sees it: excluded fields,
+// fields stored as hashes, erased contacts. Pure. An envelope without such values is returned as the same object.
 import type { FieldPath } from "../catalog/field-rules.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
@@ -13,7 +13,7 @@ export interface Redaction {
   readonly hash: readonly FieldPath[];
   /** Keyed hash of a text, in hex. */
   readonly hashOf: (text: string) => string;
-  /** Keyed hash of a contact's id when that contact was forgotten, else null. */
+  /** Keyed hash of a contact's id if that contact was erased, else null. */
   readonly forgotten: (id: string) => string | null;
 }
 
@@ -36,7 +36,7 @@ const MAIN: Partial<Record<EndpointName, TableName>> = {
   listUsageRequests: "usage_requests",
 };
 
-/** Members of `included`, whoever asked for them (shapes are not shown in API.md). */
+/** Members of `included`, in any response (API.md does not show shapes). */
 const INCLUDED: Readonly<Record<string, TableName>> = {
   account: "accounts",
   accounts: "accounts",
@@ -51,12 +51,12 @@ const INCLUDED: Readonly<Record<string, TableName>> = {
   signals: "signals",
 };
 
-/** In front of every hash: a hash is told from a plain value, and is never hashed again. */
+/** Form of a hash, so that a hashed value is not hashed again. */
 const HASHED = /^hmac-sha256:[0-9a-f]{64}$/;
 
 type Change = (value: JsonValue) => JsonValue | undefined;
 
-/** The value with what stands at `path` changed, in every item of a list; undefined takes the member out. */
+/** The value with the part at `path` changed, in every item of a list; undefined removes the member. */
 const changeAt = (value: JsonValue, path: readonly string[], change: Change): JsonValue => {
   if (Array.isArray(value)) {
     const items = value.map((item: JsonValue) => changeAt(item, path, change));
@@ -94,17 +94,17 @@ const idOf = (record: JsonObject): string | null => {
   return typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? String(id) : null;
 };
 
-/** Whether `included` holds records by their id instead of a record. */
+/** True when `included` holds records by id instead of a record. */
 const isMap = (value: JsonValue): value is JsonObject =>
   isJsonObject(value) && (value.id === undefined || value.id === null);
 
-/** A redactor; null where there is nothing to redact. */
+/** A redactor; null when there is nothing to redact. */
 export const createRedactor = (redaction: Redaction & { readonly anyForgotten: boolean }): Redactor | null => {
   const { exclude, hash, hashOf, forgotten, anyForgotten } = redaction;
   if (exclude.length === 0 && hash.length === 0 && !anyForgotten) return null;
   const hashed = hashedBy(hashOf);
 
-  /** The service's own log of requests names contacts by their paths and parameters. */
+  /** Contacts' ids in paths and parameters of the service's request log. */
   const unnamed = (text: string): string => {
     const whole = forgotten(text);
     if (whole !== null) return forgottenId(whole);
@@ -113,7 +113,7 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
       try {
         id = decodeURIComponent(segment);
       } catch {
-        // Not an encoded path: the segment is what it is.
+        // Not an encoded path: keep the segment unchanged.
       }
       const known = forgotten(id);
       return known === null ? segment : forgottenId(known);
@@ -129,7 +129,7 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
     }
     let clean: JsonValue = table === "usage_requests" && anyForgotten ? mapTexts(value, unnamed) : value;
     for (const { path } of exclude.filter((rule) => rule.table === table)) {
-      // Of an owner only the id is known: `data` is all the rest.
+      // Of an owner only the id is known; everything else is `data`.
       if (table === "owners" && path[0] === "data" && path.length === 1) clean = onlyId(clean);
       else clean = changeAt(clean, table === "owners" && path[0] === "data" ? path.slice(1) : path, () => undefined);
     }
@@ -177,8 +177,8 @@ const onlyId = (value: JsonValue): JsonValue => {
 };
 
 /**
- * An outcome as the rest of the program may see it, archive included: the body is written anew from what is left. A
- * body that cannot be read cannot be redacted either: it is not kept.
+ * The outcome without redacted values, also for the archive: the body is rewritten. A body that cannot be parsed
+ * cannot be redacted, so it is not kept.
  */
 export const redactOutcome = <T extends ApiOutcome>(outcome: T, redact: Redactor | null): T | ApiOutcome => {
   if (redact === null) return outcome;

@@ -1,5 +1,5 @@
-// Answers other than 200: enough of the body to show and to recognise a spent quota by. They cost nothing, so a body
-// that breaks off changes nothing: the status has already said what happened.
+// Reads responses other than 200: enough of the body to show it and to detect a spent quota. They cost nothing, and a
+// body that breaks off does not matter, because the status suffices.
 import type { Dispatcher } from "undici";
 import { decode, encodingOf, readWire } from "./body.ts";
 import { readAnswerId, readQuota } from "./envelope.ts";
@@ -13,11 +13,11 @@ export interface Refusal {
   readonly excerpt: string;
   readonly usage: Quota | null;
   readonly id: AnswerId;
-  /** Bytes of the decoded body, 0 when it could not be read. */
+  /** Size of the decoded body in bytes; 0 when it could not be read. */
   readonly bytes: number;
 }
 
-/** The start of a text, at most 2 KiB in UTF-8, without control characters that a terminal would obey. */
+/** The start of a text, at most 2 KiB in UTF-8, without control characters that would affect a terminal. */
 const excerptOf = (text: string): string => {
   const printable = text.replace(/\p{Cc}+/gu, " ").trim();
   const bytes = Buffer.from(printable, "utf8").subarray(0, MAX_EXCERPT_BYTES);
@@ -26,7 +26,7 @@ const excerptOf = (text: string): string => {
 
 const UNREAD: Refusal = { excerpt: "", usage: null, id: { requestId: null, apiVersion: null }, bytes: 0 };
 
-/** What a JSON body says beside its words. */
+/** Quota and ids in a JSON body. */
 const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
   try {
     const body = parseJson(text);
@@ -37,11 +37,11 @@ const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
   }
 };
 
-/** Only the origin: path and query of a redirect may hold a session. */
+/** Only the origin: path and query of a redirect may contain a session. */
 const redirectTarget = (location: string, base: URL): string =>
   URL.canParse(location, base.href) ? new URL(location, base.href).origin : "an address that cannot be read";
 
-/** Reads the answer. `scrub` takes the token out of whatever is kept. Throws nothing. */
+/** Reads the response. `scrub` removes the token from everything kept. Throws nothing. */
 export const readRefusal = async (
   response: Dispatcher.ResponseData,
   base: URL,
@@ -56,7 +56,7 @@ export const readRefusal = async (
   if (encoding === null) return UNREAD;
   const text = await decode(wire.bytes, encoding, MAX_READ_BYTES);
   if (text.kind !== "text") return UNREAD;
-  // Scrubbed before it is cut: half a token must not survive at the end.
+  // Scrub before cutting, so that no half token remains at the end.
   const { usage, id } = saidIn(scrub(text.text));
   return { excerpt: excerptOf(scrub(text.text)), usage, id, bytes: text.bytes };
 };

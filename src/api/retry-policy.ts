@@ -1,5 +1,5 @@
-// What follows from one outcome: THE table, read from top to bottom, first row that applies. Pure: time and randomness
-// are passed in. The only owner of retries. Its words are also the table in docs/ERRORS.md.
+// Retry policy: THE table of verdicts on outcomes, read from top to bottom; the first matching row applies. Pure:
+// time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import type { ErrorCode } from "../core/errors.ts";
 import { ENDPOINTS } from "./endpoints.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
@@ -8,19 +8,19 @@ import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./quota-signs
 type FailContext = Readonly<Record<string, string | number>>;
 
 export type Verdict =
-  /** The envelope is good. */
+  /** The envelope is usable. */
   | { readonly kind: "use" }
-  /** The record or company does not exist: free, and certain. */
+  /** The record or company does not exist: certain, and free. */
   | { readonly kind: "absent" }
-  /** The service does not take these parameters; the caller may have others. */
+  /** The service rejected these parameters; the caller may try others. */
   | { readonly kind: "adjust"; readonly detail: string }
-  /** Too fast: no request at all before `untilMs` (ms since the epoch). */
+  /** Too fast: send nothing before `untilMs` (ms since the epoch). */
   | { readonly kind: "wait"; readonly untilMs: number; readonly why: "rate" }
-  /** Try the same request again after `waitMs`. */
+  /** Repeat the same request after `waitMs`. */
   | { readonly kind: "retry"; readonly waitMs: number }
-  /** Give this scope up, go on with others. */
+  /** Abandon this scope and continue with others. */
   | { readonly kind: "fail"; readonly code: ErrorCode; readonly context: FailContext }
-  /** End the run: no other request would fare better. */
+  /** End the run, because no other request would succeed either. */
   | { readonly kind: "stop"; readonly code: ErrorCode; readonly context: FailContext };
 
 export interface VerdictContext {
@@ -30,18 +30,18 @@ export interface VerdictContext {
   readonly random: number;
   /** ms since the epoch. */
   readonly now: number;
-  /** Credits left as last reported by the service; null when it never did. */
+  /** Credits left in the service's last report; null without one. */
   readonly remainingCredits: number | null;
-  /** Attempts at a request that fails for reasons of network or service; default 6. */
+  /** Attempts at a request that fails because of network or service; default 6. */
   readonly maxAttempts?: number;
-  /** What is being read, for messages. */
+  /** Stream of the request, for messages. */
   readonly stream?: string;
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
-/** An answer that was charged, or may have been, is not bought again and again. */
+/** Attempts at a response that was, or may have been, charged. */
 const MAX_CHARGED_ATTEMPTS = 3;
-/** With the waits between them more than ten minutes. */
+/** Together with the waits, more than ten minutes. */
 const MAX_RATE_ATTEMPTS = 15;
 const BASE_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
@@ -50,26 +50,26 @@ const LONGEST_WAIT_MS = 60_000;
 export const backoffMs = (attempt: number, random: number): number =>
   Math.round(random * Math.min(LONGEST_WAIT_MS, BASE_WAIT_MS * 2 ** Math.min(attempt - 1, 30)));
 
-/** Status of an answer other than 200; null for everything else. */
+/** Status of a refused response; null for other outcomes. */
 const refusedStatus = (outcome: ApiOutcome): number | null => (outcome.kind === "refused" ? outcome.status : null);
 
 const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean): boolean =>
   outcome.kind === "broken" && fits(outcome);
 
-/** Routes that name one record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
+/** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
 
-/** The request in words: stream, route with its ids, page. What a message needs so that its reader knows where. */
+/** The request as text for messages: stream, route with ids, page. */
 const endpointOf = ({ call }: ApiOutcome, { stream }: VerdictContext): string => {
   const { page } = call.query;
   const where = `${ENDPOINTS[call.endpoint].method} ${call.path}${page === undefined ? "" : `, page ${page}`}`;
   return stream === undefined ? where : `${stream} (${where})`;
 };
 
-/** Longest piece of an error's body that a message repeats, in characters. */
+/** Most characters of an error body in a message. */
 const MOST_QUOTED = 300;
 
-/** What the body of a refusal says, for people: a page of HTML by its title, anything else by its beginning. */
+/** Body of a refusal as text for people: the title of an HTML page, the start of anything else. */
 const quoted = (excerpt: string): string => {
   if (excerpt.startsWith("<")) {
     const title = /<title[^>]*>([^<]{1,200})/i.exec(excerpt)?.[1]?.trim();
@@ -79,7 +79,7 @@ const quoted = (excerpt: string): string => {
   return `, ${excerpt.length > MOST_QUOTED ? `${excerpt.slice(0, MOST_QUOTED)}…` : excerpt}`;
 };
 
-/** What went wrong, in words; empty when nothing did. */
+/** Cause of a failure as text; empty for success. */
 export const causeOf = (outcome: ApiOutcome): string => {
   switch (outcome.kind) {
     case "refused":
@@ -104,7 +104,7 @@ const give =
     context: { endpoint: endpointOf(outcome, context), detail: causeOf(outcome), ...more(outcome) },
   });
 
-/** A second POST is a second effect, unless the first certainly had none. */
+/** A repeated POST has a second effect, unless the first certainly had none. */
 const mayRepeat = (outcome: ApiOutcome): boolean =>
   ENDPOINTS[outcome.call.endpoint].method === "GET" ||
   outcome.kind === "refused" ||
@@ -121,7 +121,8 @@ const retry =
 const waitForRate: Decide = (outcome, context) => {
   const { attempt, random, now } = context;
   if (attempt >= MAX_RATE_ATTEMPTS) return give("fail", "REQUEST_FAILED")(outcome, context);
-  // Nothing said: at least half of the backoff, since a wait near zero would only earn the next refusal.
+  // Without a time in the response, wait at least half of the backoff: a shorter wait would only cause the next
+  // refusal.
   const untilMs = openAgainAt(outcome) ?? now + backoffMs(attempt + 1, 0.5 + random / 2);
   return { kind: "wait", untilMs: Math.max(untilMs, now), why: "rate" };
 };
@@ -136,11 +137,11 @@ const sizeLimit = (outcome: ApiOutcome): FailContext =>
   outcome.kind === "broken" && outcome.limitBytes !== undefined ? { limit: outcome.limitBytes } : {};
 
 interface VerdictRow {
-  /** What came back, in words. */
+  /** Outcome, as text. */
   readonly when: string;
-  /** What it did to the credits. */
+  /** Effect on credits. */
   readonly credit: "spent" | "free" | "ambiguous";
-  /** What follows, in words. */
+  /** Consequence, as text. */
   readonly follows: string;
   readonly applies: (outcome: ApiOutcome, context: VerdictContext) => boolean;
   readonly decide: Decide;
@@ -277,17 +278,17 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   },
 ];
 
-/** The row of the table that an outcome falls under; the last one takes whatever is left. */
+/** The row of an outcome; the last row matches everything else. */
 export const rowFor = (outcome: ApiOutcome, context: VerdictContext): VerdictRow | undefined =>
   VERDICT_ROWS.find((row) => row.applies(outcome, context));
 
-/** What one outcome means for the run. Throws nothing. Source: the table above. */
+/** Verdict on one outcome. Throws nothing. Source: the table above. */
 export const verdictOf = (outcome: ApiOutcome, context: VerdictContext): Verdict =>
   (rowFor(outcome, context)?.decide ?? give("fail", "UNEXPECTED"))(outcome, context);
 
 /**
- * What one outcome did to the credits: a 200 is charged (API.md, "Errors", rule 3), whatever became of its body. One
- * that died before its status stays ambiguous until the service's own figures settle it. Throws nothing.
+ * Charge of an outcome: a 200 is charged (API.md, "Errors", rule 3), whatever its body is. A request without a status
+ * stays ambiguous until the service's own figures settle it. Throws nothing.
  */
 export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";

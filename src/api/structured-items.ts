@@ -1,5 +1,5 @@
-// Lists of items with parameters, as structured header fields write them: `"name";q=100;w=60, "other";q=5`.
-// Forgiving where RFC 9651 is strict, since headers in the wild are. Pure.
+// Parses lists of items with parameters, as in structured header fields: `"name";q=100;w=60, "other";q=5`. More
+// tolerant than RFC 9651, because real headers are malformed. Pure.
 
 export interface StructuredItem {
   /** `limit` in `limit=100`; null for an item without a name. */
@@ -9,7 +9,7 @@ export interface StructuredItem {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** Splits at a separator that stands outside quotes. */
+/** Splits at a separator outside quotes. */
 const split = (text: string, separator: "," | ";"): string[] => {
   const parts: string[] = [];
   let quoted = false;
@@ -29,13 +29,13 @@ const split = (text: string, separator: "," | ";"): string[] => {
 const unquote = (text: string): string =>
   text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1).replace(/\\(["\\])/g, "$1") : text;
 
-/** `name=value`, `name` or a bare value that is no name. */
+/** `name=value`, `name` or a bare value. */
 const pair = (text: string): { readonly key: string | null; readonly value: string } => {
   const match = /^([A-Za-z*][\w.*-]*)\s*=\s*(.*)$/s.exec(text);
   return { key: match?.[1]?.toLowerCase() ?? null, value: unquote((match?.[2] ?? text).trim()) };
 };
 
-/** Items of a header, in order; what makes no sense is left out. Throws nothing. */
+/** Items of a header, in order, without malformed ones. Throws nothing. */
 export const parseItems = (text: string): StructuredItem[] =>
   split(text, ",").flatMap((entry) => {
     const [head, ...tail] = split(entry, ";");

@@ -1,5 +1,5 @@
-// The sockets: keep-alive pools, time limits, proxies from the environment. Says afterwards what failed and how far
-// a request got, because a request that never left cannot have cost a credit.
+// Connections: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
+// whether the request was sent, because an unsent request cannot have cost a credit.
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { BrokenOutcome } from "./outcome.ts";
@@ -12,18 +12,18 @@ export interface Timeouts {
   readonly headersMs: number;
   /** Longest pause within a body. */
   readonly bodyMs: number;
-  /** Everything together: a body that trickles never pauses, but must end too. */
+  /** Whole request: a body that trickles never pauses, but must end too. */
   readonly totalMs: number;
 }
 
 export interface Transport {
   readonly dispatcher: Dispatcher;
-  /** Where a failed request broke, and whether it may have reached the service. */
+  /** Cause of a failed request, and whether it may have reached the service. */
   diagnose(error: unknown): Pick<BrokenOutcome, "reached" | "reason">;
   close(): Promise<void>;
 }
 
-/** True for hosts that are this machine: no proxy stands between, and no network sees the token. */
+/** True for hosts that are this machine: requests use no proxy and no network. */
 export const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" ||
   hostname.endsWith(".localhost") ||
@@ -32,7 +32,7 @@ export const isLoopback = (hostname: string): boolean =>
 
 const own = (error: object, name: string): unknown => Reflect.get(error, name);
 
-/** Code of an error or, for a connect to several addresses, of its first attempt. */
+/** Code of an error, or of the first attempt when several addresses failed. */
 const codeOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return "";
   const code = own(error, "code");
@@ -42,7 +42,7 @@ const codeOf = (error: unknown): string => {
 };
 
 const DNS = /^(ENOTFOUND|EAI_\w+|ENODATA|ESERVFAIL)$/;
-/** Codes that only arise before a connection stands: TCP, TLS certificates, a proxy that refuses the tunnel. */
+/** Codes that occur only before a connection exists: TCP, TLS certificates, a proxy that refuses the tunnel. */
 const CONNECT =
   /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS|CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
 const NEVER_SENT = /^(UND_ERR_CLOSED|UND_ERR_DESTROYED|UND_ERR_INVALID_ARG)$/;
@@ -50,15 +50,15 @@ const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
 
 const isConnectCall = (error: unknown) =>
   typeof error === "object" && error !== null && own(error, "syscall") === "connect";
-/** undici names the proxy's refusal only in words. */
+/** undici reports the proxy's refusal only as text. */
 const isProxyRefusal = (error: unknown) => error instanceof Error && /^Proxy response \(\d+\)/.test(error.message);
 
 /**
- * Sockets for one base address. Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY; this machine is always
+ * Connections for one base address. Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY; this machine is always
  * reached directly. Throws CONFIG_INVALID when a proxy variable is not an address.
  */
 export const createTransport = (base: URL, timeouts: Timeouts, connections: number): Transport => {
-  // Errors of the connector itself: proof that no byte of a request left.
+  // Errors of the connector: proof that no byte of a request was sent.
   const beforeConnection = new WeakSet<object>();
   const connector = buildConnector({ timeout: timeouts.connectMs });
   const connect: typeof connector = (options, callback) =>
@@ -74,7 +74,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
     try {
       return new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls });
     } catch {
-      // The cause is left out: it repeats the address, and a proxy's address may hold a password.
+      // The cause is omitted: it contains the address, and a proxy's address may contain a password.
       throw new DuckmirrorError("CONFIG_INVALID", { detail: "HTTP_PROXY or HTTPS_PROXY is not an address" });
     }
   };

@@ -1,11 +1,10 @@
-// A 200 as it came over the wire, and how it is read: the same way right after it arrived, and on another machine that
-// was handed its bytes.
+// A 200 as received, and its parser, which is used both on arrival and on another machine that receives the bytes.
 import { constants } from "node:buffer";
 import { decode, encodingOf } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
 
-/** HTTP 200 whose body was received completely and not looked at yet. */
+/** HTTP 200 with a completely received, unparsed body. */
 export interface WireAnswer {
   readonly kind: "wire";
   readonly call: ApiCall;
@@ -20,17 +19,17 @@ export interface WireAnswer {
   readonly bytes: Buffer;
 }
 
-/** What one request came back as, before a body is parsed. */
+/** Outcome of one request before a body is parsed. */
 export type RawAnswer = WireAnswer | RefusedOutcome | BrokenOutcome;
 
 export interface ReadingOptions {
   /** Largest body accepted when decoded, in bytes. */
   readonly limitBytes: number;
-  /** Takes the token out of a text. */
+  /** Removes the token from a text. */
   readonly scrub: (text: string) => string;
 }
 
-/** The outcome of a body that is larger than what was allowed. It was charged. */
+/** Outcome of a body larger than allowed. It was charged. */
 export const tooLarge = (
   answer: Pick<BrokenOutcome, "call" | "sentAt" | "durationMs">,
   limitBytes: number,
@@ -57,14 +56,14 @@ export const readWireAnswer = async (
     const detail = `the body has the content encoding ${contentEncoding}`;
     return { kind: "invalid", ...common, bytes: received.length, detail, wire: null };
   }
-  // Beyond the longest string there is nothing to parse a body with.
+  // A longer body would not fit into a string.
   const text = await decode(received, encoding, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
   if (text.kind === "too_large") return tooLarge(answer, limitBytes);
   if (text.kind === "encoding") {
     const { rate: __, ...exchange } = common;
     return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
   }
-  // A service that repeats the token in what it sends must not get it stored.
+  // A service that repeats the token in its response must not cause it to be stored.
   const plain = scrub(text.text);
   const wire =
     plain === text.text

@@ -1,22 +1,22 @@
-// Which of several quota figures is the latest. Answers overtake one another: the one that arrives last may have been
-// worked out first. Pure.
+// Finds the latest of several quota figures. Responses overtake one another: the last to arrive may have been
+// computed first. Pure.
 import type { Quota } from "../api/outcome.ts";
 import { periodOf, remainingIn } from "./ledger.ts";
 
-/** A `usage` block and the request that brought it; ms since the epoch. */
+/** A `usage` block and the times of its request and response; ms since the epoch. */
 export interface QuotaSeen {
   readonly quota: Quota;
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
-/** Clocks of two machines differ, and a service may count a moment after it answers. */
+/** Allowance for different clocks, and for services that count a moment after they respond. */
 const SURELY_AFTER_MS = 5_000;
 
 /**
- * Whether `seen`, which arrived after `known`, is also what the service knew later. Within one period `used` grows, so of
- * two requests that were under way together the higher figure is the later one. Credits given back or bought show in an
- * answer to a request that was sent after `known` had arrived.
+ * True when `seen`, which arrived after `known`, is also the service's later figure. Within a period `used` grows, so
+ * of two concurrent requests the higher figure is later. Refunded or bought credits show in a response to a request
+ * that was sent after `known` had arrived.
  */
 export const isLaterQuota = (known: QuotaSeen | null, seen: QuotaSeen): boolean => {
   if (known === null) return true;

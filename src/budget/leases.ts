@@ -1,6 +1,6 @@
-// Leases: the ledger of an organization, whose reservations have owners that may die. Pure, over ledger.ts.
-// A reservation that ran out counts as one more request without an answer, until the service's figures, or its owner
-// after all, say what became of it.
+// Leases: an organization's ledger with reservations that expire if their owner dies. Pure, based on ledger.ts.
+// An expired reservation counts as a request without a response until the service's figures, or a late report by its
+// owner, show its charge.
 import type { Quota } from "../api/outcome.ts";
 import {
   type Charge,
@@ -15,17 +15,17 @@ import {
   settle,
 } from "./ledger.ts";
 
-/** A credit that is set aside for a request. */
+/** A credit reserved for a request. */
 export interface Lease {
   readonly id: string;
-  /** Who renews it: a process, or one job of it. */
+  /** Process or job that renews it. */
   readonly owner: string;
   readonly leaseMs: number;
-  /** When it runs out, ms since the epoch. */
+  /** Time of expiry, ms since the epoch. */
   readonly until: number;
 }
 
-/** A reservation that ran out, and under which moment the ledger counts it as ambiguous. */
+/** An expired reservation, and the time under which the ledger counts it as ambiguous. */
 interface Lapse {
   readonly id: string;
   readonly at: number;
@@ -35,13 +35,13 @@ export interface SharedLedger {
   readonly ledger: LedgerState;
   readonly open: readonly Lease[];
   readonly lapsed: readonly Lapse[];
-  /** When the service last told what is left, ms since the epoch; null: never, or it is not believed any more. */
+  /** Time of the service's last figure, ms since the epoch; null: none, or no longer trusted. */
   readonly figureAt: number | null;
 }
 
 /**
- * Credits can be bought within a period: a figure of zero refuses nobody whose run began after it, nor once it is as old
- * as this.
+ * Life of a figure of zero, because credits can be bought within a period. It also does not bind runs that started
+ * after it.
  */
 const ZERO_HOLDS_MS = 600_000;
 
@@ -55,7 +55,7 @@ export const openSharedLedger = (limits: Limits): SharedLedger => ({
 const isKept = (ledger: LedgerState, { at }: Lapse) =>
   ledger.ambiguous.includes(at) || ledger.unseenAmbiguous.includes(at);
 
-/** Reservations whose time is over at `now` become ambiguous. */
+/** Marks reservations that expired by `now` as ambiguous. */
 export const lapse = (state: SharedLedger, now: number): SharedLedger => {
   const over = state.open.filter(({ until }) => until <= now);
   if (over.length === 0) return state;
@@ -72,25 +72,26 @@ export type LeaseResult =
   | { readonly ok: true; readonly state: SharedLedger }
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean; readonly state: SharedLedger };
 
-/** Sets one credit aside under `lease`; of one that is open already nothing changes. */
+/** Reserves one credit under `lease`; an open lease stays unchanged. */
 export const reserveLease = (
   before: SharedLedger,
   lease: Omit<Lease, "until">,
   now: number,
-  /** When the run began that asks, ms since the epoch. */
+  /** Start of the requesting run, ms since the epoch. */
   since = -Infinity,
 ): LeaseResult => {
   const state = lapse(before, now);
   if (state.open.some(({ id }) => id === lease.id)) return { ok: true, state };
   const { ledger } = state;
-  // Until the first answer nobody knows what is left, not even whether others are spending it: one goes ahead.
+  // Before the first response nothing is known about remaining credits or other spenders, so only one request is
+  // sent.
   if (ledger.period === null && ledger.spent === 0 && ledger.reserved > 0) {
     return { ok: false, code: "QUOTA_SPENT", settling: true, state };
   }
   const result = reserve(ledger, now);
   const { figureAt } = state;
   const outdated = figureAt !== null && (figureAt < since || now - figureAt >= ZERO_HOLDS_MS);
-  // Asking with none left costs nothing: the figure is forgotten, and one request goes ahead for a new one.
+  // A request without credits costs nothing, so the old figure is dropped and one request fetches a new one.
   if (!result.ok && result.code === "QUOTA_SPENT" && !result.settling && outdated) {
     const unknown = { ...ledger, period: null, spent: 0, unseen: [] };
     return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now, since);
@@ -107,7 +108,7 @@ const without = (moments: readonly number[], at: number): readonly number[] => {
   return index === -1 ? moments : moments.toSpliced(index, 1);
 };
 
-/** A reservation that ran out is answered after all. Where figures settled it meanwhile they are believed. */
+/** Corrects the ledger when an expired reservation is answered. Figures that have settled it already win. */
 const correct = (ledger: LedgerState, at: number, charge: Charge, now: number): LedgerState => {
   if (charge === "ambiguous" || !ledger.ambiguous.includes(at)) return ledger;
   const open = {
@@ -116,12 +117,12 @@ const correct = (ledger: LedgerState, at: number, charge: Charge, now: number): 
     unseenAmbiguous: without(ledger.unseenAmbiguous, at),
   };
   if (charge === "free") return open;
-  // No figure has shown it yet: it stays subtracted until one does.
+  // No figure includes it yet, so it stays subtracted until one does.
   const hidden = ledger.unseenAmbiguous.includes(at);
   return { ...open, spent: ledger.spent + 1, unseen: hidden ? [...ledger.unseen, now] : ledger.unseen };
 };
 
-/** The request of a reservation ended; of one that was settled before, or never made, nothing changes. */
+/** Settles a reservation; unknown or settled ones stay unchanged. */
 export const settleLease = (state: SharedLedger, id: string, charge: Charge, now: number): SharedLedger => {
   if (state.open.some((lease) => lease.id === id)) {
     return {
@@ -134,13 +135,13 @@ export const settleLease = (state: SharedLedger, id: string, charge: Charge, now
   if (late === undefined) return state;
   return {
     ...state,
-    // `reporting` is of the request settled last, and this is not how it is settled.
+    // `reporting` belongs to the request settled last, and this one is not settled that way.
     ledger: { ...correct(state.ledger, late.at, charge, now), reporting: false },
     lapsed: state.lapsed.filter((each) => each.id !== id),
   };
 };
 
-/** Takes over what the service reported; see `observe` of the ledger. A new period starts counting from nothing. */
+/** Applies figures of the service; see `observe` of the ledger. A new period starts at zero. */
 export const observeLedger = (state: SharedLedger, quota: Quota, sentAt: number, now: number): SharedLedger => {
   const { period } = state.ledger;
   const begins = period !== null && remainingIn(quota) !== null && periodOf(period, quota.resetsAt) === "later";
@@ -150,7 +151,7 @@ export const observeLedger = (state: SharedLedger, quota: Quota, sentAt: number,
   return { ...state, ledger, figureAt, lapsed: state.lapsed.filter((each) => isKept(ledger, each)) };
 };
 
-/** All open reservations of `owner` last for another of their terms from `now` on. */
+/** Renews all open reservations of `owner` for another term from `now`. */
 export const renewLeases = (before: SharedLedger, owner: string, now: number): SharedLedger => {
   const state = lapse(before, now);
   return {
@@ -159,7 +160,7 @@ export const renewLeases = (before: SharedLedger, owner: string, now: number): S
   };
 };
 
-/** Reservations that a process holds and the store forgot, because it lost its memory, are open again. */
+/** Restores reservations that a process holds and the store lost with its memory. */
 export const restoreLeases = (
   state: SharedLedger,
   held: readonly Omit<Lease, "until">[],

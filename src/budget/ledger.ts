@@ -1,31 +1,31 @@
-// Credit ledger: reserve before a request, settle after it, believe the service's figures. Pure: the stores keep what
-// these functions return. Source: API.md, "Limits" (one credit per 200) and "Envelope objects" (usage).
+// Credit ledger: reserves before a request, settles after it, trusts the service's figures. Pure: stores keep the
+// results. Source: API.md, "Limits" (one credit per 200) and "Envelope objects" (usage).
 import type { Quota } from "../api/outcome.ts";
 
-/** What the user allows. */
+/** Limits set by the user. */
 export interface Limits {
-  /** Most credits this run may spend; null: no limit of its own. */
+  /** Most credits of this run; null: no limit of its own. */
   readonly maxCredits: number | null;
-  /** Credits of the organization that are left alone. */
+  /** Credits of the organization that must remain. */
   readonly reserve: number;
-  /** `greedy`: all that is left may be spent now. `even`: an equal share for each run until the reset. */
+  /** `greedy`: the run may spend all remaining credits. `even`: an equal share for each run until the reset. */
   readonly pace: "even" | "greedy";
-  /** Time between two runs, in ms: with pace `even` it says how many runs share what is left. */
+  /** Time between two runs, in ms. With pace `even` it gives the number of runs that share the credits. */
   readonly runEveryMs: number;
 }
 
 export type Charge = "spent" | "free" | "ambiguous";
 export type Denial = "BUDGET_SPENT" | "QUOTA_SPENT";
 
-/** What the service said about this period. */
+/** The service's figures for this period. */
 interface Period {
   readonly limit: number | null;
-  /** Lowest figure seen: answers overtake one another, and credits only go down within a period. */
+  /** Lowest figure seen: responses overtake one another, and within a period credits only decrease. */
   readonly remaining: number | null;
   readonly resetsAt: number | null;
 }
 
-/** A moment without anything in flight: what the service's figure was, and what the ledger had counted. */
+/** Figures at a time without requests in flight: the service's remaining credits and the ledger's counts. */
 interface Baseline {
   readonly remaining: number;
   readonly spent: number;
@@ -35,16 +35,16 @@ export interface LedgerState {
   readonly limits: Limits;
   readonly spent: number;
   readonly reserved: number;
-  /** When requests that died without an answer did so, ms since the epoch: each may have cost a credit. */
+  /** Times of requests without a response, ms since the epoch; each may have cost a credit. */
   readonly ambiguous: readonly number[];
   readonly period: Period | null;
-  /** When charged requests were settled that `remaining` may not show yet. */
+  /** Times of charged requests that `remaining` may not include yet. */
   readonly unseen: readonly number[];
-  /** Ambiguous requests that `remaining` may not show yet. */
+  /** Ambiguous requests that `remaining` may not include yet. */
   readonly unseenAmbiguous: readonly number[];
-  /** The request settled last was charged: the next observation is its own and shows it. */
+  /** The request settled last was charged, and the next observation comes from it and includes it. */
   readonly reporting: boolean;
-  /** Most credits for this run by even pacing; null: not paced, or the period is not known. */
+  /** Most credits of this run by even pacing; null: not paced, or the period is unknown. */
   readonly paced: number | null;
   readonly baseline: Baseline | null;
 }
@@ -53,16 +53,16 @@ export interface LedgerSnapshot {
   readonly spent: number;
   readonly ambiguous: number;
   readonly reserved: number;
-  /** Credits this run may spend in all, those spent included; null: nothing limits it that is known. */
+  /** Credits that this run may spend in total, including those spent; null: no known limit. */
   readonly allowance: number | null;
   readonly remaining: number | null;
   readonly limit: number | null;
   readonly resetsAt: number | null;
 }
 
-/** Ends of periods closer together than this are the same one: some services count from now. */
+/** Ends of periods closer than this are the same: some services compute the end from the present time. */
 const SAME_PERIOD_MS = 3_600_000;
-/** A request given up here may still be served there for a while; before that no figure settles it. */
+/** The service may still handle an abandoned request for this long; until then no figure settles it. */
 const AFTERMATH_MS = 60_000;
 const MOST_OVERLAPPING = 1_000;
 
@@ -81,10 +81,10 @@ export const openLedger = (limits: Limits): LedgerState => ({
 
 const committed = (state: LedgerState): number => state.spent + state.ambiguous.length + state.reserved;
 
-/** Most this run may spend by the user's word, whatever the service has left. */
+/** Most credits of this run by the user's limits, whatever the service has left. */
 const ownLimit = ({ limits, paced }: LedgerState): number => Math.min(limits.maxCredits ?? Infinity, paced ?? Infinity);
 
-/** Credits the service has left after all that may not be subtracted yet; null: not known, or the period is over. */
+/** Credits left upstream minus requests that the figure may not include; null: unknown, or the period is over. */
 const leftUpstream = ({ period, reserved, unseen, unseenAmbiguous }: LedgerState, now: number): number | null => {
   if (period === null || period.remaining === null) return null;
   if (period.resetsAt !== null && now >= period.resetsAt) return null;
@@ -96,8 +96,8 @@ export type Reservation =
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean };
 
 /**
- * Sets one credit aside. Denied with BUDGET_SPENT by the user's own limits, with QUOTA_SPENT when the organization has
- * none left; `settling`: a request in flight may still give its credit back, or tell what is left.
+ * Reserves one credit. Denied with BUDGET_SPENT by the user's limits, with QUOTA_SPENT when the organization has none
+ * left; `settling`: a request in flight may still refund its credit or bring a new figure.
  */
 export const reserve = (state: LedgerState, now: number): Reservation => {
   const deny = (code: Denial): Reservation => ({ ok: false, code, settling: state.reserved > 0 });
@@ -105,7 +105,7 @@ export const reserve = (state: LedgerState, now: number): Reservation => {
   const left = leftUpstream(state, now);
   const { limits } = state;
   if (left === null) {
-    // The first answer tells what is left: until then one request at a time, lest several eat into the reserve.
+    // Until the first response shows the remaining credits, send one request at a time, to protect the reserve.
     const careful = limits.reserve > 0 || limits.pace === "even";
     if (careful && state.reserved > 0) return deny("BUDGET_SPENT");
   } else {
@@ -115,11 +115,14 @@ export const reserve = (state: LedgerState, now: number): Reservation => {
   return { ok: true, state: { ...state, reserved: state.reserved + 1 } };
 };
 
-/** Before the first figure only what may overlap its request matters: a service without any must not fill memory. */
+/**
+ * Before the first figure, keep only requests that may overlap its request; a service without figures must not fill
+ * memory.
+ */
 const recent = ({ period, unseen }: LedgerState): readonly number[] =>
   period === null ? unseen.slice(-MOST_OVERLAPPING) : unseen;
 
-/** A request with a reserved credit ended. Ambiguous ones count as spent until the service's figures settle them. */
+/** Settles a reserved credit. Ambiguous requests count as spent until the service's figures settle them. */
 export const settle = (state: LedgerState, charge: Charge, at: number): LedgerState => {
   const open = { ...state, reserved: Math.max(0, state.reserved - 1), reporting: charge === "spent" };
   switch (charge) {
@@ -138,13 +141,13 @@ export const settle = (state: LedgerState, charge: Charge, at: number): LedgerSt
   }
 };
 
-/** Credits left by what the service said; null: it did not say. */
+/** Remaining credits by the service's figures; null: not reported. */
 export const remainingIn = ({ remaining, limit, used }: Quota): number | null => {
   const left = remaining ?? (limit !== null && used !== null ? limit - used : null);
   return left === null ? null : Math.max(0, Math.floor(left));
 };
 
-/** Is this figure of the period the ledger is in, of a later one, or left over from an earlier one? */
+/** Whether the figure belongs to the ledger's period, a later one, or an earlier one. */
 export const periodOf = (
   known: Pick<Period, "resetsAt"> | null,
   resetsAt: number | null,
@@ -155,14 +158,14 @@ export const periodOf = (
   return Math.abs(apart) < SAME_PERIOD_MS ? "same" : apart > 0 ? "later" : "earlier";
 };
 
-/** Share of this run: what is left beyond the reserve, its own credits included, over the runs until the reset. */
+/** Share of this run: remaining credits above the reserve, including its own, divided by the runs until the reset. */
 const pacedShare = (limits: Limits, left: number, resetsAt: number | null, now: number): number | null => {
   if (limits.pace === "greedy" || resetsAt === null) return null;
   const runs = Math.max(1, Math.ceil((resetsAt - now) / limits.runEveryMs));
   return Math.max(1, Math.floor((left - limits.reserve) / runs));
 };
 
-/** Without anything in flight the fall of `remaining` tells how many of the ambiguous requests were charged. */
+/** With nothing in flight, the decrease of `remaining` shows how many ambiguous requests were charged. */
 const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number): LedgerState => {
   if (state.reserved > 0 || state.unseen.length > 0) return state;
   const known = { ...state, baseline: { remaining, spent: state.spent } };
@@ -170,15 +173,15 @@ const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number):
   const old = state.ambiguous.every((at) => at + AFTERMATH_MS < sentAt);
   if (!old || state.baseline === null) return state;
   const unexplained = state.baseline.remaining - remaining - (state.spent - state.baseline.spent);
-  // Credits came back or were added meanwhile: the figures settle nothing, and the ledger stays on the safe side.
+  // Credits were refunded or added meanwhile, so the figures settle nothing and the ledger stays cautious.
   if (unexplained < 0) return state;
   const spent = state.spent + Math.min(unexplained, state.ambiguous.length);
   return { ...known, spent, ambiguous: [], unseenAmbiguous: [], baseline: { remaining, spent } };
 };
 
 /**
- * Takes over what the service reports in an answer to a request sent at `sentAt`. Settle that request first: its own
- * credit is then known to be part of the figure. The service's figure always wins; of several in one period the lowest.
+ * Applies figures from a response to a request sent at `sentAt`. Settle that request first, because its credit is
+ * part of the figure. The service's figure always wins; of several in one period, the lowest.
  */
 export const observe = (state: LedgerState, quota: Quota, sentAt: number, now: number): LedgerState => {
   const remaining = remainingIn(quota);
@@ -197,7 +200,7 @@ export const observe = (state: LedgerState, quota: Quota, sentAt: number, now: n
     const period = { limit: quota.limit ?? state.period?.limit ?? null, remaining: lowest, resetsAt };
     return settleAmbiguous({ ...seen, period }, lowest, sentAt);
   }
-  // In a period of its own, this run's credits so far belong to its share only where they came out of the figure.
+  // When this is the first period, credits spent so far count in this run's share only if the figure includes them.
   const first = state.period === null;
   const before = committed(state) - state.reserved;
   const share = pacedShare(state.limits, remaining + (first ? before : 0), quota.resetsAt, now);
@@ -224,7 +227,7 @@ export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {
     ambiguous: state.ambiguous.length,
     reserved: state.reserved,
     allowance: Number.isFinite(allowance) ? allowance : null,
-    // What was charged since the last figure is gone, too: usage routes cost a credit and carry no usage block.
+    // Requests charged since the last figure are spent too: usage routes cost a credit and return no usage block.
     remaining: remaining === null ? null : Math.max(0, remaining - state.unseen.length),
     limit: state.period?.limit ?? null,
     resetsAt: state.period?.resetsAt ?? null,

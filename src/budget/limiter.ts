@@ -1,72 +1,74 @@
-// Rate limiter: when the next request may leave. Pure: state in, state out; throttle.ts keeps it.
-// Two rules hold at once. Requests are spaced evenly, so that the service sees no burst. And no window holds more than its
-// limit, whenever its requests arrive: a request counts from the latest moment at which it may have arrived.
-// What the service says is left comes on top, where it is more than this program sent (someone else uses the token).
+// Rate limiter: decides when the next request may be sent. Pure: throttle.ts keeps the state.
+// Requests are spaced evenly, so that the service sees no burst. No window exceeds its limit, whenever its requests
+// arrive: a request counts from the latest time at which it may have arrived. The service's `remaining` also limits,
+// when it shows requests of others with the same token.
 import type { RateInfo } from "../api/outcome.ts";
 import { FASTEST_PLAN, planWithin } from "./plans.ts";
 import { perMinute, type Rate, slowest, spacingMs } from "./rate.ts";
 import { countBetween, countOne, countWithin, moveOne, roomAt, type Tally, tallySpan } from "./tallies.ts";
 import { refusedUsage, sentOne, type UsageWatch, usedIn, watchUsage } from "./usage-watch.ts";
 
-/** How much idle time may be made up for, as a share of the window: less than the margin of the spacing. */
+/** Idle time that may be caught up, as a share of the window; less than the margin of the spacing. */
 const CATCH_UP = 0.0025;
-/** How much lateness of timers may be made up for: this share of the window, and in short windows this long. */
+/** Delay of timers that may be caught up: this share of the window, or this long in short windows. */
 const LATE_SHARE = 0.05;
 const LATE_MS = 250;
 const MOST_LATE_MS = 5_000;
 const MINUTE_MS = 60_000;
-/** Without an answer to the first request for this long, the next one goes anyway. */
+/** Wait for the first response; after this, the next request is sent anyway. */
 const FIRST_ANSWER_MS = 30_000;
-/** Refusals of requests that left together count as one reason to slow down. */
+/** Refusals of requests sent together count as one reason to slow down. */
 const STEP_PAUSE_MS = 10_000;
-/** A refusal makes careful for this long. */
+/** Duration of caution after a refusal. */
 const CALM_MS = 600_000;
-/** What each refusal leaves of the lateness that is made up for, and of the limit, down to a least share of it. */
+/** Factors per refusal for the delay that may be caught up and for the limit, and the lowest share of the limit. */
 const CALM_CATCH_UP = 0.25;
 const CALM_LIMIT = 0.97;
 const LEAST_LIMIT = 0.8;
-/** A service's own figure of what is left holds requests back at least this long. */
+/** Shortest wait for the service's own `remaining`. */
 const LEAST_HOLD_MS = 200;
-/** Clocks of requests and answers are read a little apart. */
+/** Difference between reading the clock for requests and for responses. */
 const READING_MS = 20;
 
 export interface LimiterState {
-  /** Requests per minute that the user set; null: take what the service says. */
+  /** Requests per minute set by the user; null: use the service's limit. */
   readonly configured: number | null;
-  /** The slowest limit that the service's headers name. */
+  /** The slowest limit in the service's headers. */
   readonly learned: Rate | null;
-  /** Further limits that they name. */
+  /** Further limits in the headers. */
   readonly also: readonly Rate[];
-  /** Requests per minute to go by while neither is known. */
+  /** Requests per minute while neither is known. */
   readonly assumed: number;
-  /** Slot of the latest request, ms since the epoch; the next one is a spacing later, at the rate then in force. */
+  /** Slot of the latest request, ms since the epoch; the next slot follows after one spacing at the rate in force. */
   readonly slot: number;
   /** Requests of the latest window, oldest first. */
   readonly sent: readonly Tally[];
-  /** No request before then: Retry-After, or a refusal. */
+  /** No request before this time, after Retry-After or a refusal. */
   readonly blockedUntil: number;
-  /** Requests the service still takes before `refilledAt`, those in flight subtracted; null: pacing alone will do. */
+  /** Requests that the service still accepts before `refilledAt`, minus those in flight; null: pacing suffices. */
   readonly spare: number | null;
   readonly refilledAt: number;
   readonly slowedAt: number;
-  /** Without a configured rate the first request goes alone, until its headers are known or this moment passed. */
+  /**
+   * Without a configured rate the first request is sent alone, until its headers are known or this time has passed.
+   */
   readonly aloneUntil: number;
   readonly started: boolean;
-  /** What the service's own counting reveals; null: it said nothing yet. */
+  /** Findings from the service's own counts; null: none yet. */
   readonly watch: UsageWatch | null;
-  /** Shortest time from a request to its answer, ms. */
+  /** Shortest time from a request to its response, ms. */
   readonly fastestMs: number | null;
-  /** When the request left whose answer was taken in last: an older one knows less. */
+  /** Time when the request of the latest applied response was sent; older responses are ignored. */
   readonly heardUpTo: number;
-  /** Refusals for speed, those of requests that left together counted once, and until when they make careful. */
+  /** Rate refusals (requests sent together count once), and the end of the caution they cause. */
   readonly refusals: number;
   readonly calmUntil: number;
 }
 
-/** What the next request waits for. */
+/** Reason why the next request waits. */
 export type WaitReason = "pace" | "first-answer" | "remaining" | "refused";
 
-/** When a request left and when its answer was there, ms since the epoch. */
+/** Times when a request was sent and its response arrived, ms since the epoch. */
 export interface Trip {
   readonly sentAt: number;
   readonly answeredAt: number;
@@ -95,35 +97,35 @@ export const startLimiter = (configured: number | null): LimiterState => ({
 /** The rate whose window is counted request by request. */
 const counted = ({ configured, learned, assumed }: LimiterState): Rate => learned ?? perMinute(configured ?? assumed);
 
-/** All other rates that must hold. Before the first answer nothing is known: then no more than a published plan allows. */
+/** All other rates. Before the first response, no more than a published plan allows. */
 const others = ({ configured, learned, also, assumed, heardUpTo }: LimiterState): readonly Rate[] => [
   ...also,
   ...(configured !== null && learned !== null ? [perMinute(configured)] : []),
   ...(heardUpTo === -Infinity ? [perMinute(assumed)] : []),
 ];
 
-/** The rate in force: the slowest of what the user set and what the service says. */
+/** The rate in force: the slower of the user's setting and the service's limits. */
 const rateOf = (state: LimiterState): Rate => slowest([counted(state), ...others(state)]) ?? counted(state);
 
-/** Requests per minute that are aimed at. */
+/** Target in requests per minute. */
 export const ratePerMinute = (state: LimiterState): number => MINUTE_MS / spacingMs(rateOf(state));
 
-/** Length of the window that the rate in force counts in, ms. */
+/** Window of the rate in force, ms. */
 export const windowMs = (state: LimiterState): number => rateOf(state).windowMs;
 
 const dueAt = (state: LimiterState): number => state.slot + spacingMs(rateOf(state));
 
-/** Refusals that still make careful. */
+/** Refusals that still cause caution. */
 const recentRefusals = ({ refusals, calmUntil }: LimiterState, now: number): number => (now < calmUntil ? refusals : 0);
 
-/** How many requests a window may hold. */
+/** Most requests in a window. */
 const mostInWindow = (state: LimiterState): number => {
   const { limit } = counted(state);
   const share = Math.max(LEAST_LIMIT, CALM_LIMIT ** recentRefusals(state, state.slot));
   return share < 1 ? Math.max(1, Math.floor(limit * share)) : limit;
 };
 
-/** When the next request may leave, ms since the epoch (a moment in the past: now), and what it waits for. */
+/** Time when the next request may be sent, ms since the epoch (in the past: now), and the reason for waiting. */
 export const nextSlot = (state: LimiterState): { readonly at: number; readonly why: WaitReason } => {
   const { windowMs } = counted(state);
   const emptyUntil = state.spare !== null && state.spare <= 0 ? state.refilledAt : -Infinity;
@@ -139,7 +141,7 @@ export const nextSlot = (state: LimiterState): { readonly at: number; readonly w
   );
 };
 
-/** How much lateness may be made up for, ms. Rates that are not counted must hold by their spacing alone. */
+/** Delay that may be caught up, ms. Rates that are not counted are kept by their spacing alone. */
 const catchUpMs = (state: LimiterState, now: number): number => {
   const spacing = spacingMs(rateOf(state));
   const slack = others(state).map(({ limit, windowMs }) => (limit * spacing - windowMs) / 2);
@@ -148,7 +150,7 @@ const catchUpMs = (state: LimiterState, now: number): number => {
   return Math.max(0, Math.min(most * CALM_CATCH_UP ** recentRefusals(state, now), ...slack));
 };
 
-/** The slot of a request that leaves at `now`: late is late, but time without anything to send is not made up for. */
+/** Slot of a request sent at `now`: timer delays are caught up, idle time is not. */
 const slotAt = (state: LimiterState, now: number): number => {
   const most = catchUpMs(state, now);
   const due = dueAt(state);
@@ -158,14 +160,14 @@ const slotAt = (state: LimiterState, now: number): number => {
 /** Tallies are kept a little longer than their window, for requests that the service counts late. */
 const keepMs = (windowMs: number): number => windowMs * 1.3 + 5_000;
 
-/** What the service has left after one more request. Where it had nothing left, its reset lets one go to ask. */
+/** Remaining requests after one more. With none left, one request may be sent at the reset to ask. */
 const spareAfter = ({ spare, refilledAt }: LimiterState, windowMs: number, now: number) => {
   if (spare === null) return { spare: null, refilledAt };
   if (now < refilledAt) return { spare: spare - 1, refilledAt };
   return { spare: 0, refilledAt: now + Math.min(windowMs, FIRST_ANSWER_MS) };
 };
 
-/** A request leaves at `now`, which is not before nextSlot. */
+/** Records a request sent at `now`, which is not before nextSlot. */
 export const takeSlot = (state: LimiterState, now: number): LimiterState => {
   const { windowMs } = counted(state);
   return {
@@ -179,7 +181,7 @@ export const takeSlot = (state: LimiterState, now: number): LimiterState => {
   };
 };
 
-/** An answer that took longer than the fastest: its request may have arrived as much later. */
+/** A response slower than the fastest one: its request may have arrived later by the difference. */
 const withTrip = (state: LimiterState, { sentAt, answeredAt }: Trip, now: number): LimiterState => {
   const tookMs = Math.max(0, answeredAt - sentAt);
   const fastestMs = Math.min(state.fastestMs ?? tookMs, tookMs);
@@ -188,7 +190,7 @@ const withTrip = (state: LimiterState, { sentAt, answeredAt }: Trip, now: number
   return { ...state, fastestMs, sent: moveOne(state.sent, sentAt, lateMs, windowMs, keepMs(windowMs), now) };
 };
 
-/** The rates that headers name, and what their figures reveal about a window that they do not name. */
+/** Applies the rates in headers, and their evidence about an unnamed window. */
 const withRates = (state: LimiterState, rate: RateInfo, { sentAt }: Trip, now: number): LimiterState => {
   const { limit, remaining, resetsAt } = rate;
   if (limit === null || limit < 1) return state;
@@ -197,7 +199,7 @@ const withRates = (state: LimiterState, rate: RateInfo, { sentAt }: Trip, now: n
   return { ...state, watch, learned: { limit, windowMs: watch.windowMs }, also: rate.also ?? [] };
 };
 
-/** Are the requests that the service counts as used all our own? Then the rules for windows are enough. */
+/** True when the service's count of used requests includes only ours; the window rules then suffice. */
 const isAlone = (
   { watch, sent, fastestMs }: LimiterState,
   remaining: number,
@@ -210,8 +212,8 @@ const isAlone = (
 };
 
 /**
- * Takes over what the headers of an answer said. `inFlight`: requests sent that have no answer yet, this one not
- * counted; the service may not have subtracted them from `remaining`. null: the answer said nothing.
+ * Applies the headers of a response. `inFlight`: other requests without a response, which the service may not have
+ * subtracted from `remaining`. null: no rate headers.
  */
 export const observeRate = (
   state: LimiterState,
@@ -225,7 +227,7 @@ export const observeRate = (
   const { remaining, resetsAt, retryAt } = rate;
   const blocked = { ...heard, blockedUntil: Math.max(state.blockedUntil, retryAt ?? -Infinity) };
   const { sentAt, answeredAt } = trip ?? { sentAt: now, answeredAt: now };
-  // Overtaken on the way: an answer to a later request has told more.
+  // A response to a later request was applied already.
   if (sentAt < state.heardUpTo) return blocked;
   const next = withRates({ ...blocked, heardUpTo: sentAt }, rate, { sentAt, answeredAt }, now);
   if (remaining === null || resetsAt === null) return next;
@@ -235,8 +237,8 @@ export const observeRate = (
 };
 
 /**
- * The service refused a request as too fast: none leaves before `untilMs`. A rate that nobody named was guessed too
- * high: it becomes that of the fastest published plan that allows as many requests as went well.
+ * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes the fastest published
+ * plan's rate that is not above the number of requests that succeeded.
  */
 export const backOff = (state: LimiterState, untilMs: number, now: number): LimiterState => {
   const guessed = state.configured === null && state.learned === null;

@@ -1,16 +1,16 @@
-// A state store for one process: a variable.
+// State store for one process, in a variable.
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fence, StateStore } from "./state-store.ts";
 
-/** Keeps `start` in memory. `holds` tells whether a fence holds; without it every fence does. */
+/** Keeps the state in memory. `holds` tests a fence; by default every fence holds. */
 export const createMemoryState = <S>(clock: Clock, start: S, holds: (fence: Fence) => boolean = () => true) => {
   let state = start;
   const store: StateStore<S> = {
     shared: false,
     update: async (step, { fence } = {}) => {
       if (fence !== undefined && !holds(fence)) throw new DuckmirrorError("FENCED");
-      // Not awaited before: a reading taken right after the call already shows the change.
+      // No await before this line, so a reading right after the call shows the change.
       const next = step(state, clock.now());
       state = next.state;
       return next.result;

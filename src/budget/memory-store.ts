@@ -1,4 +1,4 @@
-// The ledger of one process: keeps the state of ledger.ts in memory and hands out reservations.
+// Ledger of one process: keeps the state of ledger.ts in memory and grants reservations.
 import type { Quota } from "../api/outcome.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
@@ -21,28 +21,28 @@ export interface LedgerOptions extends Partial<Limits> {
 
 type ReservationResult =
   | { readonly ok: true; readonly id: string }
-  /** `settling`: requests in flight may still give credits back; ask again when one has ended. */
+  /** `settling`: requests in flight may still refund credits; try again when one has ended. */
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean };
 
 export interface Ledger {
-  /** Sets one credit aside for one request. */
+  /** Reserves one credit for one request. */
   tryReserve(): ReservationResult;
-  /** The request ended; of a reservation settled before, or never made, nothing changes. */
+  /** Settles a reservation; unknown or settled ones stay unchanged. */
   settle(id: string, charge: Charge): void;
   /** `usage` of an answer to a request sent at `sentAt`, ms since the epoch. Settle that request first. */
   observe(quota: Quota, sentAt: number): void;
-  /** Resolves when a request has been settled, or the service has said what is left: then another may get a credit. */
+  /** Resolves after a settlement or a new figure; a waiting request may then get a credit. */
   settled(): Promise<void>;
   snapshot(): LedgerSnapshot;
-  /** The error that ends a run for this reason. */
+  /** Error that ends a run for this reason. */
   denial(code: Denial): DuckmirrorError;
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * Opens the ledger of one run. By default nothing but the organization's remaining credits limits it. It starts without
- * a figure of an earlier run on purpose: credits bought since would stay unused, and asking with none left is free.
+ * Opens the ledger of one run. By default only the organization's remaining credits limit it. It does not start with
+ * a figure of an earlier run, because credits may have been bought since, and a request without credits is free.
  */
 export const createLedger = (options: LedgerOptions): Ledger => {
   const { clock, maxCredits = null, pace = "greedy", runEveryMs = DAY_MS } = options;

@@ -1,5 +1,5 @@
-// The ledger of an organization, shared by all processes that spend its credits: what is left, and what everybody has
-// set aside. A run's own allowance is another ledger (memory-store.ts).
+// Ledger of an organization, shared by all processes that spend its credits: remaining and reserved credits. A run's
+// own allowance is in another ledger (memory-store.ts).
 import { randomUUID } from "node:crypto";
 import type { Quota } from "../api/outcome.ts";
 import type { Clock } from "../core/clock.ts";
@@ -18,15 +18,15 @@ import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf 
 import type { Fence, StateStore } from "./state-store.ts";
 
 export interface ReservationAsk {
-  /** Who renews the reservation, e.g. a job. */
+  /** Process or job that renews the reservation. */
   readonly owner: string;
-  /** How long it lasts without being renewed, ms. Then its request counts as one that died without an answer. */
+  /** Life of the reservation without renewal, ms. After that its request counts as one without a response. */
   readonly leaseMs: number;
   readonly fence?: Fence;
   readonly signal?: AbortSignal;
   /**
-   * When the run began that asks, ms since the epoch of this machine's clock: credits may have been bought since a
-   * figure of zero from before. Unset: the figure is believed for a while.
+   * Start of the requesting run, ms since the epoch by this machine's clock: credits may have been bought since an
+   * earlier figure of zero. Unset: the figure is trusted for a while.
    */
   readonly since?: number | undefined;
 }
@@ -36,30 +36,30 @@ export type SharedReservation =
   | {
       readonly ok: false;
       readonly code: Denial | "FENCED";
-      /** Requests in flight, anybody's, may still give credits back: ask again later. */
+      /** Requests in flight of any process may still refund credits; try again later. */
       readonly settling: boolean;
-      /** End of the period, ms since the epoch; null: not known. */
+      /** End of the period, ms since the epoch; null: unknown. */
       readonly resetsAt: number | null;
     };
 
-/** What the service reported in an answer to a request sent at `sentAt`, ms since the epoch of this machine's clock. */
+/** Figures in a response to a request sent at `sentAt`, ms since the epoch by this machine's clock. */
 export interface Report {
   readonly quota: Quota;
   readonly sentAt: number;
 }
 
-/** Every method rejects with REDIS_UNAVAILABLE or REDIS_FULL where a shared store stays away. */
+/** Every method rejects with REDIS_UNAVAILABLE or REDIS_FULL when the shared store is not reachable. */
 export interface OrganizationLedger {
-  /** Sets one credit aside for one request. */
+  /** Reserves one credit for one request. */
   reserve(ask: ReservationAsk): Promise<SharedReservation>;
   /**
-   * The request ended, also one whose reservation ran out meanwhile; `report`: what its answer said is left. Of a
-   * reservation settled before, or never made, nothing changes. Where it rejects, the reservation runs out.
+   * Settles a reservation, also an expired one; `report`: figures in its response. Unknown or settled ones stay
+   * unchanged. If it rejects, the reservation expires.
    */
   settle(id: string, charge: Charge, report?: Report): Promise<void>;
-  /** What is left, by an answer that settles nothing. */
+  /** Applies figures of a response that settles nothing. */
   observe(quota: Quota, sentAt: number): Promise<void>;
-  /** Keeps the open reservations of `owner`: call it while its requests wait or are in flight. */
+  /** Renews the open reservations of `owner`; call it while its requests wait or are in flight. */
   renew(owner: string): Promise<void>;
   snapshot(): Promise<LedgerSnapshot>;
 }
@@ -71,7 +71,7 @@ export interface OrganizationLedgerOptions {
 }
 
 export const createOrganizationLedger = ({ clock, store, limits }: OrganizationLedgerOptions): OrganizationLedger => {
-  /** Open reservations of this process: should the store lose its memory, they are known here. */
+  /** Open reservations of this process, in case the store loses its memory. */
   const held = new Map<string, Omit<Lease, "until">>();
 
   const taken = (stored: SharedLedger, now: number): SharedLedger => {
@@ -96,7 +96,7 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
             if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
             const { code, settling } = result;
             const resetsAt = result.state.ledger.period?.resetsAt ?? null;
-            // Unchanged unless a reservation ran out: a denial is not worth a write.
+            // A denial is not written, unless a reservation expired.
             const same = result.state.open.length === stored.open.length;
             return { state: same ? stored : result.state, result: { ok: false, code, settling, resetsAt } };
           },
@@ -118,7 +118,7 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     },
     observe: (quota, sentAt) =>
       change((state, now, skewMs) => {
-        // Somebody else may have settled last: nobody's credit is taken for granted to be part of this figure.
+        // Another process may have settled last, so this figure is not assumed to include anyone's credit.
         const unsettled = { ...state, ledger: { ...state.ledger, reporting: false } };
         return observeLedger(unsettled, quota, sentAt + skewMs, now);
       }),

@@ -1,4 +1,4 @@
-// A rate: so many requests per window. Pure.
+// A rate: a number of requests per window. Pure.
 
 /** `limit` requests per `windowMs`. */
 export interface Rate {
@@ -6,7 +6,7 @@ export interface Rate {
   readonly windowMs: number;
 }
 
-/** Share of the time between two requests that is added as a margin: 99% of the allowed rate is used. */
+/** Margin on the time between two requests: 99% of the allowed rate is used. */
 const MARGIN = 1.01;
 const MINUTE_MS = 60_000;
 

@@ -1,33 +1,33 @@
-// Connection to Redis: fails fast and says why, comes back by itself, and shows no password.
+// Connection to Redis: fails fast with a reason, reconnects, and never shows a password.
 import { Redis } from "ioredis";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { createScrubber } from "../core/secret.ts";
 
 export interface ConnectOptions {
-  /** Shown in CLIENT LIST. */
+  /** Name in CLIENT LIST. */
   readonly name?: string;
-  /** A command that takes longer fails, ms; whether it was carried out is then unknown. */
+  /** Time limit of a command, ms. After it, the command may or may not have been carried out. */
   readonly commandTimeoutMs?: number;
 }
 
-/** A connection and how errors name it. */
+/** A connection and its name in errors. */
 export interface RedisConnection {
   readonly redis: Redis;
   /** `host:port`, without user and password. */
   readonly address: string;
-  /** What went wrong, without the password; the reason of a lost connection rather than that it is lost. */
+  /** Error text without the password; for a lost connection, the cause of the loss. */
   detail(error: unknown): string;
-  /** It was ended here, and will not come back. */
+  /** True when it was closed here; it does not reconnect. */
   closed(): boolean;
-  /** Ends it, whatever state it is in. */
+  /** Closes it in any state. */
   close(): Promise<void>;
 }
 
 const COMMAND_TIMEOUT_MS = 5_000;
 const LONGEST_RETRY_MS = 2_000;
 const CLOSING_MS = 400;
-/** How long checkRedis waits for a connection. */
+/** Time limit of checkRedis for the first connection. */
 const FIRST_CONNECTION_MS = 10_000;
 
 const passwordOf = (url: string): string => {
@@ -46,7 +46,10 @@ const addressOf = (url: string): string => {
   return `${hostname}:${port === "" ? 6379 : port}`;
 };
 
-/** Connects in the background to a `redis://` or `rediss://` address; never throws and never emits an unheard error. */
+/**
+ * Connects in the background to a `redis://` or `rediss://` address. Never throws, and never emits an unhandled
+ * error.
+ */
 export const connectRedis = (url: string, options: ConnectOptions = {}): RedisConnection => {
   const scrubber = createScrubber();
   scrubber.hide(passwordOf(url));
@@ -54,12 +57,12 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
     ...(options.name === undefined ? {} : { connectionName: options.name }),
     commandTimeout: options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
     connectTimeout: COMMAND_TIMEOUT_MS,
-    // Nothing waits unseen in a queue, and nothing is sent twice: who sent it decides what an unknown outcome means.
+    // Nothing waits in a hidden queue or is sent twice: the sender decides what an unknown outcome means.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-    // The server became a replica: its address may lead to the new primary.
+    // The server became a replica; its address may lead to the new primary.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
   let lastError: string | null = null;
@@ -75,7 +78,7 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
     address: addressOf(url),
     detail: (error) => {
       const text = detailOf(error);
-      // An AggregateError of all addresses of a name has no message of its own.
+      // An AggregateError of all addresses of a name has no message.
       const lost = redis.status !== "ready" && lastError !== null && lastError !== "";
       return scrubber.scrub(lost ? (lastError ?? text) : text === "" ? "no connection" : text);
     },
@@ -84,7 +87,7 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
       closed = true;
       if (redis.status === "end") return;
       const ended = new Promise<void>((resolve) => redis.once("end", () => resolve()));
-      // QUIT waits for what was sent before; a server that is away or frozen gets no such courtesy.
+      // QUIT waits for commands sent before. Skip it when the server is away.
       const quit = redis.status === "ready" ? redis.quit().then(() => ended) : Promise.reject(new Error("away"));
       const deadline = setTimeout(() => redis.disconnect(), CLOSING_MS);
       await quit.catch(() => redis.disconnect());
@@ -125,7 +128,7 @@ const untilReady = (redis: Redis): Promise<void> =>
   });
 
 /**
- * Waits for the connection and looks whether this Redis may hold the limits and the queue. Returns warnings, in whole
+ * Waits for the connection and checks that this Redis may hold the limits and the queue. Returns warnings as whole
  * sentences. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS and REDIS_REPLICA.
  */
 export const checkRedis = async ({ redis, address, detail }: RedisConnection): Promise<readonly string[]> => {
@@ -140,7 +143,7 @@ export const checkRedis = async ({ redis, address, detail }: RedisConnection): P
   if (isOld(version)) throw new DuckmirrorError("REDIS_TOO_OLD", { address, version });
   if (info.get("role") === "slave") throw new DuckmirrorError("REDIS_REPLICA", { address });
   const policy = info.get("maxmemory_policy") ?? "noeviction";
-  // Also without a limit of memory: one can be set while the server runs.
+  // Also without a memory limit, because one can be set while the server runs.
   if (policy !== "noeviction") throw new DuckmirrorError("REDIS_EVICTS", { address, policy });
   if (info.get("aof_enabled") !== "0") return [];
   return [

@@ -1,5 +1,6 @@
-// A state store in Redis: the state as JSON text under one key, read together with the server's time, and replaced only
-// where nobody was faster. The pure functions decide here, not in Lua: one implementation for memory and Redis.
+// State store in Redis: the state is JSON text under one key, read together with the server's time, and replaced only
+// if it has not changed since. The pure functions decide here, not in Lua, so memory and Redis share one
+// implementation.
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
@@ -19,7 +20,7 @@ const READ = script(`
 local time = redis.call('TIME')
 return {'read', redis.call('GET', KEYS[1]) or '', time[1], time[2]}`);
 
-/** KEYS: state, fence where there is one. ARGV: text that must stand there, its successor, lifetime in ms, fence. */
+/** KEYS: state, and fence if there is one. ARGV: expected text, its successor, lifetime in ms, fence. */
 const REPLACE = script(`
 local time = redis.call('TIME')
 local stands = redis.call('GET', KEYS[1]) or ''
@@ -47,10 +48,10 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** How long an update is tried before the run ends. */
+/** Time limit for retrying an update before the run ends. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 100;
-/** Replies that only time, or another server, can change; every other reply is an error for good. */
+/** Replies that may pass with time or on another server; every other error reply is final. */
 const PASSING = /^(OOM|LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNKILLABLE)\b/;
 
 const isReply = (error: unknown): boolean => error instanceof Error && error.name === "ReplyError";
@@ -73,19 +74,23 @@ const run = async (
 export interface RedisStateOptions<S> {
   readonly connection: RedisConnection;
   readonly key: string;
-  /** Reads what another process, perhaps of another version, wrote. JSON has no -Infinity: it comes as null. */
+  /**
+   * Validates a state that another process, perhaps of another version, wrote. JSON has no -Infinity: it becomes
+   * null.
+   */
   readonly schema: z.ZodType<S>;
-  /** Where there is no state, or none that can be read; `now` in ms of the server's clock. */
+  /** The state when none is stored or it is unreadable; `now` in ms of the server's clock. */
   readonly start: (now: number) => S;
-  /** An unused state goes after this long, ms. */
+  /** An unused state is removed after this long, ms. */
   readonly ttlMs: number;
   readonly clock: Clock;
   readonly patienceMs?: number;
 }
 
 /**
- * Opens the state under `key`. Every update is tried for a minute while Redis is away, full or failing over; then it
- * rejects with REDIS_UNAVAILABLE or REDIS_FULL, at once where the connection was closed or access is refused.
+ * Opens the state under `key`. An update is retried for a minute while Redis is away, full or failing over; then it
+ * rejects with REDIS_UNAVAILABLE or REDIS_FULL. It rejects at once when the connection was closed or access is
+ * denied.
  */
 export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S> => {
   const { connection, key, schema, start, ttlMs, clock, patienceMs = PATIENCE_MS } = options;
@@ -110,7 +115,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
     { signal, fence }: { signal?: AbortSignal | undefined; fence?: Fence | undefined } = {},
   ): Promise<R> => {
     const giveUpAt = clock.now() + patienceMs;
-    /** Sends once; null: try again, from reading on. */
+    /** Sends once; null: try again, starting with a read. */
     const tried = async (send: () => Promise<Reply>): Promise<Reply | null> => {
       signal?.throwIfAborted();
       try {
@@ -121,7 +126,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
         return null;
       }
     };
-    /** What was sent last. Where its reply got lost, finding it there tells that it was taken. */
+    /** The last text sent. If its reply is lost, finding this text shows that it was stored. */
     let sent: { readonly text: string; readonly result: R } | null = null;
     let found: Reply | null = null;
     for (;;) {
@@ -132,7 +137,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
       const state = stored.success ? stored.data.state : start(found.now);
       const next = step(state, found.now);
       if (stored.success && next.state === state) return next.result;
-      // The mark makes every text unlike any other, also of two processes that came to the same state.
+      // The mark makes every text unique, even if two processes reach the same state.
       const text = JSON.stringify({ version: VERSION, mark: randomUUID(), state: next.state });
       const before = found.text;
       sent = { text, result: next.result };
@@ -146,7 +151,8 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
 };
 
 /**
- * Names an organization: processes with the same base address and token share limits. The token cannot be read from it.
+ * Key of an organization: processes with the same base address and token share limits. The token cannot be derived
+ * from it.
  */
 export const organizationKey = (baseUrl: string, token: string): string =>
   createHash("sha256")

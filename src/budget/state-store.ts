@@ -1,32 +1,32 @@
-// State store: where the limiter and the ledger keep what their pure functions return. In memory for one process, in
-// Redis for all processes of an organization; the functions decide, the store only keeps.
+// State store: keeps the states of limiter and ledger, in memory for one process, in Redis for all processes of an
+// organization. The pure functions decide; the store only keeps.
 
-/** Something that must still hold when a change is written: the Redis key `key` has this value. */
+/** Condition that must hold when a change is written: the Redis key `key` has this value. */
 export interface Fence {
   readonly key: string;
   readonly value: string;
 }
 
 export interface UpdateOptions {
-  /** Ends waiting for a store that is away; the update rejects with the signal's reason. */
+  /** Ends the wait for an unreachable store; the update rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The update rejects with FENCED, and changes nothing, where this does not hold any more. */
+  /** If this no longer holds, the update rejects with FENCED and changes nothing. */
   readonly fence?: Fence | undefined;
 }
 
-/** What one step makes of the state; a step that returns the state it was given writes nothing. */
+/** Result of one step. A step that returns its input state writes nothing. */
 export interface Stepped<S, R> {
   readonly state: S;
   readonly result: R;
 }
 
 export interface StateStore<S> {
-  /** Others change the state, too: what was read is soon out of date. */
+  /** True when other processes change the state too, so that a reading is soon out of date. */
   readonly shared: boolean;
   /**
-   * Changes the state in one piece. `now` is the store's own clock, ms since the epoch: the same for every process,
-   * whatever their machines' clocks say. `step` must be pure, for it runs again where somebody else was faster.
-   * Rejects with REDIS_UNAVAILABLE or REDIS_FULL after a while of trying, with FENCED, and with the signal's reason.
+   * Changes the state atomically. `now` is the store's own clock, ms since the epoch, the same for every process.
+   * `step` must be pure, because it is repeated if another process wrote first. Rejects with REDIS_UNAVAILABLE or
+   * REDIS_FULL after retrying, with FENCED, and with the signal's reason.
    */
   update<R>(step: (state: S, now: number) => Stepped<S, R>, options?: UpdateOptions): Promise<R>;
 }

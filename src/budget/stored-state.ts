@@ -1,5 +1,5 @@
-// What limiter and ledger look like in Redis: zod schemas of their states, keys and lifetimes. JSON has no infinity: a
-// moment before all others is written as null.
+// Form of limiter and ledger in Redis: zod schemas of their states, keys and lifetimes. JSON has no infinity: a time
+// before all others is null.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { type SharedLimiter, startAfterLoss } from "./flights.ts";
@@ -23,7 +23,7 @@ const moments = z.array(z.number());
 const figure = z.number().nullable();
 
 const rate = z.object({ limit: z.number(), windowMs: z.number() });
-/** Missing where a version without it wrote the state. */
+/** Missing in states of older versions. */
 const laterMoment = moment.default(-Infinity);
 
 const watch = z.object({
@@ -86,7 +86,7 @@ const ledgerSchema = z.object({
   figureAt: figure,
 });
 
-/** Where an organization's shared state lives. */
+/** Location of an organization's shared state. */
 export interface SharedPlace {
   readonly connection: RedisConnection;
   /** See organizationKey. */
@@ -97,7 +97,7 @@ export interface SharedPlace {
 // The braces keep the keys of an organization on one node of a cluster.
 const keyOf = (organization: string, part: string) => `duckmirror:{${organization}}:${part}`;
 
-/** The limiter of an organization in Redis, for createThrottle. */
+/** Limiter of an organization in Redis, for createThrottle. */
 export const redisLimiter = ({ connection, organization, clock }: SharedPlace): StateStore<SharedLimiter> =>
   createRedisState({
     connection,
@@ -108,7 +108,7 @@ export const redisLimiter = ({ connection, organization, clock }: SharedPlace): 
     ttlMs: LIMITER_TTL_MS,
   });
 
-/** The credits of an organization in Redis, for createOrganizationLedger. */
+/** Credits of an organization in Redis, for createOrganizationLedger. */
 export const redisLedger = (
   { connection, organization, clock }: SharedPlace,
   limits: Limits,

@@ -1,31 +1,31 @@
-// Requests counted by the moment from which a window of the service may hold them. Pure.
+// Counts requests by the time from which a window of the service may hold them. Pure.
 
-/** Requests that count for one window from the moment `from` on, ms since the epoch. */
+/** Requests that count for one window from time `from` on, ms since the epoch. */
 export interface Tally {
   readonly from: number;
   readonly count: number;
 }
 
-/** Tallies of one window: fine enough that rounding costs less than 1% of the rate. */
+/** Tallies per window; enough that rounding costs less than 1% of the rate. */
 const TALLIES_PER_WINDOW = 120;
 
 export const tallySpan = (windowMs: number): number => windowMs / TALLIES_PER_WINDOW;
 
-/** The end of the tally that `at` falls into: a request never counts for less than its window. */
+/** End of the tally that contains `at`, so that a request never counts for less than its window. */
 const tallyOf = (at: number, windowMs: number): number => {
   const span = tallySpan(windowMs);
   return Math.ceil(at / span) * span;
 };
 
-/** How many count at `now`. */
+/** Number of requests that count at `now`. */
 export const countWithin = (tallies: readonly Tally[], windowMs: number, now: number): number =>
   tallies.reduce((sum, { from, count }) => sum + (from > now - windowMs ? count : 0), 0);
 
-/** How many counted from after `since` until `until`. */
+/** Number of requests that started to count after `since` and until `until`. */
 export const countBetween = (tallies: readonly Tally[], since: number, until: number): number =>
   tallies.reduce((sum, { from, count }) => sum + (from > since && from <= until ? count : 0), 0);
 
-/** One more request at `at`. Tallies older than `keepMs` before `now` go. */
+/** Adds a request at `at`, and drops tallies older than `keepMs` before `now`. */
 export const countOne = (
   tallies: readonly Tally[],
   at: number,
@@ -41,7 +41,7 @@ export const countOne = (
   return kept.toSpliced(before + 1, 0, { from, count: 1 });
 };
 
-/** A request counted at `at` may have arrived as late as `lateMs` after that: it counts from then on. */
+/** Moves a request counted at `at` to `lateMs` later, because it may have arrived then. */
 export const moveOne = (
   tallies: readonly Tally[],
   at: number,
@@ -51,7 +51,7 @@ export const moveOne = (
   now: number,
 ): readonly Tally[] => {
   const to = tallyOf(at + lateMs, windowMs);
-  // It was counted when its turn came, a moment before it left.
+  // It was counted when its turn came, a moment before it was sent.
   const index = tallies.findLastIndex(({ from, count }) => from <= tallyOf(at, windowMs) && count > 0);
   const found = tallies[index];
   if (found === undefined || found.from >= to) return tallies;
@@ -60,7 +60,7 @@ export const moveOne = (
   return countOne(without, to, windowMs, keepMs, now);
 };
 
-/** When fewer than `most` count, ms since the epoch; -Infinity: always. */
+/** Time when fewer than `most` count, ms since the epoch; -Infinity: always. */
 export const roomAt = (tallies: readonly Tally[], windowMs: number, most: number): number => {
   let count = 0;
   const first = tallies.findLastIndex((tally) => {

@@ -1,5 +1,5 @@
-// Throttle: hands out the slots of the limiter to whoever waits, first come first served within a process. The limiter
-// lives in a state store: in memory for one process, in Redis for all processes of an organization.
+// Throttle: grants the limiter's slots to waiting requests, first come first served within a process. The limiter is
+// in a state store: in memory for one process, in Redis for all processes of an organization.
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../api/outcome.ts";
 import type { Clock } from "../core/clock.ts";
@@ -20,40 +20,40 @@ import { createMemoryState } from "./memory-state.ts";
 import type { Fence, StateStore } from "./state-store.ts";
 
 interface ThrottleReading {
-  /** Requests per minute that are aimed at: 99% of what is allowed. */
+  /** Target in requests per minute: 99% of the allowed rate. */
   readonly ratePerMinute: number;
-  /** When the next request may leave, ms since the epoch; in the past: now. */
+  /** Time when the next request may be sent, ms since the epoch; in the past: now. */
   readonly nextAt: number;
-  /** Set while requests wait for more than their turn: the moment at which that ends. */
+  /** Set while requests wait for more than their turn: the end of that wait. */
   readonly waitingUntil: number | null;
   readonly why: WaitReason;
 }
 
 export interface Throttle {
   /**
-   * Resolves when the caller may send one request. Rejects with the signal's reason when it aborts first, with FENCED
-   * when `fence` does not hold any more, and with REDIS_UNAVAILABLE or REDIS_FULL where a shared limiter stays away.
+   * Resolves when the caller may send one request. Rejects with the signal's reason, with FENCED when `fence` no
+   * longer holds, and with REDIS_UNAVAILABLE or REDIS_FULL when a shared limiter is not reachable.
    */
   acquire(signal?: AbortSignal, fence?: Fence): Promise<void>;
   /**
-   * After every answer: what its headers said (null: nothing), how many others are still in flight, and when the request
-   * left and was answered. Need not be awaited and never rejects: what a shared limiter did not take in goes along with
-   * the next request.
+   * Call after every response with its rate headers (null: none), the number of other requests in flight, and the
+   * times of request and response. Need not be awaited and never rejects: changes that a shared limiter did not store
+   * are sent with the next request.
    */
   observe(rate: RateInfo | null, inFlight: number, trip?: Trip): Promise<void>;
-  /** After a refusal for speed: no request leaves before `untilMs`, ms since the epoch. As `observe` else. */
+  /** After a rate refusal: no request before `untilMs`, ms since the epoch. Otherwise like `observe`. */
   backOff(untilMs: number): Promise<void>;
-  /** As of the latest word with the limiter; moments are those of this process's clock. */
+  /** State after the latest exchange with the limiter; times are of this process's clock. */
   state(): ThrottleReading;
 }
 
 export interface ThrottleOptions {
   readonly clock: Clock;
-  /** Requests per minute that the user set; null: take what the service says. */
+  /** Requests per minute set by the user; null: use the service's limit. */
   readonly configured: number | null;
-  /** Where the limiter lives; without it in the memory of this process. */
+  /** Store of the limiter; default: this process's memory. */
   readonly store?: StateStore<SharedLimiter>;
-  /** A name that no other process has. */
+  /** Unique name of this process. */
   readonly process?: string;
 }
 
@@ -63,32 +63,31 @@ interface Waiter {
   refuse(reason: unknown): void;
 }
 
-/** What an answer changes. `skew`: the store's clock minus this one's. */
+/** Change caused by a response. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;
 
 type Turn = { readonly granted: true } | { readonly granted: false; readonly waitMs: number };
 
-/** Timers count in 31 bits of ms: a longer sleep would return at once, and spin. */
+/** Timers hold 31 bits of ms; a longer sleep would return at once, and loop. */
 const LONGEST_SLEEP_MS = 3_600_000;
-/** How long another process may have changed a shared limiter unnoticed, e.g. learned a faster rate. */
+/** Longest sleep, because another process may change a shared limiter, e.g. learn a faster rate. */
 const SHARED_SLEEP_MS = 1_000;
-/** So much older than usual a slot may be when it arrives, as a share of the window; more would crowd a later window. */
+/** Extra age of a slot on arrival, as a share of the window; an older slot would crowd a later window. */
 const STALE = 0.005;
-/** In short windows that would be less than a busy machine's delays: there this share, and no more than this long. */
+/** In short windows that would be less than a busy machine's delays: this share there, but at most this long. */
 const STALE_SHORT = 0.05;
 const MOST_STALE_SHORT_MS = 300;
 
 const staleMs = (windowMs: number): number =>
   Math.max(windowMs * STALE, Math.min(windowMs * STALE_SHORT, MOST_STALE_SHORT_MS));
-/** So many slots in a row must be slow before that is the usual. */
+/** Number of consecutive slow slots before slowness counts as usual. */
 const LATELY = 4;
 
-/** A rate recovers within the hour; whoever says later speaks of a quota (api/quota-signs.ts). */
+/** A rate recovers within the hour; a later time belongs to a quota (api/quota-signs.ts). */
 const LONGEST_RATE_WAIT_MS = 3_600_000;
 
 /**
- * A limiter that would wait longer took a refusal for want of credits for one (versions
- * before this one did, and Redis remembers): that wait holds nobody up.
+ * Drops a longer wait. Earlier versions stored one after a refusal for lack of credits, and Redis may still have it.
  */
 const withinTheHour = (limiter: SharedLimiter["limiter"], now: number): SharedLimiter["limiter"] => ({
   ...limiter,
@@ -106,15 +105,15 @@ const moved = ({ sentAt, answeredAt }: Trip, ms: number): Trip => ({
 export const createThrottle = (options: ThrottleOptions): Throttle => {
   const { clock, configured, store = createMemoryState(clock, startShared()), process = randomUUID() } = options;
   const queue: Waiter[] = [];
-  /** Changes that the store did not take: they go along with the next turn. */
+  /** Changes that the store has not taken; they are sent with the next turn. */
   let unsaid: readonly Change[] = [];
-  /** When requests left that have no answer yet; one that never was observed is forgotten in time. */
+  /** Times of requests without a response; one that is never observed is dropped in time. */
   let granted: readonly number[] = [];
   let latest: SharedLimiter = { limiter: startLimiter(configured), flights: [] };
   let skewMs = 0;
-  /** How long the store took to hand out the latest slots. */
+  /** Times that the store took to grant the latest slots. */
   let lately: readonly number[] = [];
-  /** Ends the wait of who is being served, since something changed. */
+  /** Ends the wait of the request being served, because something changed. */
   let look = () => {};
   let serving = false;
 
@@ -123,7 +122,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
     return granted.length;
   };
 
-  /** The limiter as this process takes it: with its own setting, and with what it knows where the store lost it. */
+  /** The limiter with this process's settings, and with its knowledge if the store lost its memory. */
   const taken = (stored: SharedLimiter, now: number): SharedLimiter => {
     const lost = !stored.limiter.started && latest.limiter.started;
     const { limiter, flights } = onEarlierClock(stored, now);
@@ -132,7 +131,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
     return { limiter: limits, flights };
   };
 
-  /** What this process knows at `now` of the store's clock, with all it has not told yet. */
+  /** The limiter at `now` of the store's clock, with all pending changes of this process. */
   const heard = (stored: SharedLimiter, now: number, more: readonly Change[]): SharedLimiter => {
     skewMs = now - clock.now();
     return more.reduce((state, change) => change(state, now, skewMs), taken(stored, now));
@@ -159,7 +158,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
         const { at } = nextSlot(state.limiter);
         if (at > now) {
           latest = state;
-          // Unchanged, unless there was something to tell: nobody's turn is not worth a write.
+          // Nothing to write: no slot was granted and no change is pending.
           return { state: telling.length > 0 ? state : stored, result: { granted: false, waitMs: at - now } };
         }
         const limiter = takeSlot(state.limiter, now);
@@ -172,14 +171,16 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
     return turn;
   };
 
-  /** A slot that was long on its way belongs to the past. Constant slowness shifts all slots alike and does no harm. */
+  /**
+   * A slot that took unusually long to arrive is outdated. Constant slowness shifts all slots alike and is harmless.
+   */
   const isStale = (tookMs: number): boolean => {
     const usualMs = Math.min(...lately);
     lately = [...lately, tookMs].slice(-LATELY);
     return tookMs > usualMs + staleMs(windowMs(latest.limiter));
   };
 
-  /** Whoever asked for the slot gets it; gave that one up, the next in line, unless it wants a fence of its own. */
+  /** Grants the slot to its requester. If the requester left, grants it to the next waiter without a fence. */
   const hand = (waiter: Waiter) => {
     const next = queue.includes(waiter) ? waiter : queue.find(({ fence }) => fence === undefined);
     if (next === undefined) return;
@@ -209,11 +210,11 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
       }
       if (changed.signal.aborted) return;
       const most = store.shared ? SHARED_SLEEP_MS : LONGEST_SLEEP_MS;
-      // Rejects only because something changed: then the loop looks again.
+      // Rejects only because something changed; the loop then continues.
       await clock.sleep(Math.min(turn.waitMs, most), changed.signal).catch(() => {});
     } catch (error) {
       if (!queue.includes(waiter)) return;
-      // Without the store nobody gets a turn; without its fence only this one gets none.
+      // Without the store no request gets a turn; with a broken fence only this one gets none.
       for (const each of isCode(error, "FENCED") ? [waiter] : [...queue]) refuse(each, error);
     } finally {
       look = () => {};

@@ -1,32 +1,33 @@
-// What `remaining` and `reset` reveal: how long an unnamed window is, and whether slow answers matter. Pure.
-// A stretch of answers, a little longer than a window, is watched. The most that the service ever counted as used in it,
-// against what was sent in it, is the window: at a steady pace a window holds pace x window requests.
+// Learns from `remaining` and `reset` how long an unnamed window is, and whether slow responses matter. Pure.
+// It watches the responses of a stretch, a little longer than a window. The highest number of requests that the
+// service counted as used, compared with those sent, gives the window: at a steady pace a window holds pace x window
+// requests.
 import type { Rate } from "./rate.ts";
 
 export interface UsageWatch {
-  /** Requests per window, as the service names it. */
+  /** Requests per window, as reported. */
   readonly limit: number;
-  /** The window as announced or, until then, as believed. */
+  /** The window as announced, or as estimated. */
   readonly windowMs: number;
   readonly announced: boolean;
-  /** The longest reset that two answers in a row agreed on: no window is shorter. */
+  /** The longest reset on which two consecutive responses agreed; no window is shorter. */
   readonly atLeastMs: number;
   readonly lastResetMs: number | null;
-  /** A window believed shorter than this was refused. */
+  /** An estimated window shorter than this was refused. */
   readonly refusedMs: number;
-  /** Start of the stretch that is being watched, ms since the epoch. */
+  /** Start of the present stretch, ms since the epoch. */
   readonly since: number;
-  /** Requests that left in it. */
+  /** Requests sent in it. */
   readonly sent: number;
   /** Most requests that the service counted as used in it. */
   readonly mostUsed: number;
-  /** `remaining` is what was left before the request that it comes with. */
+  /** `remaining` does not include the request of its own response. */
   readonly countsBefore: boolean;
-  /** Share of an answer's lateness that is taken to have passed before the service counted the request. */
+  /** Share of a response's delay that is assumed to come before the service counted the request. */
   readonly lateShare: number;
 }
 
-/** One answer, as this module sees it. Moments in ms since the epoch. */
+/** One response, in the form needed here. Times in ms since the epoch. */
 export interface UsageReading {
   readonly limit: number;
   /** null: not announced. */
@@ -39,40 +40,43 @@ export interface UsageReading {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** A reset in whole seconds may be rounded up by this much. */
+/** Most that rounding to whole seconds adds to a reset. */
 const ROUNDING_MS = 1_000;
 const SHORT_MS = 10_000;
 /** In seconds. */
 const ESTIMATE_ERROR = 0.25;
-/** A stretch is this many windows long. */
+/** Length of a stretch in windows. */
 const STRETCH = 1.25;
-/** With fewer requests in it a stretch says nothing. */
+/** A stretch with fewer requests shows nothing. */
 const FEWEST = 8;
-/** Within these bounds of what is believed an estimate changes nothing. */
+/** An estimate within these factors of the present value changes nothing. */
 const SHORTER = 0.92;
 const LONGER = 1.04;
-/** One stretch changes the belief by no more than this factor. */
+/** Most that one stretch changes the estimate, as a factor. */
 const MOST_CHANGE = 4;
-/** While more than this share of the limit stays unused, lateness counts less; with less than the other, more. */
+/** Delays count less when more than the first share of the limit stays unused, and more when less than the second. */
 const MUCH_UNUSED = 0.05;
 const LITTLE_UNUSED = 0.025;
 const LATE_STEP = 0.25;
-/** A window in which a request was refused is at least this much longer. */
+/** A window in which a request was refused is longer by at least this factor. */
 const REFUSED = 1.1;
-/** A stretch counts as busy when it holds this share of what the rate in force allows. */
+/** A stretch counts as busy from this share of the rate in force. */
 const BUSY = 0.6;
-/** So many times more requests than the service counts, and a few, prove that it has forgotten some. */
+/** This many times more requests sent than counted, plus a few, prove that the service has forgotten some. */
 const FORGOTTEN = 1.5;
 const FORGOTTEN_MORE = 4;
 
-/** Short windows are whole seconds; an estimate is a little off in either direction. */
+/** Short windows are whole seconds; an estimate is slightly wrong in either direction. */
 const wholeSeconds = (ms: number): number =>
   ms >= SHORT_MS ? ms : Math.max(1, Math.ceil(ms / ROUNDING_MS - ESTIMATE_ERROR)) * ROUNDING_MS;
 
-/** A window without a name is a minute (API.md, "Limits") or, where its reset lies beyond one, as long as that. */
+/** An unnamed window is a minute (API.md, "Limits"), or as long as its reset if that is later. */
 const firstWindow = (resetMs: number | null): number => Math.min(Math.max(resetMs ?? 0, MINUTE_MS), HOUR_MS);
 
-/** How far the reset was away when the service counted: somewhere between request and answer. Long ones err upwards. */
+/**
+ * Distance of the reset when the service counted, somewhere between request and response. Long ones are
+ * overestimated.
+ */
 const resetOf = ({ resetsAt, sentAt, now }: UsageReading): number | null => {
   if (resetsAt === null) return null;
   return resetsAt - now < SHORT_MS ? wholeSeconds(resetsAt - now) : resetsAt - sentAt;
@@ -95,14 +99,14 @@ const startWatch = (reading: UsageReading): UsageWatch => {
   };
 };
 
-/** Requests that the service counts as used; null: it did not say. */
+/** Requests that the service counts as used; null: not reported. */
 export const usedIn = (watch: UsageWatch, remaining: number | null): number | null =>
   remaining === null ? null : Math.max(0, watch.limit - remaining + (watch.countsBefore ? 1 : 0));
 
 const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
   const resetMs = resetOf(reading);
   if (resetMs === null) return watch;
-  // One answer may be wrong by chance: only what two in a row agree on counts.
+  // One response may be wrong by chance; only agreement of two in a row counts.
   const agreed = Math.min(resetMs, watch.lastResetMs ?? 0);
   const atLeastMs = Math.min(Math.max(watch.atLeastMs, agreed), HOUR_MS);
   const longer = !watch.announced && atLeastMs > watch.atLeastMs;
@@ -110,7 +114,7 @@ const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
   return { ...watch, atLeastMs, lastResetMs: resetMs, windowMs };
 };
 
-/** The share by which lateness counts, after a stretch in which `unused` of the limit were left at the least. */
+/** New share of delays, after a stretch in which at least `unused` of the limit was left. */
 const lateShareAfter = ({ lateShare, limit }: UsageWatch, unused: number, least: number): number => {
   if (unused > Math.max(1, limit * MUCH_UNUSED)) return Math.max(least, lateShare - LATE_STEP);
   return unused < Math.max(0.5, limit * LITTLE_UNUSED) ? Math.min(1, lateShare + LATE_STEP) : lateShare;
@@ -126,13 +130,13 @@ const windowAfter = ({ windowMs, atLeastMs, refusedMs, mostUsed, sent }: UsageWa
   return Math.max(wholeSeconds(changed), least, refusedMs);
 };
 
-/** One more request left. */
+/** Counts one sent request. */
 export const sentOne = (watch: UsageWatch | null): UsageWatch | null =>
   watch === null ? null : { ...watch, sent: watch.sent + 1 };
 
 /**
- * The watch after one answer. `pace`: the rate in force. `leastLateShare`: lateness counts at least so much, as it does
- * after a refusal.
+ * The watch after one response. `pace`: the rate in force. `leastLateShare`: lowest share of delays, as after a
+ * refusal.
  */
 export const watchUsage = (
   before: UsageWatch | null,
@@ -150,13 +154,13 @@ export const watchUsage = (
   const watched = { ...watch, mostUsed: Math.max(watch.mostUsed, used) };
   const { sent, mostUsed } = watched;
   const lastedMs = reading.now - watch.since;
-  // A minute was a guess, and too long a one.
+  // A minute was the initial guess, and too long.
   const guessed = !announced && watch.windowMs > Math.max(watch.atLeastMs, ROUNDING_MS) * LONGER;
   const forgotten = guessed && sent >= mostUsed * FORGOTTEN + FORGOTTEN_MORE;
   const over = lastedMs >= watch.windowMs * STRETCH && sent >= FEWEST;
   if (!forgotten && !over) return watched;
   const next = { ...watched, since: reading.now, sent: 0, mostUsed: used };
-  // A stretch with pauses in it says nothing about the window.
+  // A stretch with pauses shows nothing about the window.
   if (sent < (lastedMs / pace.windowMs) * pace.limit * BUSY) return next;
   return {
     ...next,
@@ -165,7 +169,7 @@ export const watchUsage = (
   };
 };
 
-/** After a refusal: lateness counts in full again, and a window that was believed was too short, for good. */
+/** After a refusal: delays count in full again, and an estimated window was too short for good. */
 export const refusedUsage = (watch: UsageWatch | null): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
   const windowMs = watch.windowMs * REFUSED;

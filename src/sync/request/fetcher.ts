@@ -1,5 +1,5 @@
-// Fetcher: one wanted request until it has an answer that counts. Each attempt is a turn (turn.ts); what to do with its
-// outcome is decided by the API's pure retry policy. A verdict that ends the run ends it here, the moment it is known.
+// Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
+// policy decides what follows. A verdict that ends the run ends it here, at once.
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import { readAnswerId } from "../../api/envelope.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
@@ -13,7 +13,7 @@ import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 export interface FetcherDeps extends TurnDeps {
   /** In [0, 1): jitter. */
   readonly random: () => number;
-  /** Ends the run: no other request would fare better. */
+  /** Ends the run, because no other request would succeed either. */
   readonly stop: (error: DuckmirrorError) => void;
 }
 
@@ -21,21 +21,21 @@ export type FetchResult =
   | { readonly kind: "answer"; readonly requestId: string; readonly receivedAt: number; readonly outcome: OkOutcome }
   /** 404: the record or company does not exist. */
   | { readonly kind: "absent"; readonly requestId: string; readonly receivedAt: number }
-  /** 400 or 422: ask differently. */
+  /** 400 or 422: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
   | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly everywhere: boolean }
-  /** Nothing was sent: there is no credit for it, and nothing in flight could give one back. */
+  /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
-  /** The run ends, because of this request or something else. */
+  /** The run ends, because of this request or another reason. */
   | { readonly kind: "ended" };
 
-/** Result and the ledger rows of every attempt; the row of a final answer comes last. */
+/** Result and ledger rows of all attempts; the row of the final response is last. */
 export interface Fetched {
   readonly result: FetchResult;
   readonly requests: readonly RequestRecord[];
 }
 
-/** What is wanted, asked for when the request may leave; what it was is kept for later attempts. */
+/** The wanted request, built when it may be sent; later attempts keep it. */
 export interface Wanted {
   readonly order: () => FetchOrder;
   /** Called once, when the first attempt has its turn. */
@@ -49,7 +49,7 @@ export interface Fetcher {
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
-/** Failures that say something about the service as a whole, not about one route. */
+/** Failures of the whole service, not of one route. */
 const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
 
 const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
@@ -66,7 +66,7 @@ const common = ({ runId, stream, scope, call }: FetchOrder) => ({
   url: urlOf(call),
 });
 
-/** Ledger rows of attempts whose sender died: they may have cost a credit. */
+/** Ledger rows of attempts whose sender died; each may have cost a credit. */
 const lostRows = ({ order, lostAttempts, outcome }: Answered, requestId: string): readonly RequestRecord[] =>
   Array.from({ length: lostAttempts }, (_, index) => ({
     ...common(order),
@@ -81,7 +81,7 @@ const lostRows = ({ order, lostAttempts, outcome }: Answered, requestId: string)
     error: "the process that sent it ended",
   }));
 
-/** What the service calls its answer. */
+/** Ids that the service gave its response. */
 const idOf = (outcome: ApiOutcome): Pick<RequestRecord, "serviceRequestId" | "apiVersion"> => {
   const id =
     outcome.kind === "ok" ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
@@ -103,7 +103,7 @@ const rowOf = ({ order, outcome }: Answered, requestId: string, attempt: number,
   ...idOf(outcome),
 });
 
-/** Archives the body of a 200, and lets who sent it forget it once it is durable here. */
+/** Archives the body of a 200, and lets the sender drop it once it is durable here. */
 const keep = async (
   { archive }: FetcherDeps,
   { order, outcome, kept }: Answered,
@@ -124,7 +124,7 @@ const keep = async (
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { sender, clock } = deps;
 
-  /** What a turn without an answer comes to. After the first attempt nobody else could use the credit better. */
+  /** Result of a turn without a response. After the first attempt no other request could use the credit better. */
   const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number): FetchResult => {
     if (turn.kind === "ended") return turn;
     if (turn.kind === "no-credit" && attempt === 1) return turn;
@@ -132,7 +132,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     return { kind: "ended" };
   };
 
-  /** Tells limiter and run at once: nothing else may leave on the strength of what is known by now. */
+  /** Informs limiter and run at once, before another request is sent with outdated knowledge. */
   const tell = ({ outcome, order }: Answered, verdict: Verdict): void => {
     const { sentAt, durationMs } = outcome;
     sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
@@ -146,7 +146,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
   };
 
-  /** What the outcome of an attempt comes to; null: another attempt. */
+  /** Result of an attempt; null: another attempt. */
   const resultOf = (
     { outcome }: Answered,
     verdict: Verdict,

@@ -1,5 +1,5 @@
-// List shape: what a list route grants (page size, sorting, embedding), found by failures, which cost nothing.
-// Pure. Remembered in sync.capabilities, so it is found once. docs/ARCHITECTURE.md; API.md: maximum perPage not shown.
+// List shape: page size, sorting and embedding that a list route accepts, learned from refusals, which cost nothing.
+// Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
 
 export const listShapeSchema = z.object({
@@ -12,19 +12,19 @@ export const listShapeSchema = z.object({
   include: z.boolean(),
   /** `onlyWithFields` with opt-in fields is sent. */
   content: z.boolean(),
-  /** `onlyWithFields` is sent for light fields that the default answer may lack. */
+  /** `onlyWithFields` is sent for light fields that the default response may lack. */
   names: z.boolean().default(true),
-  /** What the list returns when asked beyond its default answer, and what it does not (rows/granted-fields.ts). */
+  /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
-  /** Heavy fields that every row of the list has been read with. */
+  /** Heavy fields that every row of the list was read with. */
   walkedWith: z.array(z.string()).readonly().default([]),
-  /** A page has been granted in this shape. */
+  /** A page was returned in this shape. */
   settled: z.boolean(),
 });
 export type ListShape = z.infer<typeof listShapeSchema>;
 
-/** Page sizes tried from the largest down. The last one is below the documented default of 20. */
+/** Page sizes to try, largest first. The last ones are below the documented default of 20. */
 const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
 
 export const initialShape = (perPage: number): ListShape => ({
@@ -40,20 +40,23 @@ export const initialShape = (perPage: number): ListShape => ({
   settled: false,
 });
 
-/** What the refused request carried: only what was sent can be at fault. */
+/** Parts of the refused request; only these can be at fault. */
 export interface RefusedRequest {
   readonly perPage: number;
   readonly sort: boolean;
   readonly include: boolean;
   readonly content: boolean;
-  /** Fields were named that nobody configured. */
+  /** Light fields were named that were not configured. */
   readonly names: boolean;
 }
 
 /** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
 const TAG = /<[a-z/!][^>]*>/g;
 
-/** Maxima an error text names ("must be between 1 and 250", "exceeds the maximum of 100"); no other number counts. */
+/**
+ * Maxima named in an error text ("must be between 1 and 250", "exceeds the maximum of 100"); other numbers do not
+ * count.
+ */
 const namedMaxima = (text: string, limit: number): readonly number[] => {
   const named =
     /(?:max\w*|at most|exceed(?:s|ing)?|up to|(?:no|not|not be|cannot be) (?:more|greater|larger|bigger|higher) than|less than(?: or equal to)?|between \d+ and|<=?)\D{0,24}?(\d{1,5})\b/g;
@@ -63,10 +66,9 @@ const namedMaxima = (text: string, limit: number): readonly number[] => {
 };
 
 /**
- * The shape to try after the service refused a request with 400 or 422; null when nothing is left to try.
- * Words in the answer are hints (which parameter, which maximum); without any, the page size is stepped down first,
- * then sorting, embedding and opt-in fields are given up, each from the largest page again. Each is tried with light
- * fields named and without: they are the first to be given up, and come back with the next try.
+ * The shape to try after a refusal with 400 or 422; null when none is left. Words in the response are hints
+ * (parameter, maximum). Without hints, first smaller pages are tried, then no sorting, no embedding and no opt-in
+ * fields, each from the largest page again. Each is tried with light fields named, then without.
  */
 export const shapeAfterRefusal = (
   shape: ListShape,

@@ -1,5 +1,5 @@
-// Sender: how a request gets to the service and its outcome back. In one process it is a client behind a throttle;
-// with several machines the request travels to a fetcher (src/queue). The fetcher's loop does not know which.
+// Sender: carries a request to the service and returns its outcome. In one process it is a client behind a throttle;
+// with several machines a fetcher sends it (src/queue). The calling code is the same.
 import type { Client } from "../../api/client.ts";
 import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
@@ -8,17 +8,17 @@ import type { Throttle } from "../../budget/throttle.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 
-/** One request on its way. */
+/** One request to send. */
 export interface Parcel {
-  /** Unique for this attempt; stands in the archive and the ledger. */
+  /** Unique id of this attempt, also in archive and ledger. */
   readonly requestId: string;
   /** 1-based; unset: the first. */
   readonly attempt?: number;
-  /** W3C `traceparent` of its span, for whoever sends it elsewhere. The service never sees it. */
+  /** W3C `traceparent` of its span, for another process that sends it. The service never sees it. */
   readonly traceparent?: string | null;
   readonly runId: string;
   readonly call: ApiCall;
-  /** What the archive says beside the answer: whoever finds one that nobody waits for any more can put it there. */
+  /** Archive header of the response, for a process that finds a response whose requester is gone. */
   readonly about: Pick<ArchiveHeader, "stream" | "scope" | "walkId" | "url" | "detail">;
 }
 
@@ -26,45 +26,45 @@ export type Sending =
   | {
       readonly kind: "outcome";
       readonly outcome: ApiOutcome;
-      /** Attempts of senders that died on the way: each may have cost a credit. */
+      /** Attempts of senders that died; each may have cost a credit. */
       readonly lostAttempts: number;
-      /** To be called when the answer is durable here: until then the sender keeps it, for this process may die. */
+      /** Call when the response is durable here; until then the sender keeps it, in case this process dies. */
       readonly kept?: () => void;
     }
-  /** It never left: nobody may send it, for this reason. */
+  /** Not sent, because sending is not permitted for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }
-  /** It never left: the run is ending. */
+  /** Not sent, because the run is ending. */
   | { readonly kind: "unsent" };
 
-/** What ends the sending of a request. */
+/** Signals that end the sending of a request. */
 export interface SendEnds {
-  /** The run ends: it does not leave any more. */
+  /** The run ends: an unsent request is not sent. */
   readonly signal: AbortSignal;
-  /** It is broken off even on the wire. */
+  /** Aborts the request even after it is sent. */
   readonly hardSignal: AbortSignal;
 }
 
 export interface Sender {
-  /** Resolves when one more request may be handed over; rejects with the signal's reason when it aborts first. */
+  /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
   turn(signal: AbortSignal): Promise<void>;
-  /** When that will be as far as is known now, ms since the epoch; in the past: now. */
+  /** Expected time of the next turn, ms since the epoch; in the past: now. */
   nextTurnAt(): number;
-  /** Sends one request; uses up the turn. Rejects only on faults of duckmirror. */
+  /** Sends one request and uses up the turn. Rejects only on faults of duckmirror. */
   send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
-  /** What an answer said about the rate, as its verdict has it; null: nothing. */
+  /** Rate information of a response, as its verdict uses it; null: none. */
   observe(rate: RateInfo | null, trip: Trip): void;
-  /** The service refused a request for speed: none leaves before `untilMs`, ms since the epoch. */
+  /** After a rate refusal: no request before `untilMs`, ms since the epoch. */
   backOff(untilMs: number): void;
 }
 
 /**
- * When the next request may leave, ms since the epoch. How long the first answer takes, which tells the rate, nobody knows:
- * that wait has no end that could be named, and counts as none.
+ * Time when the next request may be sent, ms since the epoch. Until the first response the rate is unknown, so no
+ * waiting time is reported.
  */
 export const knownTurnAt = ({ nextAt, why }: ReturnType<Throttle["state"]>): number =>
   why === "first-answer" ? 0 : nextAt;
 
-/** Why no turn came: null when the run is ending anyway, else what keeps requests from leaving. Throws faults on. */
+/** Reason why no turn was granted; null when the run is ending anyway. Rethrows faults. */
 export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
   if (signal.aborted) return null;
   if (error instanceof DuckmirrorError) return error;

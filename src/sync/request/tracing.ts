@@ -1,6 +1,5 @@
-// Spans of a run: requests, waits for the rate, commits and publishing, put around what does them. Names and attributes
-// of requests are those of OpenTelemetry's conventions for HTTP clients, as far as they tell nothing about people: the
-// address template instead of path and query.
+// Adds spans to a run's requests, rate waits, commits and publishing. Names and attributes follow OpenTelemetry's
+// conventions for HTTP clients, except where they could identify people: the route template replaces path and query.
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
@@ -9,10 +8,10 @@ import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from ".
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { Parcel, Sender, Sending } from "./sender.ts";
 
-/** Turns that come sooner have not been waited for, ms. */
+/** Shorter waits for a turn get no span, ms. */
 const NOTABLE_WAIT_MS = 5;
 
-/** `server.address` and `server.port` of the service; nothing where there is no address. */
+/** `server.address` and `server.port` of the service; empty without an address. */
 const serverOf = (baseUrl: string | null): SpanAttributes => {
   if (baseUrl === null || !URL.canParse(baseUrl)) return {};
   const { hostname, port, protocol } = new URL(baseUrl);
@@ -25,11 +24,11 @@ const requestAttributes = ({ requestId, runId, call, about, attempt = 1 }: Parce
   return {
     "http.request.method": method,
     "url.template": path,
-    // As the convention has it: absent on the first attempt.
+    // By convention absent on the first attempt.
     "http.request.resend_count": attempt > 1 ? attempt - 1 : null,
     "duckmirror.stream": about.stream,
     "duckmirror.run.id": runId,
-    // Whoever may read the mirror finds the whole address there, in sync.requests.
+    // With this id, readers of the mirror find the whole address in sync.requests.
     "duckmirror.request.id": requestId,
   };
 };
@@ -41,7 +40,7 @@ const outcomeAttributes = (outcome: ApiOutcome): SpanAttributes => ({
   "duckmirror.rows": outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : null,
 });
 
-/** `error.type`; null: it went as it should. A 404 says that a record is gone, which was the question. */
+/** `error.type`; null: no error. A 404 is an answer to the question whether a record is gone. */
 const errorOf = (outcome: ApiOutcome): string | null => {
   if (outcome.kind === "ok") return null;
   if (outcome.kind === "broken") return outcome.reason;
@@ -59,7 +58,7 @@ const tellOutcome = (span: Span, sending: Sending): void => {
   }
 };
 
-/** The sender, every request and every wait for a turn in a span. */
+/** The sender with a span around every request and every wait for a turn. */
 export const tracedSender = (
   sender: Sender,
   { tracer, clock, baseUrl }: { readonly tracer: Tracer; readonly clock: Clock; readonly baseUrl: string | null },
@@ -92,7 +91,7 @@ export const tracedSender = (
   };
 };
 
-/** The warehouse, every commit and every publish in a span. */
+/** The warehouse with a span around every commit and every publish. */
 export const tracedWarehouse = (warehouse: Warehouse, tracer: Tracer): Warehouse =>
   tracer === noTracer
     ? warehouse

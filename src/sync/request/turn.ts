@@ -1,6 +1,5 @@
-// Turn: one attempt at one request, in the only order there is: reserve a credit, wait (back off, then for the rate), note
-// the intent, send, settle. No request leaves any other way (invariant I4). Once the run ends nothing is waited for, and nothing
-// leaves.
+// Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the
+// intent, send, settle. Every request is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { QuotaSeen } from "../../budget/latest-quota.ts";
@@ -23,23 +22,23 @@ export interface TurnDeps {
   readonly archive: Archive;
   readonly clock: Clock;
   readonly emit: ProgressSink;
-  /** Told every usage block, in the order of arrival. */
+  /** Called with every usage block, in order of arrival. */
   readonly onQuota: (seen: QuotaSeen) => void;
-  /** Aborts when the run ends: ends every wait before a request leaves. */
+  /** Aborts when the run ends, and ends every wait before sending. */
   readonly signal: AbortSignal;
-  /** Breaks off requests on the wire too. */
+  /** Aborts requests that were sent, too. */
   readonly hardSignal: AbortSignal;
   readonly tracer?: Tracer;
 }
 
-/** What is being fetched, for the ledger and the archive. */
+/** Identity of a request, for the ledger and the archive. */
 export interface FetchOrder {
   readonly runId: string;
   readonly stream: StreamName;
   readonly scope: string;
   readonly walkId: string | null;
   readonly call: ApiCall;
-  /** What sync needs to take the answer up from the archive after a crash. */
+  /** Detail with which sync can load the response from the archive after a crash. */
   readonly detail: JsonValue;
 }
 
@@ -47,28 +46,28 @@ interface Attempt {
   readonly requestId: string;
   /** 1-based. */
   readonly number: number;
-  /** How long to wait before it because of the attempt before, ms. */
+  /** Wait before this attempt because of the previous one, ms. */
   readonly backOffMs: number;
-  /** Called when the request may leave, and not before: what is worth asking may change while it waits. */
+  /** Called only when the request may be sent, because the best request may change during the wait. */
   readonly order: () => FetchOrder;
 }
 
 export type Turn =
   | (Extract<Sending, { kind: "outcome" }> & { readonly order: FetchOrder })
-  /** There is no credit, and no request in flight could still give one back. */
+  /** No credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
-  /** Nobody may send it, for this reason. */
+  /** Sending is not permitted for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }
-  /** The run ends: it did not leave. */
+  /** The run ends; the request was not sent. */
   | { readonly kind: "ended" };
 
 const ENDED = { kind: "ended" } as const;
-/** Shorter waits for the rate are not worth a word. */
+/** Shorter waits for the rate are not reported. */
 const NOTABLE_WAIT_MS = 2000;
 
 const quotaOf = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
-/** Sets a credit aside. While requests in flight may still give theirs back, it waits for them. */
+/** Reserves a credit. Waits while requests in flight may still refund theirs. */
 const reserve = async ({ ledger, signal }: TurnDeps) => {
   while (!signal.aborted) {
     const reservation = ledger.tryReserve();
@@ -79,17 +78,17 @@ const reserve = async ({ ledger, signal }: TurnDeps) => {
   return ENDED;
 };
 
-/** Waits before another attempt at what failed. Cut short where the run ends: then no turn comes either. */
+/** Waits before another attempt. Cut short when the run ends; then no turn is granted either. */
 const backOff = async ({ clock, signal, tracer = noTracer }: TurnDeps, ms: number): Promise<void> => {
   if (ms === 0) return;
   const attributes = { "duckmirror.wait.reason": "retry" };
   await inSpan(tracer, "wait", () => clock.sleep(ms, signal), { attributes }).catch(() => undefined);
 };
 
-/** Waits for the rate; answers with why no turn came, or null. */
+/** Waits for the rate. Returns the reason if no turn was granted, else null. */
 const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: number) => {
   const until = sender.nextTurnAt();
-  // Before later attempts the verdict on the earlier one has said so.
+  // For later attempts, the verdict on the earlier one has reported the wait.
   if (attempt === 1 && until - clock.now() > NOTABLE_WAIT_MS)
     emit({ kind: "waiting", why: "rate", until, stream: null });
   try {
@@ -110,7 +109,7 @@ const send = (deps: TurnDeps, { requestId, number }: Attempt, order: FetchOrder)
   return deps.sender.send({ requestId, attempt: number, runId, call, about }, deps);
 };
 
-/** Books what an answer says: attempts of senders that died, its own charge, the service's figures. */
+/** Records a response: attempts of senders that died, its own charge, the service's figures. */
 const book = (
   { ledger, onQuota, clock }: TurnDeps,
   id: string,
@@ -127,14 +126,14 @@ const book = (
   onQuota({ quota, sentAt: outcome.sentAt, receivedAt: clock.now() });
 };
 
-/** Makes the attempt. Rejects only on faults of duckmirror; its credit is settled then, too. */
+/** Makes the attempt. Rejects only on faults of duckmirror; the credit is settled then, too. */
 export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> => {
   const credit = await reserve(deps);
   if (credit.kind !== "reserved") return credit;
-  /** What becomes of the credit where no answer says it. */
+  /** Charge if no response decides it. */
   let otherwise: Charge = "free";
   try {
-    // With its credit set aside: an attempt that could not be paid for is not waited for.
+    // The credit is reserved before the wait, so that no attempt waits without one.
     await backOff(deps, attempt.backOffMs);
     const refused = await waitForRate(deps, attempt.number);
     if (refused !== null) return refused;
@@ -150,7 +149,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
     book(deps, credit.id, turn);
     return turn;
   } finally {
-    // Of a credit that an answer has settled nothing changes.
+    // A credit that a response has settled stays unchanged.
     deps.ledger.settle(credit.id, otherwise);
   }
 };

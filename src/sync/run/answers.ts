@@ -1,4 +1,4 @@
-// Answers: what the outcome of a request means for its task: rows to load, a shape to give up, an end.
+// Applies the outcome of a request to its task: rows to load, another list shape, an end.
 import type { OkOutcome } from "../../api/outcome.ts";
 import { causeOf } from "../../api/retry-policy.ts";
 import type { StreamName } from "../../catalog/streams.ts";
@@ -27,7 +27,10 @@ const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) =>
   await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
 };
 
-/** A page in the present shape was granted; a silent clamp shows in the rows, and so does what the list returns. */
+/**
+ * A page was returned in the present shape. Its rows show a silently reduced page size, and the fields that the list
+ * returns.
+ */
 const settleShape = async (
   run: SyncRun,
   task: ScopeTask,
@@ -55,7 +58,7 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     endpoint: wanted.call.endpoint,
     query: wanted.call.query,
     requestId: result.requestId,
-    // What a first mirror has seen is what it holds; a log never deletes.
+    // A first walk has seen exactly the mirrored rows; a log never deletes.
     walkId: task.firstMirror || task.progress === null || task.progress.kind === "log" ? null : task.walkId,
     receivedAt: result.receivedAt,
     data: result.outcome.data,
@@ -64,7 +67,7 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     granted: wanted.detail.granted,
   });
 
-/** Companies that came embedded count as theirs; owners have no stream of their own. */
+/** Counts embedded companies for their own stream; owners have none. */
 const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
   for (const [index, load] of loads.entries()) {
     const count = counts[index];
@@ -74,21 +77,21 @@ const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readon
   }
 };
 
-/** An account that is not found although it is mirrored says nothing while the tier may have been lowered. */
+/** A missing insight of a mirrored account proves nothing while the tier may have been lowered. */
 const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
   task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
 
-/** What was asked for, as a message names it: like verdicts do (api/retry-policy.ts). */
+/** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
 const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
   `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
 
-/** Why nothing of an answer may be loaded: a record does not fit a frozen table. */
+/** Error when a record does not fit a frozen table, so that nothing of the response is loaded. */
 const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[]): DuckmirrorError | null => {
   const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
   return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: task.stream.name, ...misfit });
 };
 
-/** A page of a list arrived. */
+/** Applies a page of a list. */
 export const takeListAnswer = async (
   run: SyncRun,
   task: ScopeTask,
@@ -137,7 +140,7 @@ export const takeListAnswer = async (
   await advance(run, task);
 };
 
-/** The one request of a task was answered: rows and the finished state go into one transaction. */
+/** Applies the response to a task's single request: rows and final state are one transaction. */
 export const takeSingleAnswer = async (
   run: SyncRun,
   task: ScopeTask,
@@ -175,7 +178,7 @@ export const takeSingleAnswer = async (
   closeTask(run, task);
 };
 
-/** The service refused the request's form: ask in the next shape, or give the scope up. */
+/** After a refusal: tries the next list shape, or abandons the scope. */
 export const askDifferently = async (
   run: SyncRun,
   task: ScopeTask,
@@ -232,7 +235,7 @@ export const takeAbsence = async (
   await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
   if (task.stream.scope === "company") return finishAbsent(run, task);
   const detail = "HTTP 404: the service does not know this route";
-  // The request history is no part of the mirrored business: a service without it is no failure.
+  // The request history is not business data, so a service without it is no failure.
   if (task.candidate.stream === "usage") {
     run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
     return closeTask(run, task);

@@ -1,5 +1,5 @@
-// Applies absences: records that no list shows the end of. A company whose profile is answered with 404, and an owner whom
-// no account has any more, move to history, guarded like rows that a walk did not meet (deletes.ts).
+// Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
+// history, with the same guards as rows that a walk did not return (deletes.ts).
 import { z } from "zod";
 import type { StreamName } from "../../catalog/streams.ts";
 import { streamSpec } from "../../catalog/streams.ts";
@@ -28,12 +28,12 @@ const remove = async (run: SyncRun, stream: StreamName | null, table: TableName,
   if (stream !== null) run.stats.of(stream).deleted += deleted;
 };
 
-/** Everything under a company that is gone: its lists are answered with 404, too. */
+/** Removes all lists of a company that is gone; they return 404, too. */
 const removeLists = async (run: SyncRun, company: string) => {
   const { warehouse, clock } = run.deps;
   for (const name of COMPANY_LISTS) {
     const { table } = streamSpec(name);
-    // A walk that met nothing: every row of the company is missing.
+    // Keys of a walk without rows, so that every row of the company counts as missing.
     const walkId = `${run.runId}/${name}/${company}/gone`;
     const sampleSize = await warehouse.countRows(table, company);
     if (sampleSize === 0) continue;
@@ -44,8 +44,8 @@ const removeLists = async (run: SyncRun, company: string) => {
 };
 
 /**
- * Decides over the companies whose profile was answered with 404. One that accounts bring along is still there; inputs
- * that stand for one of the others are resolved anew.
+ * Decides on companies whose profile returned 404. A company embedded in an account still exists; inputs that
+ * resolved to one of the others are resolved again.
  */
 export const settleAbsentCompanies = async (run: SyncRun, tasks: readonly ScopeTask[]): Promise<void> => {
   if (tasks.length === 0) return;
@@ -73,7 +73,7 @@ export const settleAbsentCompanies = async (run: SyncRun, tasks: readonly ScopeT
   }
 };
 
-/** Owners whom no account has any more. A service that stops naming owners says nothing about them. */
+/** Removes owners without an account. If the service stops returning owners, that proves nothing. */
 export const dropOwners = async (run: SyncRun): Promise<void> => {
   const orphans = await idsOf(run, "plan/owners-without-account.sql");
   if (orphans.length === 0) return;

@@ -1,4 +1,5 @@
-// Applies deletes: counts what a walk did not meet, asks the guard, probes a few by id, then moves them to history.
+// Applies deletes: counts rows that a walk did not return, consults the guard, probes a few by id, then moves them to
+// history.
 
 import { z } from "zod";
 import type { StreamSpec } from "../../catalog/streams.ts";
@@ -19,7 +20,7 @@ export const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingR
   return { task, rows: found.rows, missing: found.missing, sample: found.sample };
 };
 
-/** Asks for a few missing rows by id. `later`: it could not be found out in this run. */
+/** Requests a few missing rows by id. `later`: this run could not find out. */
 const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
   const { name } = scope.task.stream;
   if (!isAskable(name)) return "gone";
@@ -38,8 +39,8 @@ const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: Duckm
 };
 
 /**
- * The service has no insight of an account that is gone, and no list of insights that could show it. At the end of a
- * run, because an answer that was under way while the account was deleted brings its insight back.
+ * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
+ * response sent before the account was deleted brings its insight back.
  */
 export const dropInsights = async (run: SyncRun): Promise<void> => {
   const { warehouse, clock } = run.deps;
@@ -73,7 +74,7 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
   closeTask(run, task);
 };
 
-/** Decides over the rows that the walks of one stream did not meet, and moves them to history if all speaks for it. */
+/** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
 export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
   const scopes: MissingRows[] = [];
   for (const task of tasks) scopes.push(await missingOf(run, task));
@@ -86,7 +87,7 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: rea
       await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
       continue;
     }
-    // Not found out: the walk stays where it is, complete, and the next run decides.
+    // Unknown: the walk stays complete and undecided, and the next run decides.
     if (verdict === "later") putOff(run, scope.task);
     else await apply(run, scope);
   }

@@ -1,5 +1,5 @@
-// Asks for one record by its id. A 404 costs nothing and confirms that the record is gone; a 200 costs a credit, repairs
-// the row and marks it as met by the task's walk.
+// Requests one record by its id. A 404 costs nothing and confirms that the record is gone; a 200 costs a credit,
+// repairs the row and marks it as seen by the task's walk.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
@@ -8,10 +8,10 @@ import { loadsOf } from "../rows/loads.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import type { SyncRun } from "./sync-run.ts";
 
-/** An answer by id belongs to no page. */
+/** A response by id belongs to no page. */
 const BY_ID = { read: null, overlap: null };
 
-/** Streams whose records can be asked for by id (API.md, detail routes of the workspace). */
+/** Streams with a detail route for records (API.md, detail routes of the workspace). */
 export type AskableStream = Extract<StreamName, "accounts" | "contacts" | "signals">;
 
 export const isAskable = (name: StreamName): name is AskableStream =>
@@ -20,10 +20,10 @@ export const isAskable = (name: StreamName): name is AskableStream =>
 export type ByIdAnswer =
   | "absent"
   | "alive"
-  /** It could not be found out in this run; the error says so where credits are why. */
+  /** This run could not find out; the error is set if credits were the reason. */
   | { readonly noCredit: DuckmirrorError | null };
 
-/** Asks once, within the credits and the rate of the run. */
+/** Sends one request within the run's credits and rate. */
 export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(name, id, run.options);
   const { walkId } = task;

@@ -1,5 +1,5 @@
-// Backlog: candidates of the plan that no task has taken up yet, the most valuable first. Brings them to life as tasks
-// while the run needs more to send, and plans anew when something finished that may make others due.
+// Backlog: planned candidates without a task, most valuable first. Starts them as tasks while the run needs more
+// requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import { type Plan, planSync } from "../plan/plan-view.ts";
@@ -10,18 +10,18 @@ import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 import { advance } from "./task-steps.ts";
 
 export interface Backlog {
-  /** Plans anew; true when something became due that this run has not dealt with. */
+  /** Plans again; true when new work became due. */
   replan(): Promise<boolean>;
-  /** Brings candidates to life until enough tasks have something to send, or `mostTasks` are under way. */
+  /** Starts tasks until enough have something to send, or `mostTasks` are running. */
   promote(mostTasks: number): Promise<void>;
   isEmpty(): boolean;
-  /** The run ends: what is left here is reported as left. */
+  /** The run ends: reports the remaining candidates as left. */
   leave(): void;
 }
 
 /**
- * The usage routes tell of the other requests, so they come when those are done. The quota comes last and alone: its answer
- * counts every request of the run, those of the usage routes as well.
+ * The usage routes report on the other requests, so they come after them. The quota comes last and alone, so that its
+ * response counts every request of the run, including those of the usage routes.
  */
 const turnOf = ({ stream, scope }: Candidate): 0 | 1 | 2 => (stream === "usage" ? (scope === "usage" ? 2 : 1) : 0);
 const TURNS = [0, 1, 2] as const;
@@ -57,7 +57,7 @@ export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
 
   const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
 
-  /** The next one to bring to life; null: none may come yet. */
+  /** The next candidate to start; null: none may start yet. */
   const take = (): Candidate | null => {
     for (const turn of TURNS) {
       const index = pending.findIndex((candidate) => turnOf(candidate) === turn);

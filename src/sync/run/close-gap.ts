@@ -1,6 +1,6 @@
-// Closes the gap that a walk leaves that did not add up: asks by id for rows that are probably gone, which is free where
-// they are, and deletes those the service answers 404 for. Then the list's changes are read once more: when the counts
-// agree, the mirror is complete although no walk added up. docs/decisions/0081-closing-a-gap.md.
+// Closes the gap after a walk that did not add up. It requests rows that are probably gone by id, which costs nothing
+// if they are, and deletes those that return 404. Then it reads the list's changes once more: if the counts agree,
+// the mirror is complete although no walk added up. docs/decisions/0081-closing-a-gap.md.
 //
 //   walk ended ─▶ suspects asked by id ─▶ agrees ─▶ complete
 //                        │                  ▲
@@ -19,17 +19,17 @@ import { guardDeletes } from "./deletes.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 import { adjustRows, closeTask, commitState } from "./task-ends.ts";
 
-/** Rows asked for by id in one run, at most, and how long that may take: the rate limit is shared with paid requests. */
+/** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
 const MOST_ASKED = 250;
 const MOST_ASKING_MS = 120_000;
-/** Rows that turn out to be there cost a credit each: after so many the guess is bad. */
+/** Rows that still exist cost a credit each; after this many the guess is bad. */
 const MOST_ALIVE = 3;
-/** Asked at the same time. */
+/** Concurrent requests. */
 const AT_ONCE = 4;
-/** Rows that the walk has met, asked for before 404s are believed. */
+/** Rows that the walk returned, requested as a control before 404s are trusted. */
 const CONTROLS = 3;
 
-/** Rows keep their places and every page was joined: what the walk did not meet did not slip between two pages. */
+/** True when rows keep their order and every page was joined, so that the walk skipped no row. */
 const isProven = (task: ScopeTask): boolean => {
   if (task.progress === null) return false;
   const coverage = coverageOf(task.progress);
@@ -37,7 +37,7 @@ const isProven = (task: ScopeTask): boolean => {
   return task.progress.kind !== "walk" || task.progress.ordered || !coverage.moved;
 };
 
-/** Rows the service counts, without those that can be no rows here. */
+/** Number of rows that the service counts, minus records that the mirror cannot hold. */
 const countedBy = (task: ScopeTask): number | null => {
   const total = totalOf(task);
   return total === null ? null : total - uncountable(task);
@@ -45,11 +45,11 @@ const countedBy = (task: ScopeTask): number | null => {
 
 interface Asked {
   readonly gone: readonly string[];
-  /** Why it ended before every suspect was asked for; null: it did not. */
+  /** Reason why it ended before every suspect was requested; null: it did not. */
   readonly ended: string | null;
 }
 
-/** Asks for suspects, several at a time, until enough are known, too many are there, or nothing more may be sent. */
+/** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
 const askSuspects = async (
   run: SyncRun,
   task: ScopeTask,
@@ -65,7 +65,7 @@ const askSuspects = async (
   const ask = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (ended !== null || run.deps.signal.aborted) return;
-      // Rows that the walk has met are suspect only while the mirror holds more rows than the service counts.
+      // A row that the walk returned is a suspect only while the mirror holds more rows than the service counts.
       if (next.met && task.rows - gone.length <= (countedBy(task) ?? Number.POSITIVE_INFINITY)) return;
       const answer = await askById(run, task, name, next.id);
       if (answer === "absent") gone.push(next.id);
@@ -80,8 +80,8 @@ const askSuspects = async (
 };
 
 /**
- * Whether 404s are to be believed: the service knows a row by id that the walk has met. An organization whose tier was
- * lowered gets 404 for everything (API.md, Access tiers), and so does a token without that route.
+ * Whether 404s can be trusted: the service must know a row by id that the walk returned. An organization with a
+ * lowered tier gets 404 for everything (API.md, Access tiers), and so does a token without access to the route.
  */
 const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<boolean> => {
   const met = { table: name, walkId: task.walkId, limit: CONTROLS };
@@ -100,7 +100,7 @@ const deleteGone = async (run: SyncRun, task: ScopeTask, name: AskableStream, id
   adjustRows(run, task, -deleted);
 };
 
-/** Asks for suspects and deletes those that are gone. Answers with what kept it from settling all of them. */
+/** Requests suspects and deletes those that are gone. Returns the reason if some remain. */
 const settleSuspects = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<string | null> => {
   const walkBefore = task.before?.status === "idle" ? task.before.walkId : null;
   const search = { table: name, walkId: task.walkId, walkBefore, limit: MOST_ASKED };
@@ -120,7 +120,7 @@ const settleSuspects = async (run: SyncRun, task: ScopeTask, name: AskableStream
   return ended;
 };
 
-/** What the walk, and what was asked for since, could not confirm; null: everything is. */
+/** Rows that neither the walk nor the later requests confirmed; null: all are confirmed. */
 const openIn = async (run: SyncRun, task: ScopeTask): Promise<Unconfirmed | null> => {
   const unmet = task.firstMirror ? 0 : (await missingOf(run, task)).missing;
   const open = unconfirmedIn({ rows: task.rows, unmet, counted: countedBy(task) });
@@ -137,14 +137,14 @@ const end = async (run: SyncRun, task: ScopeTask, unconfirmed: Unconfirmed | nul
   const now = run.deps.clock.now();
   const addsUp = unconfirmed === null;
   const state = finishedState(task, { whole: true, addsUp, unconfirmed, now, runId: run.runId });
-  // What this walk has met is kept: a row that the next one does not meet either is asked for by id.
+  // Keep the walk's keys: a row that the next walk does not return either is requested by id.
   await commitState(run, addsUp ? state : { ...state, walkId: task.walkId });
   closeTask(run, task);
 };
 
 /**
- * The list moved while it was walked, and its changes can be read: they show what came in, and how many rows the service
- * counts now. A list at rest would be counted the same again.
+ * True when the list changed during the walk and its changes can be read: they show new rows and the present count.
+ * While the list is unchanged, its count would be the same again.
  */
 const canLook = (run: SyncRun, task: ScopeTask): boolean =>
   isAskable(task.stream.name) &&
@@ -155,11 +155,11 @@ const canLook = (run: SyncRun, task: ScopeTask): boolean =>
   isProven(task) &&
   !run.deps.signal.aborted;
 
-/** Ends a walk of the whole list that does not add up. Answers with whether the task goes on: its changes are read. */
+/** Ends a walk of the whole list that does not add up. Returns whether the task continues by reading the changes. */
 export const closeGap = async (run: SyncRun, task: ScopeTask): Promise<"ended" | "goes on"> => {
   const { name } = task.stream;
   let kept: string | null = null;
-  // What a first mirror has met is what it holds.
+  // A first walk returned exactly the mirrored rows.
   if (isAskable(name) && !task.firstMirror) kept = await settleSuspects(run, task, name);
   const open = await openIn(run, task);
   const onlyCount = open !== null && (task.firstMirror || (await missingOf(run, task)).missing === 0);
@@ -171,7 +171,7 @@ export const closeGap = async (run: SyncRun, task: ScopeTask): Promise<"ended" |
   return "ended";
 };
 
-/** Ends the reading of changes after such a walk: `agrees` when the counts do. */
+/** Ends the reading of changes after such a walk; `agrees`: the counts agree. */
 export const endLook = async (run: SyncRun, task: ScopeTask, agrees: boolean): Promise<void> => {
   const open = agrees ? null : await openIn(run, task);
   await end(run, task, agrees ? null : (open ?? { rows: 0, because: "the list moved while its changes were read" }));

@@ -1,5 +1,5 @@
-// Committer: gathers what arrived and writes it in one transaction: rows, scope states, request ledger (invariant I1).
-// While one batch is being written the next one gathers, so fetching and loading overlap.
+// Committer: collects arrivals and writes them in one transaction: rows, scope states, request ledger (invariant I1).
+// While one batch is written, the next is collected, so fetching and loading overlap.
 
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
@@ -11,30 +11,30 @@ import type {
   TableLoad,
 } from "../../warehouse/record/checkpoint.ts";
 
-/** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times as much memory. */
+/** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times that memory. */
 const MOST_ARRIVALS = 256;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Something to commit. The states are asked for when the batch is put together, in order of arrival. */
+/** Something to commit. `states` is called when the batch is assembled, in order of arrival. */
 export interface Arrival {
   readonly loads: readonly TableLoad[];
   readonly requests: readonly RequestRecord[];
-  /** Takes the arrival into its task and answers with the state that is now true. */
+  /** Applies the arrival to its task and returns the new states. */
   readonly states: () => readonly ScopeState[];
   /**
-   * Told what the loads changed before any arrival of the batch goes on: a task may look at its figures only when they
-   * hold everything that was committed with it.
+   * Called with the counts of the loads before any arrival of the batch continues, because a task may use its figures
+   * only when they include everything committed with it.
    */
   readonly counted?: (counts: readonly LoadCounts[]) => void;
   readonly bytes: number;
 }
 
 export interface Committer {
-  /** Resolves with the counts of the arrival's loads once they are durable. Rejects if they cannot be. */
+  /** Resolves with the counts of the loads once they are durable. Rejects if the commit fails. */
   commit(arrival: Arrival): Promise<readonly LoadCounts[]>;
-  /** Arrivals that are not durable yet. */
+  /** Number of arrivals that are not durable yet. */
   waiting(): number;
-  /** Decoded bytes of their bodies. */
+  /** Decoded bytes of these arrivals' bodies. */
   waitingBytes(): number;
 }
 
@@ -50,7 +50,7 @@ export const createCommitter = (deps: {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly runId: string;
-  /** A usage block to record with the next commit, if one is due. */
+  /** A usage block to store with the next commit, if one is due. */
   readonly takeQuota: () => QuotaReading | null;
 }): Committer => {
   const { warehouse, archive, runId } = deps;
@@ -73,7 +73,7 @@ export const createCommitter = (deps: {
   };
 
   const write = async (batch: readonly Queued[]) => {
-    // Later states of a scope replace earlier ones: the batch is one transaction.
+    // Later states of a scope replace earlier ones, because the batch is one transaction.
     const states = new Map(batch.flatMap(({ arrival }) => arrival.states()).map((state) => [stateId(state), state]));
     await archive.flush();
     const counts = await warehouse.commit({

@@ -1,17 +1,17 @@
-// Deletes: rows a walk that adds up did not meet. Guarded (a list that turns empty, too large a share), probed by id
-// where the service has a detail route, and only then moved to history (invariant I3).
+// Guards deletes of rows that a walk that adds up did not return: against empty lists, against too large a share, and
+// with probes by id where the service has a detail route (invariant I3).
 
 import type { StreamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 
-/** Rows asked for by id before a delete: a 404 is free and confirms, a 200 shows that the walk was wrong. */
+/** Rows requested by id before a delete: a 404 is free and confirms it, a 200 proves the walk wrong. */
 export const PROBES = 3;
 
-/** One scope whose walk added up, and what it did not meet. */
+/** One scope whose walk added up, and the rows that it did not return. */
 export interface MissingRows {
   readonly task: ScopeTask;
-  /** Rows the mirror holds in this scope. */
+  /** Mirrored rows in this scope. */
   readonly rows: number;
   readonly missing: number;
   /** Ids to probe. */
@@ -19,14 +19,15 @@ export interface MissingRows {
 }
 
 export interface DeleteGuard {
-  /** Largest share of the looked-at rows that may go at once. */
+  /** Largest share of the compared rows that may be deleted at once. */
   readonly maxShare: number;
   readonly allowMassDelete: boolean;
 }
 
 /**
- * Whether missing rows of a stream may be deleted; an error when not. `rows`: rows of all lists of the stream that were
- * compared in this run, so that one company closing its last job opening is no alarm while the others are unchanged.
+ * Decides whether missing rows of a stream may be deleted; returns an error if not. `rows`: rows of all lists of the
+ * stream compared in this run, so that one company closing its last job opening is no alarm while others are
+ * unchanged.
  */
 export const guardDeletes = (
   stream: StreamSpec,

@@ -1,5 +1,5 @@
-// Dispatcher: which request goes out next. The most valuable one that is ready, as soon as the rate allows, while the
-// allowance lasts; several in flight, so that latency does not cost throughput.
+// Dispatcher: sends the most valuable ready request as soon as the rate allows, while the allowance lasts. Several
+// are in flight, so that latency does not reduce throughput.
 //
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for what is on the wire.
@@ -19,13 +19,16 @@ import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 import { failTask, putOff } from "./task-ends.ts";
 import { advance } from "./task-steps.ts";
 
-/** Failures in a row after which the service counts as down and the run ends. */
+/** Consecutive failures after which the service counts as down and the run ends. */
 const MOST_FAILURES = 3;
-/** Answers that arrived and are not committed yet, at most: fetching goes on while they are written. */
+/** Most uncommitted responses; fetching continues while they are written. */
 const MOST_UNCOMMITTED = 256;
-/** Decoded bytes of these, and of what is asked for; parsed, they take several times as much (docs/PERFORMANCE.md). */
+/**
+ * Most decoded bytes of these and of requests in flight; parsed, they take several times that memory
+ * (docs/PERFORMANCE.md).
+ */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
-/** Requests that may be under way however large answers are: at 300 a minute, 1.5 s each, eight are. */
+/** Requests always allowed in flight, however large responses are: 300 a minute at 1.5 s each need eight. */
 const ALWAYS_FLYING = 8;
 
 interface Pick {
@@ -34,17 +37,17 @@ interface Pick {
   readonly read: ReadRequest | null;
 }
 
-/** What is under way. */
+/** Requests and responses in progress. */
 interface Traffic {
-  /** Requests without an answer. */
+  /** Requests without a response. */
   flying: number;
-  /** Those, and answers that are not committed. */
+  /** The same, plus uncommitted responses. */
   open: number;
-  /** Decoded bytes of an answer, as the latest ones were. */
+  /** Decoded size of a response in bytes, estimated from the latest ones. */
   answerBytes: number;
-  /** The last request found no credit: the next one is tried when something under way has ended. */
+  /** The last request found no credit; try again when something in progress ends. */
   penniless: boolean;
-  /** Ends the wait for a change of the above. */
+  /** Ends the wait for a change of these figures. */
   wake: () => void;
 }
 
@@ -53,7 +56,7 @@ const changed = (traffic: Traffic): Promise<void> =>
     traffic.wake = resolve;
   });
 
-/** Room for one more request: on the wire, and in memory for what it brings. */
+/** True when there is room for one more request, in flight and in memory for its response. */
 const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
   flying < run.options.concurrency &&
   run.committer.waiting() < MOST_UNCOMMITTED &&
@@ -71,7 +74,7 @@ const pick = (run: SyncRun): Pick | null => {
   return { task, read };
 };
 
-/** The request did not leave: its task decides anew, for its list may have moved meanwhile. */
+/** Takes a request back that was not sent. Its task decides again, because its list may have changed. */
 const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
   if (read === null) {
     task.asked = false;
@@ -81,7 +84,7 @@ const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
   await advance(run, task);
 };
 
-/** Takes in what became of a request. */
+/** Applies the outcome of a request. */
 const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
   const { task, read } = picked;
   switch (result.kind) {
@@ -133,12 +136,12 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
   run.stats.countRequests(requests);
   if (result.kind === "answer") traffic.answerBytes += (result.outcome.bytes - traffic.answerBytes) / 4;
   traffic.penniless = result.kind === "no-credit";
-  // Nothing under way could give a credit back, and what is committed has decided what else to ask.
+  // Nothing in progress could refund a credit or lead to another request.
   if (result.kind === "no-credit" && traffic.open === 1) run.ending.stop(result.error);
   await take(run, picked, wanted, fetched);
 };
 
-/** Sends a request; resolves when it has left, or will not. */
+/** Sends a request; resolves when it is sent or will not be. */
 const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
   new Promise((resolve) => {
     traffic.flying += 1;
@@ -152,7 +155,7 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
       });
   });
 
-/** Nothing is under way any more: decide over what company lists lost, then see whether more became due. */
+/** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   await settleAbsentCompanies(run, run.absent.splice(0));
   const losing = run.losing.splice(0);
@@ -166,7 +169,7 @@ const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   return run.active.size > 0;
 };
 
-/** Sends what there is to send, until nothing is left or the run ends. */
+/** Sends requests until none is left or the run ends. */
 const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<void> => {
   const { signal } = run.deps;
   while (!signal.aborted) {
@@ -181,7 +184,7 @@ const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<v
   }
 };
 
-/** Runs the plan. Never rejects: why the run ended early, faults included, is for `run.ending` to say. */
+/** Runs the plan. Never rejects: `run.ending` holds the reason of an early end, faults included. */
 export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
   const traffic: Traffic = { flying: 0, open: 0, answerBytes: 0, penniless: false, wake: () => undefined };
   const backlog = createBacklog(run, initial);

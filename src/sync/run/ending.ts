@@ -1,18 +1,18 @@
-// Ending: why a run ends before its work is done, and the two signals that say so. The first reason counts, but a fault
-// counts before all others.
+// Ending: the reason why a run ends before its work is done, and the two signals for it. The first reason counts, but
+// a fault overrides all others.
 //
 //   running --stop | fail | the caller's signal--> ending --grace over | the caller's hard signal--> broken off
 //
-// `signal` aborts when the run begins to end: no request leaves any more, and every wait of the run ends. Requests on
-// the wire are paid for, so their answers may still come until `hardSignal` aborts.
+// `signal` aborts when the run begins to end: no request is sent any more, and every wait ends. Responses to sent
+// requests are paid for, so they may still arrive until `hardSignal` aborts.
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 
 type Reason =
-  /** The service, a limit or the time: the report names the error. */
+  /** The service, a limit or the time; the report contains the error. */
   | { readonly kind: "stopped"; readonly error: DuckmirrorError }
-  /** The user or a worker that stops. */
+  /** The user, or a worker that stops. */
   | { readonly kind: "interrupted" }
   /** A fault of duckmirror or of the machine. */
   | { readonly kind: "failed"; readonly fault: unknown };
@@ -20,23 +20,23 @@ type Reason =
 export interface Ending {
   readonly signal: AbortSignal;
   readonly hardSignal: AbortSignal;
-  /** Ends the run for this reason; of a run that ends already nothing changes. */
+  /** Ends the run for this reason; a run that is ending already does not change. */
   stop(error: DuckmirrorError): void;
-  /** Ends the run because something threw what nobody expected. */
+  /** Ends the run after an unexpected error. */
   fail(fault: unknown): void;
-  /** null: nothing has ended the run early. */
+  /** null: the run was not ended early. */
   reason(): Reason | null;
-  /** The work of the run is over: from now on nothing ends it early. */
+  /** The work of the run is done; it can no longer end early. */
   close(): void;
 }
 
 export interface EndingOptions {
-  /** The caller's. A reason other than INTERRUPTED that it aborts with stops the run, e.g. DURATION_SPENT. */
+  /** The caller's signal. A reason other than INTERRUPTED stops the run with that error, e.g. DURATION_SPENT. */
   readonly signal: AbortSignal;
   /** Unset: never. */
   readonly hardSignal?: AbortSignal | undefined;
   readonly clock: Clock;
-  /** How long answers on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  /** Time limit for unfinished requests once the run ends, ms; unset: no limit. */
   readonly graceMs?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export const createEnding = ({ signal, hardSignal, clock, graceMs }: EndingOptio
   const over = new AbortController();
   const broken = new AbortController();
   const closed = new AbortController();
-  // Every request in flight listens to them: Node would warn of a leak at the eleventh.
+  // Every request in flight listens to them; Node would warn of a leak at the eleventh listener.
   setMaxListeners(0, over.signal, broken.signal);
   let reason: Reason | null = null;
 
@@ -82,7 +82,7 @@ export const createEnding = ({ signal, hardSignal, clock, graceMs }: EndingOptio
   };
 };
 
-/** Runs `work` with a signal that also aborts, with DURATION_SPENT, once `maxMs` are over; null: never. */
+/** Runs `work` with a signal that also aborts with DURATION_SPENT after `maxMs`; null: no limit. */
 export const withinTime = async <T>(
   { signal, clock }: Pick<EndingOptions, "signal" | "clock">,
   maxMs: number | null,

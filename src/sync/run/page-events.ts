@@ -1,9 +1,9 @@
-// Progress of a stream in numbers, told after every answer.
+// Reports a stream's progress in numbers after every response.
 import { totalOf } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 
-/** Pages of a stream in all: by the list's length where there is one list, else by the lists that are due. */
+/** Expected pages of a stream: from the list's length if it has one list, else from the number of due lists. */
 const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {
   const stats = run.stats.of(task.candidate.stream);
   if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);

@@ -1,15 +1,15 @@
-// Quota recorder: keeps the latest `usage` block of a run, and hands it out to be recorded whenever that is due. A reading
-// carries the time at which its answer arrived, not that of its recording.
+// Quota recorder: keeps the latest `usage` block of a run, and returns it whenever one should be stored. A reading
+// has the time when its response arrived, not when it is stored.
 import { isLaterQuota, type QuotaSeen } from "../../budget/latest-quota.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
 
-/** Usage blocks are recorded at most this often while a run lasts, and once at its end. */
+/** Shortest time between two stored readings; the last one is stored at the run's end. */
 const QUOTA_EVERY_MS = 60_000;
 
 export interface QuotaRecorder {
   see(seen: QuotaSeen): void;
-  /** What is to be recorded now; `final`: whatever has not been recorded yet. */
+  /** The reading to store now; `final`: also one that is not due yet. */
   take(final?: boolean): QuotaReading | null;
 }
 

@@ -1,18 +1,18 @@
-// Which of the tasks under way has something to send, and which goes first. Looked at before every request, so in one pass
-// over the tasks. Changes nothing.
+// Finds the tasks with a request to send, and the most valuable one. Runs before every request, so in one pass over
+// the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 
-/** Tasks with something to send that are kept at hand, so that the next request is known when the rate allows one. */
+/** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;
-/** Worth of the organization's own lists: hundreds of rows per credit. */
+/** Lowest worth of an organization's list, which returns hundreds of rows per credit (docs/PLANNING.md). */
 const LIST_WORTH = 800;
 
-/** The task has a request to send: a page, or its single request. */
+/** True when the task has a request to send: a page, or its single request. */
 export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (task.progress === null && !task.asked);
 
-/** Streams of which a page is on its way. */
+/** Streams with a page in flight. */
 const streamsUnderWay = (run: SyncRun): ReadonlySet<StreamName> => {
   const streams = new Set<StreamName>();
   for (const task of run.active.values()) {
@@ -22,8 +22,8 @@ const streamsUnderWay = (run: SyncRun): ReadonlySet<StreamName> => {
 };
 
 /**
- * While a list's shape is being found out, one request of its stream is enough; and as long as no list's is known,
- * one request at all: the others profit from what it finds.
+ * While a list's shape is unknown, one request of its stream is enough; while no shape is known, one request in
+ * total, because the others profit from its result.
  */
 const waitsForShape = (run: SyncRun, task: ScopeTask, underWay: ReadonlySet<StreamName>): boolean => {
   if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
@@ -31,7 +31,7 @@ const waitsForShape = (run: SyncRun, task: ScopeTask, underWay: ReadonlySet<Stre
   return anySettled ? underWay.has(task.stream.name) : underWay.size > 0;
 };
 
-/** True when no further candidate need be brought to life. */
+/** True when no further candidate needs to start. */
 export const enoughReady = (run: SyncRun): boolean => {
   const underWay = streamsUnderWay(run);
   let ready = 0;
@@ -42,7 +42,10 @@ export const enoughReady = (run: SyncRun): boolean => {
   return false;
 };
 
-/** Until every organization list has shown its length, credits are kept for them: nothing else is worth as much. */
+/**
+ * Lowest worth to spend a credit on. Until every organization list has returned its first page, credits are kept for
+ * these lists.
+ */
 const leastWorth = (run: SyncRun): number => {
   for (const task of run.active.values()) {
     if (task.candidate.value >= LIST_WORTH && task.pages === 0) return LIST_WORTH;

@@ -1,4 +1,4 @@
-// Run statistics: what each stream did in a run, for progress lines and for the report of the run.
+// Run statistics: counts of each stream in a run, for progress lines and the report.
 import { STREAM_NAMES, type StreamName } from "../../catalog/streams.ts";
 import type { StreamReport, StreamStatus } from "../../core/sync-report.ts";
 import type { LoadCounts, RequestRecord } from "../../warehouse/record/checkpoint.ts";
@@ -8,7 +8,7 @@ interface StreamStats {
   modes: Set<string>;
   requests: number;
   credits: number;
-  /** Requests that ended before a status line. */
+  /** Requests without a status. */
   ambiguous: number;
   pages: number;
   rows: number;
@@ -17,10 +17,10 @@ interface StreamStats {
   deleted: number;
   unchanged: number;
   rejected: number;
-  /** Requests still expected, as far as they are known. */
+  /** Requests still expected, where known. */
   planned: number;
   failed: string | null;
-  /** Work that was due and not done. */
+  /** Due work was left. */
   left: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface RunStats {
   countRequests(requests: readonly RequestRecord[]): void;
   countLoad(stream: StreamName, counts: LoadCounts): void;
   totals(): { readonly requests: number; readonly credits: number; readonly ambiguous: number };
-  /** `proven`: what is proven of each stream. */
+  /** `proven`: completeness of each stream. */
   reports(
     streams: readonly StreamName[],
     ended: "done" | "stopped" | "interrupted",

@@ -1,5 +1,5 @@
-// Sync run: everything one run holds and the moves it can make with it: create a task, decide its next step, fetch a
-// request of it, take the answer in, finish it. The order of the moves is the dispatcher's (dispatcher.ts).
+// Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
+// (dispatcher.ts).
 import type { Ledger } from "../../budget/memory-store.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -20,25 +20,25 @@ import type { DeleteGuard } from "./deletes.ts";
 import type { Ending } from "./ending.ts";
 import type { RunStats } from "./run-stats.ts";
 
-/** What a sync is to do. */
+/** Options of a sync. */
 export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
-  /** Id of the run, where whoever asked for it named one; null: a new one. */
+  /** Run id chosen by the caller; null: a new one. */
   readonly runId: string | null;
   /** Most requests in flight. */
   readonly concurrency: number;
-  /** Streams this mirror is to hold, also those this run does not read. */
+  /** Streams that this mirror should hold, including those that this run does not read. */
   readonly configured: readonly StreamName[];
   /** Days that archived answers and old versions are kept; null: for ever. */
   readonly archiveRetentionDays: number | null;
   readonly historyRetentionDays: number | null;
 }
 
-/** What a sync works with. The caller opens and closes all of it. */
+/** Dependencies of a sync. The caller opens and closes all of them. */
 export interface SyncDeps {
   readonly warehouse: Warehouse;
   readonly archive: ArchiveStore;
   readonly sender: Sender;
-  /** Requests of earlier runs that were announced but certainly never left. */
+  /** Requests of earlier runs that were noted but certainly not sent. */
   readonly unsent: ReadonlySet<string>;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -46,15 +46,15 @@ export interface SyncDeps {
   readonly random: () => number;
   readonly emit: ProgressSink;
   /**
-   * Aborting it ends the run cleanly: what is under way is finished and committed. With an error other than INTERRUPTED
-   * as its reason, that error is why the run stopped.
+   * Aborting it ends the run cleanly: unfinished requests are completed and committed. If its reason is an error
+   * other than INTERRUPTED, the run stops with that error.
    */
   readonly signal: AbortSignal;
-  /** Aborting it breaks off what is under way, too; unset: never. */
+  /** Aborting it also abandons unfinished requests; unset: never. */
   readonly hardSignal?: AbortSignal | undefined;
-  /** How long requests on the wire are waited for once the run ends, ms; unset: as long as they take. */
+  /** Time limit for unfinished requests once the run ends, ms; unset: no limit. */
   readonly graceMs?: number | undefined;
-  /** What its spans stand in; unset: nothing is traced. */
+  /** Parent of its spans; unset: no tracing. */
   readonly tracer?: Tracer;
 }
 
@@ -63,7 +63,7 @@ export interface SyncRun {
   readonly runId: string;
   readonly startedAt: number;
   readonly options: SyncOptions;
-  /** Its signals are those of `ending`. */
+  /** The dependencies, with the signals of `ending`. */
   readonly deps: SyncDeps;
   readonly ending: Ending;
   readonly archive: Archive;
@@ -71,29 +71,29 @@ export interface SyncRun {
   readonly committer: Committer;
   readonly stats: RunStats;
   readonly shapes: Map<StreamName, ListShape>;
-  /** Rows the mirror holds per list. */
+  /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
-  /** Tasks under way, by `stateKey`. */
+  /** Running tasks, by `stateKey`. */
   readonly active: Map<string, ScopeTask>;
-  /** Scopes this run has dealt with or is dealing with. */
+  /** Scopes that this run has started or finished. */
   readonly taken: Set<string>;
-  /** Company lists that lost rows: decided together when their stream is through. */
+  /** Company lists that lost rows; decided together when their stream is done. */
   readonly losing: ScopeTask[];
-  /** Company profiles that were answered with 404: decided together. */
+  /** Company profiles answered with 404; decided together. */
   readonly absent: ScopeTask[];
-  /** Rows of the lists that were read completely in this run, per stream: what a share of deletes is measured by. */
+  /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
   readonly compared: Map<StreamName, number>;
-  /** Full Access lists came back empty although the mirror holds rows. */
+  /** Full Access lists are empty although the mirror holds rows. */
   tierLowered: boolean;
-  /** The accounts list held rows in this run: the organization has Full Access. */
+  /** The accounts list was not empty in this run, so the organization has Full Access. */
   fullAccess: boolean;
-  /** Something finished that may make other scopes due. */
+  /** Finished work may make other scopes due, so plan again. */
   replan: boolean;
-  /** Failures in a row that concern the service as a whole. */
+  /** Consecutive failures of the service as a whole. */
   failuresInARow: number;
 }
 
-/** The list's shape, from the largest page where nothing is known yet. */
+/** The list's shape; if unknown, the start shape with the largest page. */
 export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
 

@@ -1,4 +1,4 @@
-// Task ends: how a scope's task leaves the run, finished, failed or put off, and what it leaves in the scope's state.
+// Task ends: closes, fails or postpones a scope's task, and stores the scope's state.
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -6,27 +6,27 @@ import { walkingState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 
-/** Stores a scope's state on its own. */
+/** Stores a scope's state in a commit of its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
   await run.committer.commit({ loads: [], requests: [], states: () => [state], bytes: 0 });
 };
 
-/** The task is through: its scope is up to date. */
+/** The task is done: its scope is up to date. */
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
-  // The list turned out to return content that its rows lack: it is read completely once.
+  // If the list turned out to return content that its rows lack, it is read completely once.
   const { grants, walkedWith } = shapeOf(run, task.stream.name);
   const unread = task.wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
   if (unread && task.progress !== null && task.progress.kind !== "walk") run.taken.delete(taskKey(task));
-  // Rows of accounts, signals and resolved inputs make company lists and insights due. Where none changed it is soon
-  // enough to look when everything else is through, as is done in any case: planning reads the whole mirror's state.
+  // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
+  // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.
   const { inserted, updated, deleted } = run.stats.of(task.candidate.stream);
   const changed = inserted + updated + deleted > 0;
   if (changed && (task.stream.scope === "organization" || task.candidate.mode === "resolve")) run.replan = true;
 };
 
-/** The task failed; what it has read stays committed and it goes on from there next time. */
+/** The task failed. Its pages stay committed, and the next run continues there. */
 export const failTask = async (
   run: SyncRun,
   task: ScopeTask,
@@ -57,14 +57,14 @@ export const failTask = async (
   );
 };
 
-/** The task stays where it stands; the next run goes on from there. */
+/** Leaves the task unfinished; the next run continues it. */
 export const putOff = (run: SyncRun, task: ScopeTask): void => {
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).left = true;
 };
 
-/** Rows of a task's list in the mirror changed by `difference`. */
+/** The number of mirrored rows of a task's list changed by `difference`. */
 export const adjustRows = (run: SyncRun, task: ScopeTask, difference: number): void => {
   task.rows += difference;
   run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);

@@ -1,4 +1,4 @@
-// Task steps: what a task does next once everything it asked for is committed: read on, walk instead, or finish.
+// Task steps: decides a task's next step after its pages are committed: read more, walk instead, or finish.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
 import type { Step } from "../strategies/contract.ts";
@@ -10,13 +10,13 @@ import { closeGap, endLook } from "./close-gap.ts";
 import { type SyncRun, shapeOf } from "./sync-run.ts";
 import { closeTask, commitState, failTask } from "./task-ends.ts";
 
-/** Distinct ids the task's walk has met. */
+/** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
   if (task.pages <= 1) return task.onlyPage.size;
   return task.firstMirror ? task.rows : run.deps.warehouse.seenCount(task.walkId);
 };
 
-/** Remembers with which content every row has been read; a read without it leaves rows that lack it. */
+/** Stores the content with which every row was read. A read without it leaves rows that lack it. */
 const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
   const { name, scope } = task.stream;
   if (scope !== "organization" || task.progress === null) return;
@@ -30,7 +30,7 @@ const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
 };
 
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
-  // A refused record counts as seen and may have no row: then as many rows may be gone without the figures showing it.
+  // The key of a misfit counts as seen although it may have no row, so as many rows may be gone unnoticed.
   const deletes =
     step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
   await noteContent(run, task, step.whole);
@@ -54,8 +54,8 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
 };
 
 /**
- * Decides the task's next reads, or ends it. To be called whenever something of the task was committed. Several pages
- * are often committed together: one decision at a time, or a walk would be ended twice.
+ * Decides the task's next reads, or ends it. Call it after every commit of the task. Several pages are often
+ * committed together, so decisions run one at a time; otherwise a walk could end twice.
  */
 export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   task.undecided = true;
@@ -73,7 +73,7 @@ export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
 
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
-  // What was decided but not sent is decided anew: the list may have turned out to move.
+  // Reads that were decided but not sent are decided again, because the list may have changed.
   const unsent = task.ready;
   task.inFlight = task.inFlight.filter((read) => !unsent.includes(read));
   task.ready = [];
@@ -112,7 +112,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   }
 };
 
-/** A company list that the service answers with 404: the company is gone, and so is everything under it. */
+/** A company list answered with 404: the company is gone, and so are all its rows. */
 export const finishAbsent = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.pages > 0) {
     const detail = "the company disappeared while its list was read";

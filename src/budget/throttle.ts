@@ -144,7 +144,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
         return { state: latest, result: undefined };
       });
     } catch {
-      // The store is away. Waiting requests find out for themselves; this must not get lost until it is back.
+      // The store is away. Waiting requests get their own error; this change is kept until the store is back.
       unsaid = [...unsaid, change];
     }
     look();

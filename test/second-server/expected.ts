@@ -140,7 +140,8 @@ export const expectedTables = (server: SecondServer, following: Following): Read
         [...world.companies].filter(([id]) => !unfollowed(id)),
         resource.COMPANY,
       ),
-      { optional: new Set(["contactDataUrl"]), named: isNamed("companies"), mayHold: unfollowed },
+      // A profile that is asked for by id names its fields (decision 0025).
+      { optional: new Set(["contactDataUrl"]), named: true, mayHold: unfollowed },
     ),
     company_inputs: table(
       ["input"],

@@ -1,5 +1,5 @@
-// What a command is: its options and examples, a schema for what was typed, and run(input, context).
-// Imports no zod at run time: `--help` of the program must not wait for it.
+// Defines a command: options and examples, a schema for the typed input, and run(input, context). Imports no zod at
+// run time, so that `--help` need not load it.
 import type { Command } from "commander";
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
@@ -11,7 +11,7 @@ import type { Tracer } from "../core/tracing.ts";
 import type { Progress } from "./terminal/progress.ts";
 import type { Asker, Terminal } from "./terminal/terminal.ts";
 
-/** What the program is given from outside; replaced in tests. */
+/** Dependencies of the program; replaced in tests. */
 export interface CliDeps {
   readonly terminal: Terminal;
   readonly ask: Asker;
@@ -22,11 +22,11 @@ export interface CliDeps {
   readonly signal: AbortSignal;
   readonly scrubber: Scrubber;
   readonly version: string;
-  /** Told when something that was given up would keep the process alive once the command is done. */
+  /** Called when abandoned work would keep the process alive after the command. */
   readonly onHeld?: () => void;
 }
 
-/** Options every command has. */
+/** Options of every command. */
 export interface SharedOptions {
   readonly json: boolean;
   readonly quiet: boolean;
@@ -39,19 +39,21 @@ export interface SharedOptions {
 
 export interface CommandContext extends CliDeps {
   readonly shared: SharedOptions;
-  /** All commands, for those that tell about them. */
+  /** All commands, for commands that describe them. */
   readonly commands: readonly CommandEntry[];
-  /** Configuration with this command's flags on top. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
+  /** Configuration with this command's flags. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
   loadConfig(flags?: FlagValues): Promise<Config>;
-  /** Those of every profile, or of the one that --profile names. Throws like loadConfig. */
+  /** Configurations of all profiles, or of the one named by --profile. Throws the errors of loadConfig. */
   loadProfiles(): Promise<readonly Config[]>;
-  /** The log to stderr, as the configuration wants it. Lines stand above live progress. */
+  /** The configured log to stderr. Its lines appear above live progress. */
   logger(config: Config): Promise<Logger>;
-  /** Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet. */
+  /**
+   * Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet.
+   */
   progress(config: Config): Promise<Progress>;
   /**
-   * Traces where the environment asks for them (OTEL_*). `traceparent`: what the spans belong to; unset: what
-   * TRACEPARENT names. Sent when the command is done, at the latest.
+   * The tracer, if the environment asks for traces (OTEL_*). `traceparent`: parent of the spans; unset: TRACEPARENT.
+   * Spans are sent at the end of the command at the latest.
    */
   tracer(config: Config, traceparent?: string | null): Promise<Tracer>;
   /** Writes one JSON value to stdout; integers beyond 2^53 keep every digit. */
@@ -62,22 +64,24 @@ export interface CommandContext extends CliDeps {
 
 export interface CommandModule {
   configure(command: Command): void;
-  /** `typed`: the options by their camelCase names, and the arguments as `args`. Answers with the exit code. */
+  /** `typed`: options by their camelCase names, and arguments as `args`. Returns the exit code. */
   execute(typed: Readonly<Record<string, unknown>>, context: CommandContext): Promise<number>;
 }
 
-/** A command in the table of them all: loaded when it is called. */
+/** An entry in the table of commands; the command is loaded when it is called. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
   readonly load: () => Promise<{ readonly command: CommandModule }>;
 }
 
-/** A command from its parts. `input` parses what was typed; what it refuses is a usage error (exit code 2). */
+/**
+ * Makes a command from its parts. `input` validates the typed input; invalid input is a usage error (exit code 2).
+ */
 export const defineCommand = <Input>(spec: {
-  /** Adds arguments and options of its own; the shared ones are there already. */
+  /** Adds the command's own arguments and options; the shared ones exist already. */
   readonly configure: (command: Command) => Command;
-  /** Command line → what it does. */
+  /** Command line → description. */
   readonly examples: Readonly<Record<string, string>>;
   readonly input: z.ZodType<Input>;
   readonly run: (input: Input, context: CommandContext) => Promise<number>;

@@ -1,24 +1,24 @@
-// Shell completion: scripts for bash, zsh and fish, made from the same commands and options that --help shows. Pure.
+// Shell completion: scripts for bash, zsh and fish, generated from the commands and options that --help shows. Pure.
 
-/** What can follow a command's name. */
+/** A command and the words that can follow it. */
 export interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
-  /** Long options, `--full`; `values`: what may follow it, null when it takes none or anything. */
+  /** Long options, `--full`; `values`: possible values, null when it takes none or any. */
   readonly options: readonly {
     readonly flag: string;
     readonly summary: string;
     readonly takesValue: boolean;
     readonly values: readonly string[];
   }[];
-  /** Words that may stand as arguments, e.g. streams. */
+  /** Possible arguments, e.g. streams. */
   readonly words: readonly string[];
 }
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Texts of ours only: no quotes or shell signs get in. */
+/** Text without quotes and shell characters. */
 const plain = (text: string): string => text.replaceAll(/["'`$\\]/g, "");
 
 const caseOf = ({ name, options, words }: CompletedCommand): string => {

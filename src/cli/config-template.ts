@@ -1,4 +1,4 @@
-// The commented duckmirror.yaml that `init` writes: every setting, generated from the schema so that none is missing.
+// The commented duckmirror.yaml of `init`: every setting, generated from the schema so that none is missing.
 import { stringify } from "yaml";
 import { envName, type FlagValues } from "../core/config/config.ts";
 import { settingList } from "../core/config/settings.ts";
@@ -11,14 +11,14 @@ const HEAD = `# duckmirror configuration. Flags and environment variables go ove
 const yamlOf = (name: string, value: unknown): string =>
   stringify({ [name]: value }, { flowCollectionPadding: false, lineWidth: 0, collectionStyle: "flow" });
 
-/** YAML of a setting as a block of lines, commented out or not. */
+/** A setting as YAML, commented out or not. */
 const block = (name: string, value: unknown, active: boolean): string => {
-  // Only the values are written in flow style: `companies: [a, b]`.
+  // Only values use flow style: `companies: [a, b]`.
   const line = yamlOf(name, value).trim().replace(/^\{/, "").replace(/\}$/, "");
   return active ? line : `# ${line}`;
 };
 
-/** The file's text; `given` are the settings to write as active ones. The token itself never stands in it. */
+/** Text of the file; `given`: settings to write as active. It never contains the token itself. */
 export const configTemplate = (given: FlagValues): string => {
   const active: Readonly<Record<string, unknown>> = given;
   const blocks = settingList()

@@ -1,16 +1,16 @@
-// What a running command works with: configuration, log, progress and output. Everything heavy is loaded on first use.
+// Context of a running command: configuration, log, progress and output. Loads large modules on first use.
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import type { LiveArea } from "./terminal/live-area.ts";
 import { type RunningTracer, tracerFor } from "./tracer.ts";
 
-/** JSON of anything, integers beyond 2^53 with every digit. */
+/** JSON of any value; integers beyond 2^53 keep every digit. */
 const exactJson = async (value: unknown): Promise<string> => {
   const { stringify } = await import("lossless-json");
   return stringify(value) ?? "null";
 };
 
-/** The context of one command; `close` when it is done. */
+/** The context of one command; call `close` when the command is done. */
 export const contextFor = (
   deps: CliDeps,
   shared: SharedOptions,

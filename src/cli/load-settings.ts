@@ -1,4 +1,4 @@
-// Configuration for a command: the shared options as flags, the catalog as vocabulary, secrets hidden at once.
+// Loads the configuration for a command: shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
@@ -36,7 +36,7 @@ export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: Cli
   return config;
 };
 
-/** The configurations of every profile, or of the one that --profile names. */
+/** Configurations of all profiles, or of the one named by --profile. */
 export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): readonly Config[] => {
   const input = inputOf({}, shared, deps);
   const configs = shared.profile === undefined ? loadProfiles(input) : [loadConfig(input)];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program: ties argv, environment, streams and signals to runCli, and its answer to the exit code.
+// The program: connects argv, environment, streams and signals to runCli, and its result to the exit code.
 import { setFlagsFromString } from "node:v8";
 import pc from "picocolors";
 import { systemClock } from "../core/clock.ts";
@@ -27,14 +27,14 @@ const terminal: Terminal = {
   isTty: {
     in: process.stdin.isTTY === true,
     out: process.stdout.isTTY === true,
-    // A terminal of no size (some containers) shows no live line: log lines are better there.
+    // A terminal without a size (some containers) cannot show live lines; it gets log lines.
     err: process.stderr.isTTY === true && process.stderr.rows > 0,
   },
   get columns() {
     return outputWidth(process.env, process.stdout.isTTY === true ? process.stdout.columns : null);
   },
   get errColumns() {
-    // Lines that are redrawn must not be wider than they really may be.
+    // Lines that are redrawn must not be wider than the terminal.
     return outputWidth({}, process.stderr.isTTY === true ? process.stderr.columns : null);
   },
   outColours: pc.createColors(wantsColour(process.env, process.stdout.isTTY === true)),
@@ -47,35 +47,35 @@ const asker = async (): Promise<Asker> => {
   return createAsker({ input: process.stdin, output: process.stderr });
 };
 
-/** Loads the prompts only when a question is asked. */
+/** Loads the prompts when the first question is asked. */
 const ask: Asker = {
   text: async (question) => (await asker()).text(question),
   choice: async (question) => (await asker()).choice(question),
 };
 
-// A sync makes much garbage that outlives a commit: by itself V8 lets the heap grow to several times what is in use before
-// it collects it (docs/PERFORMANCE.md).
+// A sync creates much garbage that survives a commit. By default V8 lets the heap grow to several times the used size
+// before collecting it (docs/PERFORMANCE.md).
 setFlagsFromString("--heap-growing-percent=50");
 
-// Everything duckmirror writes holds customers' data: readable by its owner only.
+// All files contain customers' data, so only their owner can read them.
 process.umask(0o077);
 
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => {
-    // The second signal ends the program at once: what was not committed is fetched again, nothing is torn.
+    // The second signal ends the program at once. That is safe: uncommitted pages are fetched again.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
     stop.abort(new DuckmirrorError("INTERRUPTED"));
   });
 }
-// `duckmirror query ... | head` closes the pipe: that is the reader's right, not a failure.
+// `duckmirror query ... | head` closes the pipe, which is no failure.
 process.stdout.on("error", (error) =>
   process.exit("code" in error && error.code === "EPIPE" ? EXIT.done : EXIT.unexpected),
 );
 process.stderr.on("error", () => undefined);
 
 const scrubber = createScrubber();
-// Node would print the error itself, with whatever secret is in it.
+// Node would print the error itself, including any secret in it.
 process.on("uncaughtException", (error) => {
   writeProblem(asProblem(error), terminal, scrubber, true);
   process.exit(EXIT.unexpected);

@@ -1,4 +1,4 @@
-// From what was typed to a command that runs, and from what it throws to an exit code.
+// Runs the command named in the arguments, and converts its errors to exit codes.
 import { Command, CommanderError } from "commander";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
@@ -8,10 +8,10 @@ import { contextFor } from "./context.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
 import { addShared } from "./shared-options.ts";
 
-/** Shared options that take a value, so that the value is not taken for the command. */
+/** Shared options with a value, so that the value is not read as the command. */
 const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];
 
-/** Options may stand before the command's name as well: the name moves to the front. `help x` means `x --help`. */
+/** Options may come before the command's name: the name moves to the front. `help x` means `x --help`. */
 const commandFirst = (argv: readonly string[]): readonly string[] => {
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? "";
@@ -55,7 +55,7 @@ const sharedOf = (typed: Readonly<Record<string, unknown>>): SharedOptions => ({
 
 const finished = (error: unknown): boolean => error instanceof CommanderError && error.exitCode === 0;
 
-/** Parses the arguments and runs the command they name. */
+/** Parses the arguments and runs the named command. */
 const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
   const words = commandFirst(argv);
   const name = words[0] !== undefined && !words[0].startsWith("-") ? words[0] : null;
@@ -92,10 +92,10 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
   return run === null ? EXIT.usage : await started(run);
 };
 
-// A function of its own, so that the type of `run` is that of the assignment inside the callback.
+// A separate function, so that the type of `run` is that of the assignment inside the callback.
 const started = (run: () => Promise<number>) => run();
 
-/** Runs the program: arguments without node and script. Answers with the exit code; throws nothing. */
+/** Runs the program; `argv`: arguments without node and script. Returns the exit code; throws nothing. */
 export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
   const { terminal, scrubber, signal } = deps;
   try {

@@ -1,4 +1,4 @@
-// The options that every command has.
+// Options of every command.
 import { type Command, Option } from "commander";
 
 export const addShared = (command: Command): Command =>

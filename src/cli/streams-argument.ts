@@ -1,8 +1,8 @@
-// The argument `[streams...]`: the streams of a sync, a plan or a comparison; `--help` lists their names.
+// The argument `[streams...]` of sync, plan and verify; `--help` lists their names.
 import type { Command } from "commander";
 import { STREAM_NAMES } from "../catalog/streams.ts";
 
-/** Adds the argument. `purpose`: what the command does with the streams. */
+/** Adds the argument. `purpose`: its meaning for the command. */
 export const addStreams = (command: Command, purpose: string): Command =>
   command
     .argument("[streams...]", `streams to ${purpose} (default: those of the configuration, or all)`)

@@ -1,4 +1,4 @@
-// Traces of a command: nothing of OpenTelemetry is loaded unless the environment asks for it.
+// Traces of a command. OpenTelemetry is loaded only if the environment asks for it.
 import type { Logger } from "../core/log.ts";
 import { noTracer, type Tracer } from "../core/tracing.ts";
 import { wantedTraces } from "../telemetry/wanted.ts";
@@ -6,13 +6,13 @@ import type { CliDeps } from "./command.ts";
 
 export interface RunningTracer {
   readonly tracer: Tracer;
-  /** Sends what is left, for a moment at most; false: something is still under way. */
+  /** Sends remaining spans within a short time limit; false: sending is unfinished. */
   close(): Promise<boolean>;
 }
 
 const NOTHING: RunningTracer = { tracer: noTracer, close: async () => true };
 
-/** What the environment asks for; the log is told when that cannot be done. */
+/** The configured tracer; an unusable configuration is logged. */
 export const tracerFor = async (
   { env, version, clock, scrubber }: CliDeps,
   traceparent: string | null,

@@ -1,4 +1,4 @@
-// Files of pages, held in memory: only what stands in the folder when the server starts is served, whatever is asked.
+// Files of pages, held in memory: only files in the folder at the server's start are served.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,7 @@ export interface Asset {
   readonly type: string;
   readonly etag: string;
   readonly bytes: Buffer;
-  /** Compressed once, when somebody first wants it so. */
+  /** Compressed on first request. */
   gzipped(): Promise<Buffer>;
 }
 
@@ -41,7 +41,7 @@ const assetOf = (file: URL, type: string): Asset => {
   };
 };
 
-/** Files of a page by their name below its folder, e.g. `vendor/uPlot.min.css`. */
+/** Files of a page by name below its folder, e.g. `vendor/uPlot.min.css`. */
 export const readAssets = (folder = new URL("./page/", import.meta.url)): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>();
   for (const name of readdirSync(fileURLToPath(folder), { recursive: true, encoding: "utf8" })) {
@@ -53,7 +53,7 @@ export const readAssets = (folder = new URL("./page/", import.meta.url)): Readon
   return assets;
 };
 
-/** Answers with the file, or that the browser has it already. Throws a 404 refusal. */
+/** Sends the file, or 304 if the browser has it. Throws a 404 refusal. */
 export const sendAsset = async (request: FastifyRequest, reply: FastifyReply, asset: Asset | undefined) => {
   if (asset === undefined) throw notFound("such file");
   reply.headers({ etag: asset.etag, "cache-control": "no-cache", vary: "accept-encoding" });

@@ -1,5 +1,5 @@
-// /metrics for Prometheus. Everything but the process's own figures comes from the snapshot, so that any process can
-// answer and a restart loses no count. What only a running worker knows is added by what it tells (run-figures.ts).
+// /metrics for Prometheus. All figures except the process's own come from the snapshot, so any process can serve them
+// and a restart loses no count. Figures of a running worker come from its events (run-figures.ts).
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
@@ -29,7 +29,7 @@ const readOutcomes = perSnapshot((snapshot) =>
 );
 const readRunCounts = perSnapshot((snapshot) => snapshot.query(sqlText("server/runs-by-status.sql"), [], runsRow));
 
-/** Metrics by name: made once per scrape, so that nothing of a replaced snapshot stays. */
+/** Metrics by name, created per scrape so that no value of an old snapshot remains. */
 const metricsIn = (registry: Registry) => {
   const registers = [registry];
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
@@ -122,7 +122,7 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
 
 export interface MetricsPage {
   readonly contentType: string;
-  /** Text of one scrape. A profile without a snapshot shows as `snapshot_up 0` and nothing else. */
+  /** Text of one scrape. A profile without a snapshot has only `snapshot_up 0`. */
   text(): Promise<string>;
 }
 
@@ -148,7 +148,7 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
         const help = "Jobs in the queue by state.";
         const depth = new Gauge({ name: "duckmirror_queue_jobs", help, labelNames: ["state"], registers: [scraped] });
         const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
-        // Whatever became of Redis, the other figures are wanted all the more.
+        // Without Redis, the other figures are still needed.
         const depths = await context.queueDepths().catch(() => null);
         up.set(depths === null ? 0 : 1);
         for (const [state, jobs] of Object.entries(depths ?? {})) depth.set({ state }, jobs);

@@ -1,5 +1,5 @@
-// duckmirror check: is the configuration valid, the service reachable, the token good, and which tier is it.
-// Costs one credit: a list of one account shows tier, quota, rate and version at once. A refusal costs nothing.
+// duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: a list of one
+// account shows tier, quota, rate and version. A refusal costs nothing.
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -13,14 +13,14 @@ import { isJsonObject } from "../../core/json.ts";
 import { counted, formatCount } from "../../core/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
-/** A rate limit that opens again within this time is waited for once. */
+/** Longest wait for the rate limit, at most once. */
 const LONGEST_WAIT_MS = 90_000;
 const CALL = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
 
 const inputSchema = z.object({ offline: z.boolean().default(false) });
 type Input = z.output<typeof inputSchema>;
 
-/** The folder that exists already: the data directory itself, or the nearest above it. */
+/** The nearest existing folder: the data directory itself, or one above it. */
 const existing = (dir: string): string => (existsSync(dir) || dirname(dir) === dir ? dir : existing(dirname(dir)));
 
 const checkDataDir = ({ dataDir }: Config) => {
@@ -36,7 +36,7 @@ const tokenSource = (config: Config): string => {
   return config.origins[name] ?? name;
 };
 
-/** One answer that can be used. Waits once for the rate limit; every other failure is thrown as it stands. */
+/** One usable response. Waits once for the rate limit; throws every other failure unchanged. */
 const ask = async (client: Client, context: CommandContext): Promise<{ outcome: OkOutcome; requests: number }> => {
   const { clock, signal, terminal } = context;
   for (let requests = 1; ; requests++) {
@@ -57,7 +57,7 @@ const ask = async (client: Client, context: CommandContext): Promise<{ outcome: 
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** Rows or a count: accounts are visible. An empty list is what an organization without Full Access gets. */
+/** Rows or a count: accounts are visible. An organization without Full Access gets an empty list. */
 const tierOf = ({ data, page }: OkOutcome): "full" | "public" =>
   (Array.isArray(data) && data.length > 0) || (page.totalCount ?? 0) > 0 ? "full" : "public";
 

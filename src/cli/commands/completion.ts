@@ -1,4 +1,4 @@
-// duckmirror completion: prints the completion script of a shell, from the commands as they are.
+// duckmirror completion: prints a shell's completion script, generated from the commands.
 import { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
@@ -13,7 +13,7 @@ const inputSchema = z.object({
   }),
 });
 
-/** A command's options and words, as it declares them itself. */
+/** Options and words of a command, from its own declaration. */
 const described = async ({ name, summary, load }: CommandEntry): Promise<CompletedCommand> => {
   const command = addShared(new Command(name));
   (await load()).command.configure(command);

@@ -1,4 +1,4 @@
-// duckmirror demo: the whole tool in one go. A generated service in this process, a complete mirror of it, a short tour.
+// duckmirror demo: starts a generated service in this process, mirrors it completely, and shows some queries.
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
@@ -18,9 +18,9 @@ import { isNumeric, tableCell } from "../terminal/query-output.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { renderTable } from "../terminal/table.ts";
 
-/** Shows that a directory was made by the demo and may be made anew. */
+/** File that marks a directory as created by the demo, so it may be replaced. */
 const MARKER = ".duckmirror-demo";
-/** Fast enough that the demo shows the tool and not the waiting. */
+/** Fast enough that the demo shows results instead of waiting. */
 const REQUESTS_PER_MINUTE = 6000;
 const TOUR = ["demo/1-hottest-accounts.sql", "demo/2-moves.sql", "demo/3-hiring-and-funding.sql"];
 
@@ -29,7 +29,7 @@ const inputSchema = z.object({
   seed: z.coerce.number({ error: "--seed must be a number" }).int().min(0).default(1),
 });
 
-/** An empty directory for the demo. Refuses one that holds something else. */
+/** An empty directory for the demo. Refuses one with other content. */
 const freshDir = async (dir: string): Promise<void> => {
   if (existsSync(join(dir, MARKER))) rmSync(dir, { recursive: true, force: true });
   if (existsSync(join(dir, "state")) || existsSync(snapshotPath(dir))) {
@@ -45,7 +45,7 @@ const freshDir = async (dir: string): Promise<void> => {
   }
 };
 
-/** A query of the tour: its first comment line is the title, its result a table. */
+/** A query of the tour: the first comment line is its title; prints the result as a table. */
 const showQuery = async (name: string, dataDir: string, { terminal }: CommandContext): Promise<void> => {
   const sql = sqlText(name);
   const title = /^-- (.+)$/m.exec(sql)?.[1] ?? name;

@@ -1,4 +1,4 @@
-// duckmirror export: the snapshot as Parquet, CSV or NDJSON, only what changed since the last time.
+// duckmirror export: writes the snapshot as Parquet, CSV or NDJSON; only files that changed since the last export.
 import { resolve } from "node:path";
 import { z } from "zod";
 import { exportJob } from "../../../jobs/export.ts";
@@ -41,7 +41,7 @@ const checked = (input: Input): Input => {
   return input;
 };
 
-/** The contract of `export --json`. */
+/** Contract of `export --json`. */
 const toJson = (report: ExportReport) => ({
   dir: report.dir,
   format: report.format,

@@ -1,4 +1,4 @@
-// duckmirror feedback: tells the service what is wrong or missing. Costs one credit.
+// duckmirror feedback: reports wrong or missing data to the service. Costs one credit.
 import { z } from "zod";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { FEEDBACK_CATEGORIES } from "../../catalog/resources.ts";

@@ -1,4 +1,5 @@
-// duckmirror forget: erases contacts from everything on disk, keeps them out, and shows what was looked through.
+// duckmirror forget: erases contacts from every file, keeps later syncs from storing them, and reports the search for
+// remains.
 import { resolve } from "node:path";
 import { z } from "zod";
 import { forgetJob } from "../../../jobs/forget.ts";
@@ -17,7 +18,7 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-/** The contract of `forget --json`. */
+/** Contract of `forget --json`. */
 const toJson = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport) => ({
   contacts: hashes.length,
   hashes,

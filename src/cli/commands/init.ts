@@ -1,4 +1,4 @@
-// duckmirror init: writes a commented duckmirror.yaml; asks only for the address and where the token is.
+// duckmirror init: writes a commented duckmirror.yaml; asks only for the address and the source of the token.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
@@ -20,7 +20,7 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-/** Parses the settings as if they stood in the file. Throws CONFIG_INVALID. */
+/** Parses the settings as if they were in the file. Throws CONFIG_INVALID. */
 const check = (settings: FlagValues, cwd: string) =>
   resolveConfig({ flags: settings, env: {}, file: null, cwd, vocabulary: vocabulary() });
 
@@ -56,7 +56,7 @@ const askToken = async ({ ask, cwd }: CommandContext): Promise<FlagValues> => {
   return { [setting]: answer };
 };
 
-/** What goes into the file: from flags, else the environment, else from answers. */
+/** Settings for the file: from flags, else the environment, else questions. */
 const gather = async (input: Input, context: CommandContext): Promise<FlagValues> => {
   const { terminal, env, shared } = context;
   const asks = terminal.isTty.in && terminal.isTty.err && !input.yes && !shared.json;
@@ -67,7 +67,7 @@ const gather = async (input: Input, context: CommandContext): Promise<FlagValues
   return { base_url: address || undefined, data_dir: shared.dataDir, ...token, ...answered };
 };
 
-/** Paths were typed here, but the file's paths start at the file. */
+/** Typed paths are relative to the working directory; the file's paths are relative to the file. */
 const forFile = (settings: FlagValues, folder: string, cwd: string): FlagValues => {
   const moved = (path: FlagValues["token_file"]) =>
     typeof path !== "string" || isAbsolute(path) || path.startsWith("~") || folder === cwd ? path : resolve(cwd, path);
@@ -110,7 +110,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const file = resolve(cwd, shared.config ?? CONFIG_FILE_NAME);
   const inFile = forFile(settings, dirname(file), cwd);
   const text = configTemplate(inFile);
-  // What is written must be readable again: a template fault shows here and not at the next command.
+  // The text is parsed again, so that a mistake in the template fails here and not in the next command.
   resolveConfig({ flags: {}, env: {}, file: parseConfigFile(text, file), cwd, vocabulary: vocabulary() });
   write(file, text, input.force);
   if (shared.json) await context.printJson({ file, settings: inFile });

@@ -1,4 +1,4 @@
-// duckmirror jobs: what is queued or under way, what failed for good, retrying and cancelling.
+// duckmirror jobs: lists queued, running and failed jobs; retries and cancels.
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { AskedSync } from "../../queue/asks.ts";
@@ -30,7 +30,7 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
   error: problem,
 });
 
-/** Dead letters, and how to retry one. Without Redis nothing is kept: what failed stands in `status`. */
+/** Dead letters, and a function to retry one. Without Redis none are kept; `status` shows failures. */
 const letters = async ({ queues, triggers }: WorkerDoor) => {
   if (queues === null) return { list: [], retry: null };
   const { deadLetters, retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
@@ -50,7 +50,7 @@ const retry = async (which: string, door: WorkerDoor, context: CommandContext): 
     try {
       retried.push({ id, run_id: await again(id) });
     } catch (error) {
-      // With `all`, one that cannot be read does not keep the others.
+      // With `all`, an unreadable letter does not stop the others.
       if (which !== "all") throw error;
       problem = error;
     }

@@ -1,4 +1,4 @@
-// duckmirror plan: what the next sync would request and why, in requests, credits and time. Sends nothing.
+// duckmirror plan: forecasts the next sync's requests with reasons, in requests, credits and time. Sends nothing.
 import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ type StreamForecast = PlanReport["forecast"]["streams"][number];
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** `39 lists`, `40 records`, `1 list, 12 records`: what the requests of a stream read. */
+/** `39 lists`, `40 records`, `1 list, 12 records`: the parts of a stream to read. */
 const readsText = ({ scopes, lists }: StreamForecast): string =>
   [...(lists > 0 ? [counted(lists, "list")] : []), ...(scopes > lists ? [counted(scopes - lists, "record")] : [])].join(
     ", ",

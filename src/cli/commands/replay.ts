@@ -1,4 +1,4 @@
-// duckmirror replay: rebuilds the working database from the archive, without a request and without the old file.
+// duckmirror replay: rebuilds the working database from the archive, without a request or the old file.
 import { z } from "zod";
 import { type ReplayReport, replayJob } from "../../../jobs/replay.ts";
 import { EXIT } from "../../core/errors.ts";

@@ -1,4 +1,4 @@
-// duckmirror sandbox: the whole service on this machine, generated, to try duckmirror against. Runs until stopped.
+// duckmirror sandbox: runs a generated service on this machine, to try duckmirror against. Runs until stopped.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -38,7 +38,7 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-/** The token as it was given: itself, or the file that holds it. */
+/** The token: given directly, or in a file. */
 const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: string } => {
   if (token !== undefined) return { token };
   if (tokenFile === undefined) return {};
@@ -50,7 +50,7 @@ const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: s
   }
 };
 
-/** The given options under the sandbox's names; what was not given is left out, so its own defaults hold. */
+/** Given options by the sandbox's names; others are absent, so that its defaults apply. */
 const optionsOf = (input: Input, cwd: string) => ({
   ...(input.accounts === undefined ? {} : { accounts: input.accounts }),
   ...(input.seed === undefined ? {} : { seed: input.seed }),
@@ -83,7 +83,7 @@ const start = async (input: Input, cwd: string) => {
   }
 };
 
-/** A fault file's value, not yet checked. YAML, of which JSON is a part. */
+/** Content of a fault file, not validated. YAML, which includes JSON. */
 const readFaults = (path: string): unknown => {
   try {
     return parse(readFileSync(path, "utf8")) ?? {};
@@ -92,7 +92,7 @@ const readFaults = (path: string): unknown => {
   }
 };
 
-/** The sandbox, or a proxy in front of it that plays faults. */
+/** The sandbox, or a fault proxy in front of it. */
 const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<FaultProxyOptions["onFault"]>) => {
   if (input.faults === undefined) return start(input, cwd);
   const faults = readFaults(resolve(cwd, input.faults));

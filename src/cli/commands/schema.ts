@@ -1,4 +1,4 @@
-// duckmirror schema: what every table and column means. Needs no warehouse.
+// duckmirror schema: shows the meaning of every table and column. Needs no warehouse.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
@@ -9,7 +9,7 @@ import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({ args: z.array(z.string()).default([]) });
 
-/** The contract of `schema --json`. */
+/** Contract of `schema --json`. */
 const toJson = (table: DictionaryTable) => ({
   schema: table.schema,
   table: table.name,
@@ -29,7 +29,7 @@ const toJson = (table: DictionaryTable) => ({
 
 const find = (tables: readonly DictionaryTable[], typed: string): DictionaryTable => {
   const name = typed.replace(/^main\./, "");
-  // A view may be named without its schema: no table of main has the same name.
+  // A view may be named without its schema, because no table of main has the same name.
   const found = tables.find((table) => sqlName(table) === name) ?? tables.find((table) => table.name === name);
   if (found !== undefined) return found;
   const known = tables.map(sqlName);

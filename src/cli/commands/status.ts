@@ -1,4 +1,4 @@
-// duckmirror status: what the mirror holds, how fresh it is, what it cost. Reads the snapshot only.
+// duckmirror status: shows rows, freshness and cost of the mirror. Reads the snapshot only.
 import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
@@ -12,7 +12,7 @@ const inputSchema = z.object({ runs: z.string().default("5") });
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-/** The contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
+/** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
 const toJson = (status: MirrorStatus) => ({
   snapshot: {
     path: status.snapshot.path,
@@ -27,7 +27,7 @@ const toJson = (status: MirrorStatus) => ({
     last_check_at: iso(found?.lastCheckAt ?? null),
     oldest_check_at: iso(found?.oldestCheckAt ?? null),
     oldest_walk_at: iso(found?.oldestWalkAt ?? null),
-    /** No row of the stream shows a state older than this; what the cheap refresh cannot see is why. */
+    /** No row of the stream is older than this; the reason is what the short read cannot see. */
     worst_case_at: iso(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
     worst_case_because: streamSpec(stream).blindSpot,
     total_count: found?.totalCount ?? null,
@@ -80,7 +80,7 @@ const inOrder = (status: MirrorStatus) =>
 
 const right = (name: string): TableColumn => ({ name, align: "right" });
 
-/** What the service counts beside what this mirror knows of: other clients, or answers that were lost. */
+/** Difference between the service's count and this mirror's: other clients, or lost responses. */
 const differenceText = ({ used, spentHere, ambiguousHere }: NonNullable<MirrorStatus["credits"]>): string => {
   if (used === null || used === spentHere) return "";
   if (used < spentHere) return `; the service counts ${formatCount(spentHere - used)} fewer`;

@@ -1,4 +1,4 @@
-// duckmirror verify: compares the mirror with the service at the fewest credits and names every difference.
+// duckmirror verify: compares the mirror with the service at the fewest credits and lists every difference.
 
 import { z } from "zod";
 import { GRACE_MS } from "../../../jobs/engine.ts";
@@ -43,7 +43,7 @@ const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
   { name: "repaired" },
 ];
 
-/** Worst first: what is said of several checks of one kind. */
+/** Results, worst first; several checks of one kind show the worst. */
 const RESULTS = ["differs", "failed", "skipped", "equal"] as const;
 
 const checkRows = ({ checks }: VerifyReport): readonly (readonly string[])[] => {

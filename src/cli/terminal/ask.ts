@@ -1,4 +1,4 @@
-// Questions on the terminal, by @inquirer/prompts. Ctrl-C at a question ends the program like anywhere else.
+// Questions on the terminal, with @inquirer/prompts. Ctrl-C at a question ends the program as elsewhere.
 import { input, select } from "@inquirer/prompts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Asker } from "./terminal.ts";
@@ -14,7 +14,7 @@ const answered = async <T>(answer: Promise<T>): Promise<T> => {
   }
 };
 
-/** Asks on stderr, so that stdout carries results only. */
+/** Asks on stderr, so that stdout contains results only. */
 export const createAsker = (io: {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;

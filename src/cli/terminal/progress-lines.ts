@@ -1,4 +1,4 @@
-// Progress as lines for a terminal: one per stream, and one for the run. Pure.
+// Progress as lines for a terminal: one per stream and one for the run. Pure.
 import { counted, formatCount, formatDuration } from "../../core/units.ts";
 import { outcomeText, type RunProgress, requestsPerMinute, type StreamProgress, timeLeftMs } from "./progress-state.ts";
 import type { Terminal } from "./terminal.ts";
@@ -28,7 +28,7 @@ export const waitText = ({ why, until }: Waiting, now: number, timeZone: string 
 const ofTotal = (done: number, total: number | null, what: string) =>
   total === null ? counted(done, what) : `${formatCount(done)}/${counted(total, what)}`;
 
-/** What a stream did so far: pages, rows, credits, rate, time left. */
+/** Progress of a stream: pages, rows, credits, rate, time left. */
 export const countsText = (stream: StreamProgress): readonly string[] => {
   const { page } = stream;
   if (page === null) return stream.planned === null ? ["starting"] : [`${counted(stream.planned, "request")} planned`];
@@ -49,8 +49,8 @@ const stateText = (stream: StreamProgress): readonly string[] =>
     : countsText(stream);
 
 /**
- * As many parts as fit in `columns`, joined; a part that does not fit ends the line. `last` stands at its end in any case:
- * what is waited for matters more than what was done.
+ * Joins as many parts as fit in `columns`; the first part that does not fit ends the line. `last` is always at the
+ * end, because a wait matters more than the counts.
  */
 const joinFitting = (parts: readonly string[], columns: number, last: string | null): string => {
   const end = last === null ? "" : `  ${last}`;
@@ -63,7 +63,7 @@ const joinFitting = (parts: readonly string[], columns: number, last: string | n
   return `${line}${end}`.slice(0, Math.max(0, columns - 1));
 };
 
-/** The lines to show at `now`, ms since the epoch. `timeZone`: of the clock times; undefined is the machine's. */
+/** The lines to show at `now`, ms since the epoch. `timeZone`: of clock times; undefined: the machine's. */
 export const progressLines = (
   run: RunProgress,
   now: number,

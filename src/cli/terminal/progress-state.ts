@@ -1,4 +1,4 @@
-// Where a run stands, from its events. Pure.
+// State of a run, computed from its events. Pure.
 import type { ProgressEvent } from "../../core/progress-events.ts";
 import { formatCount } from "../../core/units.ts";
 
@@ -8,7 +8,7 @@ export interface StreamProgress {
   readonly stream: string;
   readonly planned: number | null;
   readonly page: Of<"page"> | null;
-  /** When the first page of the stream arrived and how many requests it had made then: rates start there. */
+  /** Arrival of the stream's first page and number of requests until then; rates are measured from here. */
   readonly since: { readonly at: number; readonly requests: number } | null;
   readonly lastAt: number;
   readonly waiting: Of<"waiting"> | null;
@@ -17,7 +17,7 @@ export interface StreamProgress {
 
 export interface RunProgress {
   readonly streams: ReadonlyMap<string, StreamProgress>;
-  /** What the whole run waits for. */
+  /** Wait of the whole run. */
   readonly waiting: Of<"waiting"> | null;
 }
 
@@ -51,7 +51,7 @@ const withoutWaits = (run: RunProgress): RunProgress => ({
 const stillWaiting = ({ waiting }: RunProgress, now: number): RunProgress["waiting"] =>
   waiting !== null && waiting.until > now ? waiting : null;
 
-/** What outlasts the run: no credits before the reset. */
+/** Wait that continues after the run: no credits before the reset. */
 const nextPeriod = ({ waiting }: RunProgress): RunProgress["waiting"] => (waiting?.why === "quota" ? waiting : null);
 
 /** The run after `event`, which arrived at `now` (ms since the epoch). */
@@ -60,7 +60,7 @@ export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number):
     case "stream-planned":
       return change(run, event.stream, now, () => ({ planned: event.requests }));
     case "page":
-      // Answers to earlier requests come in while the next one waits for its turn.
+      // Responses to earlier requests arrive while the next request waits for its turn.
       return change({ ...run, waiting: stillWaiting(run, now) }, event.stream, now, (was) => ({
         page: event,
         since: was.since ?? { at: now, requests: event.requests },
@@ -97,17 +97,17 @@ export const requestsPerMinute = ({ page, since, lastAt }: StreamProgress): numb
   return ((page.requests - since.requests) * 60_000) / (lastAt - since.at);
 };
 
-/** ms until the stream is through at its rate so far; null where that is not known. */
+/** Time until the stream is done at its present rate, in ms; null where unknown. */
 export const timeLeftMs = (stream: StreamProgress): number | null => {
   const rate = requestsPerMinute(stream);
   const total = stream.page?.pagesTotal ?? stream.planned;
   if (rate === null || rate <= 0 || total === null || stream.page === null) return null;
-  // More pages than foreseen, or none left: the stream is not over before it says so.
+  // More pages than expected, or none left: the stream is not done until it reports so.
   if (total <= stream.page.pagesDone) return null;
   return ((total - stream.page.pagesDone) * 60_000) / rate;
 };
 
-/** How a finished stream ended, in numbers: `+12 ~3 -1`, or what went wrong. */
+/** Result of a finished stream: counts such as `+12 ~3 -1`, or its error. */
 export const outcomeText = ({ inserted, updated, deleted, rejected, error }: Of<"stream-finished">): string => {
   if (error !== undefined) return error;
   const parts = [

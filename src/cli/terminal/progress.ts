@@ -8,18 +8,18 @@ import { countsText, progressLines, waitText } from "./progress-lines.ts";
 import { afterEvent, noProgress, outcomeText } from "./progress-state.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A stream's pages are logged at most this often; its start and end always. */
+/** Shortest time between log lines about a stream's pages; its start and end are always logged. */
 const LOG_EVERY_MS = 10_000;
-/** Live lines are drawn at most this often while pages come in. */
+/** Shortest time between redraws while pages arrive. */
 const DRAW_EVERY_MS = 80;
 
 export interface Progress {
   readonly sink: ProgressSink;
-  /** Leaves the last state standing. */
+  /** Leaves the last state on the screen. */
   end(): void;
 }
 
-/** What a single event says by itself; null for what only the live lines show. */
+/** Text of a single event; null for events that only live lines show. */
 const eventText = (event: ProgressEvent): string | null => {
   switch (event.kind) {
     case "published":
@@ -60,8 +60,8 @@ export const createLiveProgress = (
 };
 
 /**
- * Log lines, for output that is not a terminal. The log's level decides what is written. Only lines for machines (json)
- * carry the event's fields: for people its text says the same.
+ * Log lines, for output that is not a terminal. The log level decides which are written. Only JSON lines contain the
+ * event's fields; for people the text says the same.
  */
 export const createLoggedProgress = (
   log: Pick<Logger, "info" | "warn" | "error">,

@@ -1,25 +1,25 @@
 // Rows of a query as CSV, JSON, NDJSON or cells of a table. Pure.
-// Values come as the warehouse reads them: bigint where a double is not exact, instants as ISO text, lists as arrays.
+// Values as the warehouse reads them: bigint where a double is not exact, times as ISO text, lists as arrays.
 
 /** A value of a result. */
 export type Cell = null | boolean | number | bigint | string | readonly Cell[] | { readonly [name: string]: Cell };
 
 export interface ResultColumn {
   readonly name: string;
-  /** DuckDB's name of the type. */
+  /** Name of the type in DuckDB. */
   readonly type: string;
 }
 
 export type QueryFormat = "table" | "csv" | "json" | "ndjson";
 
-/** Turns rows into text: `head`, then each row, then `foot`. */
+/** Converts rows to text: `head`, then each row, then `foot`. */
 export interface RowWriter {
   readonly head: string;
   row(cells: readonly Cell[], index: number): string;
   readonly foot: string;
 }
 
-/** JSON text of a value, every digit of an integer kept. JSON has no NaN and no Infinity: they become text. */
+/** JSON text of a value; integers keep every digit. JSON has no NaN and no Infinity: they become text. */
 export const exactJson = (cell: Cell): string => {
   if (typeof cell === "bigint") return String(cell);
   if (typeof cell === "number" && !Number.isFinite(cell)) return `"${cell}"`;
@@ -34,11 +34,13 @@ export const exactJson = (cell: Cell): string => {
 
 const isList = (cell: Cell): cell is readonly Cell[] => Array.isArray(cell);
 
-/** A JSON column holds JSON text already: it is put in as it is. Line ends in it can only stand between tokens. */
+/**
+ * A JSON column is JSON text already and is inserted unchanged, without line ends, which occur only between tokens.
+ */
 const jsonCell = (cell: Cell, type: string): string =>
   type === "JSON" && typeof cell === "string" ? cell.replace(/[\r\n]+/g, " ") : exactJson(cell);
 
-/** Two columns of one name would lose one value in an object: the second becomes `name_1`. */
+/** Two columns of one name would lose one value in an object, so the second becomes `name_1`. */
 const uniqueNames = (columns: readonly ResultColumn[]): readonly string[] => {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
@@ -55,14 +57,14 @@ const objectOf = (columns: readonly ResultColumn[]) => {
     `{${keys.map((key, at) => `${key}:${jsonCell(cells[at] ?? null, columns[at]?.type ?? "")}`).join(",")}}`;
 };
 
-/** Text of a value where no quotes are wanted. */
+/** Text of a value without quotes. */
 const plain = (cell: Cell): string =>
   typeof cell === "string" || typeof cell === "number" ? String(cell) : exactJson(cell);
 
 const csvText = (text: string): string =>
   text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** NULL is nothing at all, the empty text is `""`: both survive. */
+/** NULL is an empty cell, the empty text is `""`, so both are distinct. */
 const csvCell = (cell: Cell): string => (cell === null ? "" : csvText(plain(cell)));
 
 /** RFC 4180: CRLF ends a line, quotes are doubled. */
@@ -82,13 +84,13 @@ const ndjsonWriter = (columns: readonly ResultColumn[]): RowWriter => {
   return { head: "", row: (cells) => `${toObject(cells)}\n`, foot: "" };
 };
 
-/** The writer of a format that can be written row by row. */
+/** Writer of a format that is written row by row. */
 export const rowWriter = (format: Exclude<QueryFormat, "table">, columns: readonly ResultColumn[]): RowWriter =>
   ({ csv: csvWriter, json: jsonWriter, ndjson: ndjsonWriter })[format](columns);
 
-/** Text of a value in a table: NULL is said, lists and objects are JSON. */
+/** Text of a value in a table: NULL is written out, lists and objects are JSON. */
 export const tableCell = (cell: Cell): string => (cell === null ? "NULL" : plain(cell));
 
-/** Numbers stand to the right. */
+/** Numbers are right-aligned. */
 export const isNumeric = (type: string): boolean =>
   /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/.test(type);

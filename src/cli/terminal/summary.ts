@@ -1,4 +1,4 @@
-// The table at the end of a sync, from its report.
+// The table after a sync, from its report.
 import type { StreamReport, StreamStatus, SyncReport } from "../../core/sync-report.ts";
 import { timeMs } from "../../core/time.ts";
 import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/units.ts";
@@ -15,10 +15,10 @@ const NUMBERS = [
   "unchanged",
   "rejected",
 ] as const satisfies readonly (keyof SyncReport["streams"][number])[];
-/** Shown even where they are all zero; other columns of zeros only make the table wide. */
+/** Columns shown even if all values are zero; other columns of zeros only widen the table. */
 const ALWAYS: readonly string[] = ["requests", "credits", "inserted"];
 
-/** Columns that a narrow terminal does without, in this order: a cut stream name would be worse. */
+/** Columns that a narrow terminal omits, in this order, because a cut stream name would be worse. */
 const GIVEN_UP = ["mode", "pages", "unchanged", "rejected", "credits"];
 
 interface SummaryColumn extends TableColumn {
@@ -33,7 +33,7 @@ const HEADLINES: Readonly<Record<Exclude<SyncReport["status"], "done">, string>>
   interrupted: "Interrupted. What was fetched is committed; the next sync goes on from here.",
 };
 
-/** How a run ended that fetched nothing. */
+/** Headlines of runs that fetched nothing. */
 const EMPTY_HEADLINES: typeof HEADLINES = {
   stopped: "Stopped before anything was fetched. The mirror is as it was.",
   partial: "Nothing could be fetched. The mirror is as it was; the next sync tries again.",
@@ -41,7 +41,7 @@ const EMPTY_HEADLINES: typeof HEADLINES = {
   interrupted: "Interrupted before anything was fetched. The mirror is as it was.",
 };
 
-/** A done sync says that the mirror is complete only where that is proven of every stream. */
+/** Says that the mirror is complete only if every stream is proven complete. */
 const headlineOf = (report: SyncReport, named: boolean): string => {
   if (report.status !== "done") {
     const fetched = report.streams.some(({ pages }) => pages > 0);
@@ -62,7 +62,7 @@ const creditLine = ({ credits }: SyncReport): string => {
   return `${counted(credits.spent, "credit")} spent${unsure}${left}${limit}${reset}`;
 };
 
-/** The report as text for people, without a final line end. `named`: only the streams that somebody named were read. */
+/** The report as text for people, without a final line end. `named`: only named streams were read. */
 export const renderSummary = (
   report: SyncReport,
   terminal: Pick<Terminal, "columns" | "outColours">,

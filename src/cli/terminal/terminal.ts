@@ -1,4 +1,4 @@
-// What a command may do with the terminal. main.ts ties it to the process, tests to arrays.
+// Interface to the terminal for commands. main.ts connects it to the process, tests to arrays.
 import type { Writable } from "node:stream";
 import type pc from "picocolors";
 
@@ -9,26 +9,26 @@ export interface Terminal {
   out(text: string): Promise<void>;
   /** Writes logs, progress and errors. */
   err(text: string): void;
-  /** Everything on stdin. */
+  /** Complete content of stdin. */
   readInput(): Promise<string>;
   readonly isTty: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
-  /** Width of the terminal; where there is none, wide enough not to cut what is piped on. */
+  /** Width of the terminal; without one, wide enough not to cut piped output. */
   readonly columns: number;
   /** The same for stderr. */
   readonly errColumns: number;
-  /** Colours for stdout and stderr: they write nothing where colour is off. */
+  /** Colours for stdout and stderr; they write nothing where colour is off. */
   readonly outColours: Colors;
   readonly errColours: Colors;
-  /** stderr itself, for what redraws its lines. */
+  /** stderr itself, for lines that are redrawn. */
   readonly errStream: Writable;
 }
 
-/** Questions to a person; only asked when stdin and stderr are terminals. */
+/** Questions to a person, asked only when stdin and stderr are terminals. */
 export interface Asker {
   text(question: {
     readonly message: string;
     readonly initial?: string;
-    /** What is wrong with the answer, or null. */
+    /** The problem with an answer, or null. */
     readonly problem?: (answer: string) => string | null;
   }): Promise<string>;
   choice<T extends string>(question: {
@@ -37,17 +37,17 @@ export interface Asker {
   }): Promise<T>;
 }
 
-/** Whether to write colour to a stream: NO_COLOR and FORCE_COLOR (no-color.org), else a terminal that can. */
+/** True to write colour to a stream: NO_COLOR and FORCE_COLOR (no-color.org), else a capable terminal. */
 export const wantsColour = (env: Readonly<Record<string, string | undefined>>, isTty: boolean): boolean => {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR && env.FORCE_COLOR !== "0") return true;
   return isTty && env.TERM !== "dumb";
 };
 
-/** Width for output that is not a terminal: nothing is cut there. */
+/** Width for output that is not a terminal: nothing is cut. */
 const PIPE_COLUMNS = 10_000;
 
-/** Width for tables: what COLUMNS asks for, else the terminal's; `columns` is null where there is no terminal. */
+/** Width of tables: COLUMNS, else the terminal's; `columns` is null without a terminal. */
 export const outputWidth = (env: Readonly<Record<string, string | undefined>>, columns: number | null): number => {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (columns ?? PIPE_COLUMNS);

@@ -1,5 +1,5 @@
-// What a worker tells: each run's progress as log lines that name the profile and the run, and the same events to whoever
-// listens at its server.
+// Log of a worker: each run's progress as lines with profile and run id, and the same events for listeners at its
+// server.
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ProgressEvent } from "../../core/progress-events.ts";
@@ -7,7 +7,7 @@ import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
 
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
 
-/** Takes the events of runs that overlap; `listen` is the server's. */
+/** Receives the events of concurrent runs; `listen` is for the server. */
 export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "pretty") => {
   const listeners = new Set<RunListener>();
   const runs = new Map<string, Progress>();
@@ -16,7 +16,7 @@ export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "
       const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock, format);
       runs.set(run.runId, progress);
       progress.sink(event);
-      // The last things a run tells; a second run of the same sync starts anew.
+      // The last events of a run; a second run of the same sync starts anew.
       if (event.kind === "published" || event.kind === "exported") runs.delete(run.runId);
       for (const listener of listeners) listener(event, run);
     },

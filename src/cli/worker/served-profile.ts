@@ -1,4 +1,4 @@
-// A profile of the configuration as the server shows it: for `serve` and for `worker`.
+// A profile of the configuration in the server's form, for `serve` and `worker`.
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -8,12 +8,12 @@ import type { JsonObject } from "../../core/json.ts";
 import type { ServedProfile } from "../../server/server-context.ts";
 import type { CliDeps } from "../command.ts";
 
-/** What the next sync is asked for by a scheduler: whatever is due. */
+/** The next sync as a scheduler requests it: everything that is due. */
 const NEXT_SYNC = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false } as const;
 
 const plainJson = (value: Readonly<Record<string, unknown>>): JsonObject => JSON.parse(JSON.stringify(value));
 
-/** Without an address and a token of the service there is nobody to send feedback to. */
+/** Feedback needs an address and a token of the service. */
 export const servedProfile = (
   config: Config,
   { clock, version, scrubber, signal }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,

@@ -1,11 +1,11 @@
-// One-off commands beside a worker: with Redis they keep to the rate and credits that all processes share.
+// Lets commands beside a worker use the rate and credits that all processes share through Redis.
 import type { Connect } from "../../../jobs/connection.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 
 /**
- * Runs `work` with the way to the service that the configuration asks for: shared limits with `redis_url`, else none
- * given. Throws REDIS_UNAVAILABLE and the other refusals of Redis; warnings go to stderr unless --quiet.
+ * Runs `work` with the configured connection: shared limits with `redis_url`, else none. Throws REDIS_UNAVAILABLE and
+ * the other refusals of Redis; warnings go to stderr unless --quiet.
  */
 export const withSharedLimits = async <T>(
   config: Config,

@@ -1,4 +1,4 @@
-// How old the data behind a route is, at worst: when what the route reads was last compared with the service.
+// Worst-case age of the data behind a route: the time when its lists were last compared with the service.
 import { z } from "zod";
 import type { RouteMatch } from "../../replica/query/route-match.ts";
 import type { RouteSpec } from "../../replica/routes.ts";
@@ -6,7 +6,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 import { lastRunAt, readFreshness } from "./overview.ts";
 
-/** Streams a route's rows come from; the first one that was ever checked counts. */
+/** Streams that supply a route's rows; the first one ever checked counts. */
 const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
   accountInsight: ["account_insights"],
   accounts: ["accounts"],
@@ -16,7 +16,7 @@ const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
   signals: ["signals"],
   signalCounts: ["signals"],
   signal: ["signals"],
-  // Profiles of tracked companies come embedded in their accounts.
+  // Profiles of tracked companies are embedded in their accounts.
   companyByInput: ["companies", "accounts"],
   company: ["companies", "accounts"],
   newsArticles: ["news_articles"],
@@ -31,7 +31,7 @@ const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
 
 const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at: z.number() });
 
-/** Stream → when its stalest list was checked; and `stream scope` → when that list was. */
+/** Stream → time when its stalest list was checked; `stream scope` → time when that list was checked. */
 const readChecked = perSnapshot(async (snapshot) => {
   const oldest = new Map<string, number>();
   const lists = new Map<string, number>();
@@ -44,7 +44,7 @@ const readChecked = perSnapshot(async (snapshot) => {
   return { oldest, lists };
 });
 
-/** Time of the data a route answers with, ms since the epoch: no record in the answer was checked earlier. */
+/** Time of a route's data, ms since the epoch: no record in the response was checked earlier. */
 export const dataTime = async (snapshot: Snapshot, { route, path }: RouteMatch): Promise<number> => {
   const { oldest, lists } = await readChecked(snapshot);
   for (const stream of STREAMS[route.name]) {

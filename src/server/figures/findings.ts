@@ -1,4 +1,4 @@
-// What wants a look: records that could not be stored as rows, and differences between the service and its document.
+// Findings to check: records that could not become rows, and differences between the service and its document.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { perSnapshot } from "../snapshot.ts";

@@ -1,4 +1,4 @@
-// What the status page shows of one snapshot, computed once per version. Times are ms since the epoch.
+// Figures of the status page for one snapshot, computed once per version. Times are ms since the epoch.
 import { z } from "zod";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -66,7 +66,7 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 
 /** Runs on one page of the timeline. */
 export const RUNS_SHOWN = 200;
-/** A mirror younger than this shows its growth by the hour. */
+/** A younger mirror shows its growth by the hour. */
 const HOURLY_MS = 4 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -84,11 +84,11 @@ const readSpan = perSnapshot(async (snapshot) => {
   return span ?? { first_at: null, last_at: null, runs: 0 };
 });
 
-/** When the last run ended, else when the file was published: ms since the epoch. */
+/** End of the last run, else the time of publishing: ms since the epoch. */
 export const lastRunAt = async (snapshot: Snapshot): Promise<number> =>
   (await readSpan(snapshot)).last_at ?? snapshot.publishedAt;
 
-/** How many records were refused and in how many ways the service differs from its document. */
+/** Number of rejected records, and number of kinds of differences from the API document. */
 export const readFindingCounts = perSnapshot(async (snapshot) => {
   const [found] = await read(snapshot, "status/findings", findingsRow);
   return found ?? { rejects: 0, drifts: 0 };
@@ -100,16 +100,16 @@ export const readRuns = (snapshot: Snapshot, before: number | null, limit: numbe
 
 const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, null, RUNS_SHOWN));
 
-/** Rows over time; apart from the rest because it is the only figure that looks at every row. */
+/** Rows over time; separate, because it is the only figure that reads every row. */
 export const readRowsOverTime = perSnapshot(async (snapshot) => {
   const { first_at, last_at } = await readSpan(snapshot);
   const hourly = first_at !== null && last_at !== null && last_at - first_at < HOURLY_MS;
   return read(snapshot, "server/rows-over-time", growthRow, [hourly ? HOUR_MS : 24 * HOUR_MS]);
 });
 
-/** Everything the page shows at once. */
+/** All figures that the page shows at once. */
 export const readOverview = perSnapshot(async (snapshot) => {
-  // One after the other: each query uses every core, and the first ones are what the eye looks for.
+  // One after another, because each query uses every core, and readers look at the first ones first.
   const tables = await readFreshness(snapshot);
   const burn = await readBurn(snapshot);
   const readings = await read(snapshot, "server/quota-readings", readingRow);

@@ -1,4 +1,4 @@
-// One run: its report and forecast, what each stream asked and got, and its requests, failed ones first.
+// One run: report, forecast, requests and results of each stream, and its requests, failed ones first.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { notFound } from "../refusals.ts";
@@ -8,7 +8,7 @@ const count = z.number();
 const ms = z.number().nullable();
 const word = z.string().nullable();
 
-/** JSON text of a column; what is no JSON is shown as it stands. */
+/** JSON of a column; text that is not JSON is shown unchanged. */
 const jsonText = word.transform((text): unknown => {
   if (text === null) return null;
   try {
@@ -59,14 +59,14 @@ const requestRow = z.object({
   api_version: word,
 });
 
-/** The run and its streams. Throws a 404 refusal where there is no such run. */
+/** The run and its streams. Throws a 404 refusal if it does not exist. */
 export const readRun = async (snapshot: Snapshot, runId: string) => {
   const [run] = await snapshot.query(sqlText("server/run.sql"), [runId], runRow);
   if (run === undefined) throw notFound("such run in the snapshot");
   return { ...run, streams: await snapshot.query(sqlText("server/run-streams.sql"), [runId], streamRow) };
 };
 
-/** Requests of a run. `stream` null: of all streams. */
+/** Requests of a run; `stream` null: of all streams. */
 export const readRunRequests = (
   snapshot: Snapshot,
   runId: string,

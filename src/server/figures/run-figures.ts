@@ -1,11 +1,11 @@
-// What runs tell while they run, added up for /metrics: waiting, publishing, exporting. Counts from the start of
-// this process; without triggers in it there is nothing to add.
+// Adds up events of runs for /metrics: waiting, publishing, exporting. Counts from the start of this process; without
+// triggers there are none.
 import { Counter, Gauge, Registry } from "prom-client";
 import type { ProgressEvent } from "../../core/progress-events.ts";
 
 export interface RunFigures {
   readonly registry: Registry;
-  /** Takes one event of a run. `now` in ms since the epoch. */
+  /** Adds one event of a run. `now` in ms since the epoch. */
   note(profile: string, event: ProgressEvent, now: number): void;
 }
 
@@ -54,14 +54,14 @@ export const createRunFigures = (): RunFigures => {
     labelNames: ["profile"],
     registers,
   });
-  /** Until when each profile waits already: waits of several requests overlap and count once. */
+  /** End of each profile's present wait; concurrent waits of several requests count once. */
   const waitingUntil = new Map<string, number>();
 
   return {
     registry,
     note: (profile, event, now) => {
       if (event.kind === "waiting") {
-        // No run waits for the next period: it ends.
+        // A run does not wait for the next period: it ends.
         if (event.why === "quota") return;
         const from = Math.max(now, waitingUntil.get(profile) ?? 0);
         if (event.until <= from) return;

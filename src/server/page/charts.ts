@@ -1,10 +1,10 @@
-// Plots by uPlot, in the page's colours, as wide as their place, with their meaning in words for who cannot see them.
+// Plots with uPlot, in the page's colours and width, with a description for screen readers.
 import type uPlot from "uplot";
 import { make } from "./dom.ts";
 
 declare global {
   interface Window {
-    /** The plotting library, loaded by a script of its own. */
+    /** The plotting library, loaded by its own script. */
     readonly uPlot: typeof uPlot;
   }
 }
@@ -18,7 +18,7 @@ export interface Line {
 }
 
 export interface Plot {
-  /** What it shows, for screen readers. */
+  /** Description for screen readers. */
   readonly label: string;
   /** Seconds since the epoch, or positions when `names` is given. */
   readonly x: readonly number[];
@@ -85,7 +85,7 @@ const draw = (place: HTMLElement, plot: Plot): uPlot => {
   return new window.uPlot(options, [[...plot.x], ...plot.lines.map((line) => [...line.values])], place);
 };
 
-/** Shows a plot in its place, instead of what was there. */
+/** Shows a plot in its place, instead of the previous content. */
 export const showPlot = (place: HTMLElement, plot: Plot): void => {
   shown.get(place)?.chart.destroy();
   place.replaceChildren();
@@ -99,7 +99,7 @@ export const showPlot = (place: HTMLElement, plot: Plot): void => {
   shown.set(place, { plot, chart: draw(place, plot) });
 };
 
-/** Draws every plot anew: after a change of width or theme. */
+/** Redraws every plot after a change of width or theme. */
 export const redrawPlots = (): void => {
   for (const [place, { plot }] of [...shown]) if (place.clientWidth > 0) showPlot(place, plot);
 };

@@ -1,4 +1,4 @@
-// Credits going down and where that leads, rows over time, rate used against allowed.
+// Plots of remaining credits with projection, rows over time, and used against allowed rate.
 import { type Line, showPlot } from "./charts.ts";
 import { byId } from "./dom.ts";
 import { count, counted, span, when } from "./format.ts";

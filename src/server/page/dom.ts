@@ -1,10 +1,10 @@
-// Elements, found and made. Text always goes in as text, so that no record of the mirror can become markup.
+// Finds and creates elements. Text is always inserted as text, so no record of the mirror can become markup.
 
 type Child = Node | string | null;
 
 const missing = (id: string) => new TypeError(`#${id} is missing`);
 
-/** The element with this id. Throws where the page has none: a mistake in index.html. */
+/** The element with this id. Throws if index.html has none. */
 export const byId = (id: string): HTMLElement => {
   const found = document.getElementById(id);
   if (found === null) throw missing(id);
@@ -18,7 +18,7 @@ export const ofKind = <T extends HTMLElement>(id: string, kind: new () => T): T 
   throw missing(id);
 };
 
-/** Makes an element: `make("td", { class: "number" }, "12")`. Attributes that are null or false are left out. */
+/** Creates an element: `make("td", { class: "number" }, "12")`. Attributes that are null or false are omitted. */
 export const make = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, string | number | boolean | null>> = {},
@@ -37,14 +37,14 @@ export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => Child;
   readonly kind?: "number" | "cell";
-  /** Left out where the page is narrow. */
+  /** Omitted on a narrow page. */
   readonly wideOnly?: boolean;
 }
 
 const classOf = (column: { readonly kind?: string; readonly wideOnly?: boolean }): string | null =>
   [column.kind ?? "", column.wideOnly === true ? "narrow-hide" : ""].join(" ").trim() || null;
 
-/** Fills a table; says so where there is nothing. */
+/** Fills a table, or says that it is empty. */
 export const fillTable = <T>(
   table: HTMLTableElement,
   caption: string,

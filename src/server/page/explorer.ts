@@ -1,11 +1,11 @@
-// The explorer: SQL on the snapshot, its result as table or plot, saved questions, feedback on a record.
+// The explorer: SQL on the snapshot, its result as table or plot, saved queries, feedback on a record.
 import { type Line, showPlot } from "./charts.ts";
 import { byId, make, ofKind } from "./dom.ts";
 import { openFeedback } from "./feedback.ts";
 import { cellText, count, counted } from "./format.ts";
 import { ask, chosenProfile, type QueryResult, Refused, type SavedQuery, send } from "./wire.ts";
 
-/** Rows put into the page; the rest is counted. More would make a phone crawl. */
+/** Rows inserted into the page; further rows are only counted, because more would be slow on a phone. */
 const ROWS_SHOWN = 300;
 const POINTS_SHOWN = 2000;
 const BARS_SHOWN = 30;
@@ -13,7 +13,7 @@ const BARS_SHOWN = 30;
 let result: QueryResult | null = null;
 let running: AbortController | null = null;
 let offersFeedback = false;
-/** Where the result comes from, as far as the page knows: the saved query's name or the SQL. */
+/** Origin of the result: the saved query's name or the SQL. */
 let asked = "";
 
 const NUMERIC = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w+INT\w*|FLOAT|DOUBLE|DECIMAL)/;
@@ -54,7 +54,7 @@ const showTable = ({ columns, rows }: QueryResult): void => {
   );
 };
 
-/** Numeric columns over the first column that is a time; else over the first that is not a number. */
+/** Plots numeric columns over the first time column, else over the first column that is not a number. */
 const showChart = ({ columns, rows }: QueryResult): void => {
   const place = byId("result-plot");
   const timed = columns.findIndex(({ type }) => TIMED.test(type));
@@ -153,7 +153,7 @@ export const startExplorer = async (): Promise<void> => {
   byId("as-chart").addEventListener("click", () => showAs("chart"));
 };
 
-/** Whether rows of a result can be sent feedback on. */
+/** Sets whether feedback can be sent on rows of a result. */
 export const offerFeedback = (offered: boolean): void => {
   offersFeedback = offered;
 };

@@ -1,9 +1,9 @@
-// Feedback on a chosen record, with the record and the query filled in as context.
+// Feedback on a chosen record, with the record and the query as context.
 import { byId, ofKind } from "./dom.ts";
 import { counted } from "./format.ts";
 import { chosenProfile, Refused, send } from "./wire.ts";
 
-/** Longer values say no more about what is wrong with the record. */
+/** Longest value included; longer ones explain no more. */
 const LONGEST_VALUE = 300;
 
 let context: Readonly<Record<string, unknown>> = {};

@@ -1,4 +1,4 @@
-// Numbers, ages and times as people read them. The same words as in the terminal.
+// Numbers, ages and times for people, with the same words as in the terminal.
 
 const NUMBER = new Intl.NumberFormat("en-US");
 const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -34,7 +34,7 @@ export const bytes = (value: number | null): string => {
 
 export const counted = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
-/** How a run or list stands, as a mood. */
+/** Mood of the status of a run or list. */
 export const moodOf = (status: string): "good" | "warn" | "bad" | "plain" => {
   if (["done", "idle"].includes(status)) return "good";
   if (["partial", "stopped", "interrupted", "cancelled"].includes(status)) return "warn";

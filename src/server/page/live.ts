@@ -1,4 +1,4 @@
-// Server-sent events: a new snapshot, and what runs tell while they run. The browser reconnects by itself.
+// Server-sent events: new snapshots, and events of running syncs. The browser reconnects automatically.
 import { byId } from "./dom.ts";
 import { eventsUrl } from "./wire.ts";
 
@@ -10,7 +10,7 @@ const show = (state: "on" | "off" | "busy", text: string): void => {
   live.textContent = text;
 };
 
-/** Listens to the chosen profile. `onSnapshot` is called for each version, also the first one. */
+/** Listens to the chosen profile. `onSnapshot` is called for each version, including the first. */
 export const listen = (
   onSnapshot: (version: string | null) => void,
   onRun: (event: Readonly<Record<string, unknown>>) => void,
@@ -26,5 +26,5 @@ export const listen = (
   });
 };
 
-/** Back to the resting state, once what ran has ended. */
+/** Shows the idle state again, after a run has ended. */
 export const rest = (): void => show("on", "live");

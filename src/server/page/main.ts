@@ -1,4 +1,4 @@
-// The status page: asks for the figures, shows them, and does so again whenever another snapshot is published.
+// The status page: requests the figures, shows them, and repeats this for every new snapshot.
 import { followActive, startActions, tellProgress } from "./actions.ts";
 import { redrawPlots } from "./charts.ts";
 import { showCredits, showGrowth, showRate } from "./credit-plots.ts";
@@ -25,7 +25,7 @@ const notice = (error: unknown): void => {
 const showAll = async (abilities: Abilities): Promise<void> => {
   const wanted = version;
   const overview = await ask<Overview>("/api/status");
-  // Another snapshot came meanwhile: its own figures are on their way.
+  // A newer snapshot arrived meanwhile, and its figures are already requested.
   if (wanted !== version) return;
   byId("notice").hidden = true;
   showTiles(overview);
@@ -36,7 +36,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   byId("content").dataset.ready = overview.snapshot.version;
   performance.mark("figures");
   rest();
-  // Ages grow while nothing else changes.
+  // Ages grow even if nothing else changes.
   if (refreshing !== null) clearInterval(refreshing);
   const shownAt = Date.now();
   refreshing = setInterval(() => {

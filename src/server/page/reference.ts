@@ -1,4 +1,4 @@
-// The rendered API reference: Swagger UI over this server's own OpenAPI document.
+// The rendered API reference: Swagger UI with this server's OpenAPI document.
 
 declare global {
   interface Window {
@@ -10,7 +10,7 @@ window.SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#reference",
   deepLinking: true,
-  // Nothing leaves this machine: no validator of somebody else, no remembered key.
+  // Nothing leaves this machine: no external validator, no stored key.
   validatorUrl: null,
   persistAuthorization: false,
   displayRequestDuration: true,

@@ -1,4 +1,4 @@
-// Runs: a bar for each in the timeline, a table, and a drill-down to streams, requests and errors.
+// Runs: a bar for each in the timeline, a table, and details with streams, requests and errors.
 import { badge, byId, fillTable, make, ofKind } from "./dom.ts";
 import { ago, bytes, count, counted, moodOf, span, when } from "./format.ts";
 import { ask, type Overview, type Run, type RunDetail, type RunRequests, type Runs } from "./wire.ts";
@@ -11,7 +11,7 @@ let runs: readonly Run[] = [];
 let linesShown = LINES;
 let total = 0;
 let now = 0;
-/** Counts what was asked for, so that an answer which comes late does not replace a later one. */
+/** Number of the latest request, so that a late response does not replace a newer one. */
 let asked = 0;
 
 const took = (run: { readonly started_at: number; readonly finished_at: number | null }): string =>
@@ -115,7 +115,7 @@ const showTimeline = (): void => {
     ...shown.map((run) => {
       const label = `${when(run.started_at)}: ${run.status}, ${counted(run.requests, "request")}, ${counted(run.credits, "credit")}`;
       const bar = runButton(run, "", { class: moodOf(run.status), "aria-label": label, title: label });
-      // A run of a single request is still worth a click.
+      // A run of a single request is still large enough to click.
       bar.style.height = `${Math.max(8, Math.round((BAR_HEIGHT * Math.sqrt(run.requests)) / Math.sqrt(most)))}px`;
       return bar;
     }),

@@ -1,4 +1,4 @@
-// What the next sync would cost, and what wants a look: rejects and drift.
+// Cost of the next sync, and findings: rejects and drift.
 import { byId, fillTable, ofKind } from "./dom.ts";
 import { ago, count, counted } from "./format.ts";
 import { ask, type Findings, type PlanAnswer } from "./wire.ts";

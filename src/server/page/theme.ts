@@ -1,4 +1,4 @@
-// Light or dark: the system's wish, until the toggle says otherwise; the choice is kept in this browser.
+// Light or dark: the system's setting until the toggle is used; this browser stores the choice.
 import { redrawPlots } from "./charts.ts";
 import { byId } from "./dom.ts";
 

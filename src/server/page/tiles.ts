@@ -1,4 +1,4 @@
-// The four figures at the top, and the table of freshness: is the mirror fresh, how much is left, did the last run work.
+// The four figures at the top and the table of freshness: freshness, credits left, result of the last run.
 import { badge, byId, fillTable, make, ofKind } from "./dom.ts";
 import { ago, bytes, count, counted, moodOf, span } from "./format.ts";
 import type { Overview } from "./wire.ts";
@@ -12,7 +12,7 @@ const tile = (title: string, figure: string, ...notes: readonly (Node | string)[
     ...notes.map((note) => make("div", { class: "note" }, note)),
   );
 
-/** A share as a bar. An SVG attribute, because the page's policy allows no inline style. */
+/** A share as a bar. An SVG attribute, because the page's policy forbids inline styles. */
 const shareBar = (share: number): HTMLElement => {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("preserveAspectRatio", "none");
@@ -29,7 +29,7 @@ const shareBar = (share: number): HTMLElement => {
 
 type Table = Overview["tables"][number];
 
-/** The table whose stalest part was checked longest ago. */
+/** The table with the oldest check of any part. */
 const stalest = (tables: readonly Table[]): Table | undefined =>
   tables
     .filter((table) => table.oldest_checked_at !== null)
@@ -81,7 +81,7 @@ const freshMood = (table: Table, now: number): HTMLElement => {
   return table.due_at !== null && now > table.due_at ? badge("old", "warn") : badge("fresh", "good");
 };
 
-/** Whether the table is proven to hold what the service holds; the reason shows on hover. */
+/** Whether the table is proven to equal the service's list; the reason appears on hover. */
 const completeMood = (table: Table): HTMLElement => {
   if (table.complete) return badge("complete", "good");
   const rows = table.unconfirmed === 0 ? "" : `, ${counted(table.unconfirmed, "row")}`;

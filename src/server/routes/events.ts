@@ -1,11 +1,11 @@
-// GET /api/events: server-sent events. `snapshot` when another one was published, `run` for what runs tell while they run.
+// GET /api/events: server-sent events. `snapshot` after each publish, `run` for events of running syncs.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { HttpRefusal } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const LOOK_MS = 1000;
-/** Proxies close a connection on which nothing comes for a minute. */
+/** Shorter than the minute after which proxies close an idle connection. */
 const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 200;
 

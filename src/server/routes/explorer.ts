@@ -1,5 +1,5 @@
-// The explorer: read-only SQL on the snapshot, bounded in rows, bytes, time and number at once; saved queries; feedback
-// on a record. A query ends when its page goes away.
+// The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; saved queries; feedback
+// on a record. A query ends when its page is closed.
 import { readdirSync } from "node:fs";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import type { ServerContext } from "../server-context.ts";
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
 const LIMITS = { timeMs: 30_000, memoryMiB: 512 };
-/** Each query may use every core: more at once would only make all of them slow. */
+/** Each query may use every core, so more at once would only slow all of them. */
 const MOST_AT_ONCE = 2;
 
 const askSchema = z.strictObject({
@@ -26,7 +26,7 @@ const askSchema = z.strictObject({
 
 const folder = new URL("../../../sql/queries/", import.meta.url);
 
-/** `-- Question: ...` of a saved query's head. */
+/** `-- Question: ...` in a saved query's header. */
 const headLine = (sql: string, word: string): string =>
   new RegExp(`^-- ${word}: (.*(?:\\n-- (?!\\w+:).*)*)`, "m").exec(sql)?.[1]?.replaceAll("\n-- ", " ") ?? "";
 
@@ -40,7 +40,7 @@ const savedQueries = () =>
       return { name: file.replace(/\.sql$/, ""), question, answer, readers, sql };
     });
 
-/** JSON that a browser reads exactly: what no number of its holds goes as text. */
+/** JSON that a browser reads exactly: numbers beyond its range are sent as text. */
 const cellJson = (_name: string, value: unknown): unknown => {
   if (typeof value === "bigint") return String(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
@@ -65,7 +65,7 @@ const gather = async ({ columns, batches }: QueryCursor, limit: number) => {
   return { columns, rows, truncated };
 };
 
-/** Aborts when the page went away or the server closes. */
+/** Aborts when the page is closed or the server stops. */
 const endOf = (request: FastifyRequest, closing: AbortSignal) => {
   const gone = new AbortController();
   const leave = () => gone.abort(new DuckmirrorError("QUERY_LIMIT", { detail: "nobody waits for it any more" }));

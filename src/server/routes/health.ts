@@ -1,10 +1,11 @@
-// /healthz: the process answers. /readyz: every mirror has a snapshot that opens. Both without a key: they tell no data.
+// /healthz: the process responds. /readyz: every mirror has a snapshot that opens. Both without a key, because they
+// show no data.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
 
-/** Looked at once per publish: a probe every few seconds must not open five hundred files each time. */
+/** Checked once per publish: a probe every few seconds must not open five hundred files. */
 const opensWell = perSnapshot(async (snapshot) => {
   await snapshot.query("SELECT 1 AS one", [], z.object({ one: z.number() }));
   return true;

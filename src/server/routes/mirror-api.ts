@@ -1,5 +1,5 @@
-// The service's own `/v1` routes, answered from the mirror: no credit, no rate limit. A client of the service points its
-// base address here. What differs is named: `meta.timestamp` is the time of the data, and headers tell its age.
+// The API's own `/v1` routes, served from the mirror: no credit, no rate limit. A client of the service can use this
+// base address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { writeEnvelope } from "../../replica/envelope.ts";
@@ -13,7 +13,7 @@ import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Rows per page: larger ones than the service grants, since they cost nothing here. */
+/** Most rows per page; higher than the service's, because pages cost nothing here. */
 const MOST_PER_PAGE = 1000;
 
 const pathAndQuery = (url: string, prefix: string) => {
@@ -23,7 +23,7 @@ const pathAndQuery = (url: string, prefix: string) => {
   return { path: path.slice(prefix.length), query };
 };
 
-/** Address the routes are served under, as the client sees it. */
+/** Address of the routes as the client sees it. */
 const addressOf = (request: FastifyRequest, prefix: string): string =>
   `${request.protocol}://${request.headers.host ?? "localhost"}${prefix}`;
 

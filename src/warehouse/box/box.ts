@@ -7,35 +7,35 @@ import { type FromBox, fromBoxSchema, type ToBox } from "./messages.ts";
 
 export interface Box {
   /**
-   * Sends a message and waits for its answer. Throws QUERY_LIMIT when the process ended instead, and the reason of
-   * `end` when that was called.
+   * Sends a message and waits for its answer. Throws QUERY_LIMIT when the process ended instead, or the reason given
+   * to `end`.
    */
   request(message: ToBox): Promise<FromBox>;
   /** Kills the process at once. The first reason counts. */
   end(reason: Error): void;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   readonly gone: Promise<void>;
 }
 
-/** What one statement may use. */
+/** Limits of one statement. */
 export interface BoxLimits {
-  /** For DuckDB, MiB. */
+  /** Limit of DuckDB, MiB. */
   readonly memoryMiB: number;
 }
 
-/** Node itself, stacks of threads, and vectors that DuckDB's own limit does not count, MiB. */
+/** Memory of Node, thread stacks, and vectors that DuckDB's limit does not count, MiB. */
 const BEYOND_DUCKDB_MIB = 768;
 
 const here = import.meta.url;
-/** From sources the process needs a loader for TypeScript, as this one did. */
+/** When run from sources, the new process needs a TypeScript loader, like this one. */
 const fromSources = here.endsWith(".ts");
 const program = fromSources
   ? ["--import", import.meta.resolve("tsx"), fileURLToPath(new URL("./program.ts", here))]
   : [fileURLToPath(new URL("./program.js", here))];
 
 /**
- * `ulimit`: -d all memory the process may write to, in KiB; -f no file may grow; -c no core file. Where a limit does not
- * exist (-d outside Linux), the process runs without it.
+ * `ulimit`: -d all writable memory, in KiB; -f no file may grow; -c no core file. Where a limit does not exist (-d
+ * outside Linux), the process runs without it.
  */
 const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
@@ -43,7 +43,7 @@ const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
   const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB) * 1024;
   const command = [process.execPath, "--max-old-space-size=512", ...program];
   return spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), ...command], {
-    // No secret of the environment, no output of its own: `enable_logging` and the like print to nobody.
+    // No environment, so no secrets; no output, so that `enable_logging` and the like print nowhere.
     env: fromSources ? { TSX_DISABLE_CACHE: "1" } : {},
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",

@@ -1,5 +1,5 @@
-// SQL that a user wrote, on the snapshot, in a process of its own that can write nothing, is limited in memory and time,
-// and whose end harms nobody. Fixed statements of the program run in process instead (read/query.ts).
+// Runs a user's SQL on the snapshot in a separate process that can write nothing, has limited memory and time, and
+// can end without harm. Fixed statements of the program run in process instead (read/query.ts).
 import { resolve } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
@@ -19,16 +19,15 @@ export interface BoxedRequest {
 }
 
 export interface QueryLimits extends BoxLimits {
-  /** From the statement's start to its last row, ms. */
+  /** Time limit from the statement's start to its last row, ms. */
   readonly timeMs: number;
 }
 
-/** Runs statements of users, each in a process of its own. */
+/** Runs users' statements, each in its own process. */
 export interface QueryBoxes {
   /**
-   * Runs the statement and hands its rows to `use` while they stream; the process ends when `use` has ended.
-   * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, QUERY_FAILED or QUERY_LIMIT, or the signal's reason; what `use` throws
-   * passes through.
+   * Runs the statement and streams its rows to `use`; the process ends when `use` ends. Throws SNAPSHOT_MISSING,
+   * SNAPSHOT_DAMAGED, QUERY_FAILED or QUERY_LIMIT, the signal's reason, or the error of `use`.
    */
   stream<T>(request: BoxedRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
   /** Ends the process that waits for the next statement. */
@@ -112,7 +111,7 @@ export const createQueryBoxes = (limits: QueryLimits, spare = false): QueryBoxes
   };
 };
 
-/** Runs one statement and gathers every row. Throws as `QueryBoxes.stream`. */
+/** Runs one statement and returns every row. Throws the errors of `QueryBoxes.stream`. */
 export const runBoxedQuery = (request: BoxedRequest, limits: QueryLimits): Promise<QueryResult> =>
   createQueryBoxes(limits).stream(request, async ({ columns, batches }) => {
     const rows: (readonly OutValue[])[] = [];

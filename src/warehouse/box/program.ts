@@ -1,11 +1,12 @@
-// A process of its own that runs one statement of a user on the snapshot and then ends. It starts with few modules,
-// because a query waits for it. DuckDB's settings are no sandbox: the operating system limits what this process can do.
+// Program of the separate process that runs one statement of a user on the snapshot and then ends. It loads few
+// modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits this
+// process.
 import { DuckDBInstance, type DuckDBResult } from "@duckdb/node-api";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { FromBox, ToBox } from "./messages.ts";
 
-/** An answer holds about this many characters, or one row: the reader's event loop is busy with it for some ms. */
+/** Most characters per answer (or one row), so that the reader's event loop is busy for a few ms only. */
 const ANSWER_CHARACTERS = 256 * 1024;
 
 const sizeOf = (value: OutValue): number => {
@@ -15,7 +16,7 @@ const sizeOf = (value: OutValue): number => {
   return parts.reduce<number>((sum, part) => sum + sizeOf(part), 2);
 };
 
-/** Rows of a result in answers of bounded size, each converted when it is asked for. */
+/** Rows of a result in answers of limited size, converted on request. */
 async function* answersOf(result: DuckDBResult): AsyncGenerator<OutValue[][], void> {
   let rows: OutValue[][] = [];
   let characters = 0;
@@ -33,7 +34,7 @@ async function* answersOf(result: DuckDBResult): AsyncGenerator<OutValue[][], vo
   if (rows.length > 0) yield rows;
 }
 
-/** Runs the statement and answers `next` with rows until there are none. Throws what DuckDB says. */
+/** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
   if (first.kind !== "run") throw new TypeError("the first message must be the statement");
   const { snapshot, sql, memoryLimit } = first.ask;
@@ -67,5 +68,5 @@ process.on("message", (message: ToBox) => {
       send({ kind: "failed", detail: error instanceof Error ? error.message : String(error) }),
     );
 });
-// Nobody reads the answers any more. A statement under way would keep the process alive.
+// Nobody reads the answers any more, and a running statement would keep the process alive.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));

@@ -1,4 +1,4 @@
-// Tells a 429 for lack of credits from one for speed, by several signs, because API.md documents none. Pure.
+// Distinguishes a 429 for lack of credits from one for speed, by several signs, because API.md documents none. Pure.
 import type { ApiOutcome } from "./outcome.ts";
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */

@@ -180,7 +180,7 @@ const quotaUntil = (readings: readonly Reading[], now: number): number | null =>
   return latest !== null && latest - now > LONGEST_RATE_WINDOW_MS ? latest : null;
 };
 
-/** A Date header holds whole seconds, and its answer was a while on its way. */
+/** A Date header has whole seconds, and its response took some time to arrive. */
 const DATE_MS = 999;
 const SAME_CLOCK_MS = 2_000;
 
@@ -191,9 +191,9 @@ const serverTime = (headers: HeaderBag, now: number): number => {
 };
 
 /**
- * What the headers say about the rate, times in ms since the epoch; null when they say nothing that can be understood.
- * `retryAt` stands above the rest (IETF draft, "RateLimit and Retry-After"). Limits per day or month are left out, but one with nothing left says `retryAt`.
- * Throws nothing, whatever the headers hold.
+ * Rate information in the headers, times in ms since the epoch; null when there is none. `retryAt` overrides the rest
+ * (IETF draft, "RateLimit and Retry-After"). Limits per day or month are ignored, except that a used-up one sets
+ * `retryAt`. Throws nothing, whatever the headers contain.
  */
 export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | null => {
   const serverNow = serverTime(headers, now);

@@ -1,10 +1,11 @@
-// Failures as a queue keeps them: one line with the code in front, no stack, no secret. BullMQ stores both for thirty days.
+// Failures as a queue stores them: one line that starts with the code, without stack or secret. BullMQ stores both
+// for thirty days.
 
 import type { Problem } from "../../jobs/family.ts";
 import { DuckmirrorError, detailOf, ERRORS } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
 
-/** The error a job is failed with: `CODE: message`. */
+/** Error for a failed job: `CODE: message`. */
 export const failureToKeep = (error: unknown, scrubber: Pick<Scrubber, "scrub">): Error => {
   const code = error instanceof DuckmirrorError ? error.code : "UNEXPECTED";
   const kept = new Error(scrubber.scrub(`${code}: ${detailOf(error)}`));
@@ -14,7 +15,10 @@ export const failureToKeep = (error: unknown, scrubber: Pick<Scrubber, "scrub">)
 
 const isCode = (code: string): code is keyof typeof ERRORS => Object.hasOwn(ERRORS, code);
 
-/** What a kept failure, or the error of a stored run, tells; null for none. Hints with gaps are left out. */
+/**
+ * Problem in a stored failure or in the error of a stored run; null without one. Hints with unfilled gaps are
+ * omitted.
+ */
 export const toldFailure = (text: string): Problem | null => {
   if (text === "") return null;
   const [, code = "", message = ""] = /^([A-Z_]+)(?:: (.*))?$/s.exec(text) ?? [];

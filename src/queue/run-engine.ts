@@ -1,4 +1,4 @@
-// How a session of a worker runs the engine: with the profile's token, through the worker's way to the service.
+// Runs the engine for a worker's session, with the profile's token and the worker's connection to the service.
 import type { Connect } from "../../jobs/connection.ts";
 import type { SessionDeps } from "../../jobs/session.ts";
 import { syncJob } from "../../jobs/sync.ts";
@@ -16,28 +16,28 @@ export interface EngineDeps {
   readonly random: () => number;
   readonly version: string;
   readonly scrubber: Pick<Scrubber, "hide">;
-  /** How requests get to the service; unset: from this process alone. */
+  /** Connection to the service; unset: from this process alone. */
   readonly connect?: Connect;
   readonly tracer?: Tracer;
 }
 
-/** How long requests on the wire are waited for once a run ends, ms: less than a worker that stops takes. */
+/** Time limit for unfinished requests once a run ends, ms; shorter than a worker's time to stop. */
 const GRACE_MS = 6_000;
 
-/** What jobs are given. The token is read for each run: keys can be rotated while the worker lives. */
+/** Inputs of jobs. The token is read for each run, so that keys can be rotated while the worker runs. */
 const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => {
   const token = await resolveToken(profile);
   scrubber.hide(token);
   return { ...deps, token, graceMs: GRACE_MS };
 };
 
-/** The engine, as sessions start it. */
+/** Function with which sessions start the engine. */
 export const engineRunner =
   (deps: EngineDeps): SessionDeps["run"] =>
   async (profile, request, { signal, hardSignal, emit }) =>
     syncJob(profile, request, { ...(await contextOf(profile, deps)), signal, hardSignal, emit });
 
-/** Verifications as a worker makes them: what `duckmirror verify` does when nothing more is said. Repairs nothing. */
+/** Function for a worker's verifications: `duckmirror verify` with its defaults. Repairs nothing. */
 export const engineVerifier =
   (deps: EngineDeps): Verify =>
   async (profile, runId, { signal, hardSignal, emit }) =>

@@ -1,9 +1,9 @@
-// Triggers as spans: what comes of an ask belongs to it. The engine and the jobs at the end of a sync have spans of their own
-// (src/sync/request/tracing.ts, job-span.ts).
+// Adds a span to each requested sync; its later work belongs to the span. The engine and the jobs at the end of a
+// sync have their own spans (src/sync/request/tracing.ts, job-span.ts).
 import { inSpan, noTracer, type Tracer } from "../core/tracing.ts";
 import type { Triggers } from "./asks.ts";
 
-/** Triggers whose asks are spans; what comes of an ask belongs to it. */
+/** Triggers with a span around each request. */
 export const tracedTriggers = <T extends Pick<Triggers, "start">>(triggers: T, tracer: Tracer = noTracer): T => ({
   ...triggers,
   start: (ask) =>

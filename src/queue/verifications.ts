@@ -1,6 +1,6 @@
-// Verifications that a worker's page or API asks for: one at a time per profile, never while a sync of it runs. They are made
-// in the process that was asked, which holds the mirror that its page shows, and are not queued: one that is lost has only
-// looked, and what it found until then is in the ledger.
+// Verifications requested from a worker's page or API: one at a time per profile, never during a sync of it. The
+// process that received the request runs them, because it holds the mirror that its page shows. They are not queued:
+// a lost one has changed nothing, and its findings are in the ledger.
 import { problemOf } from "../../jobs/family.ts";
 import type { SessionDeps, Sessions } from "../../jobs/session.ts";
 import type { Clock } from "../core/clock.ts";
@@ -10,7 +10,7 @@ import { newRunId } from "../sync/run/run-sync.ts";
 import type { VerifyResult } from "../sync/verify/verify.ts";
 import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "./asks.ts";
 
-/** Makes one verification under this run id. */
+/** Runs one verification under this run id. */
 export type Verify = (
   profile: Config,
   runId: string,
@@ -29,21 +29,21 @@ export interface VerificationDeps {
 }
 
 export interface Verifications {
-  /** Throws PROFILE_UNKNOWN, INTERRUPTED once stopped. */
+  /** Throws PROFILE_UNKNOWN, or INTERRUPTED once stopped. */
   start(profile: string | null): Started;
   find(runId: string): AskedSync | null;
-  /** False when it is unknown or over. */
+  /** Returns false when it is unknown or finished. */
   cancel(runId: string): boolean;
   active(): readonly AskedSync[];
-  /** Ends what is under way; resolves when it has ended. */
+  /** Ends running verifications; resolves when they have ended. */
   stop(): Promise<void>;
 }
 
-/** Something else is done with the mirror: look again after this time, ms. */
+/** Delay before trying again while other work uses the mirror, ms. */
 const BUSY_MS = 500;
-/** How long a request in flight may take once it is cancelled, ms. */
+/** Time limit for a request in flight after a cancellation, ms. */
 const GRACE_MS = 6_000;
-/** Ended ones that are remembered. */
+/** Number of finished ones that are kept. */
 const REMEMBERED = 100;
 
 const OVER: readonly AskedState[] = ["done", "stopped", "failed", "cancelled"];
@@ -54,7 +54,7 @@ interface Entry {
   readonly ended: Promise<void>;
 }
 
-/** Differences are what it was to find, so it is done; `error` names them. */
+/** Finding differences is a success; `error` lists them. */
 const stateOf = (error: DuckmirrorError | null): AskedState => {
   if (error === null || error.code === "VERIFY_DIFFERS") return "done";
   if (error.code === "INTERRUPTED") return "cancelled";
@@ -68,7 +68,7 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
 
   const isOver = ({ asked }: Entry) => OVER.includes(asked.state);
 
-  /** Makes it once nothing else holds the mirror, in this process or another. */
+  /** Runs it once no other work uses the mirror, in this process or another. */
   const carryOut = async (
     config: Config,
     runId: string,
@@ -123,7 +123,7 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
     const note = (more: Pick<AskedSync, "state"> & Partial<AskedSync>) => {
       entry.asked = { ...base, ...more };
     };
-    // Only started in the next turn: what it notes has its entry by then.
+    // Starts in the next turn, when the entry for its notes exists.
     const work = async () => {
       await Promise.resolve();
       try {
@@ -158,7 +158,7 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
   };
 };
 
-/** Triggers that start, find and cancel these, too. */
+/** Triggers that also start, find and cancel verifications. */
 export const withVerifications = (triggers: Triggers, verifications: Verifications | null): Triggers =>
   verifications === null
     ? triggers

@@ -22,7 +22,7 @@ const STRICTNESS = ["evolve", "freeze", "reject"] as const;
  */
 export type Strictness = (typeof STRICTNESS)[number];
 
-/** Stands for every table. */
+/** Means every table. */
 const ALL = "*";
 
 const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name: string) => {

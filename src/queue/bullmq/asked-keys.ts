@@ -1,4 +1,4 @@
-// Which sync an idempotency key stands for, for a day: one key in Redis for each.
+// Idempotency keys: one Redis key for each, with its sync, for a day.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -12,7 +12,7 @@ const remembered = z.string().transform((text) => {
 
 const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profile, keyDigest(idempotencyKey));
 
-/** The sync that this ask started before; null: it is a new one. Throws IDEMPOTENCY_REUSED. */
+/** The sync that an earlier request with this key started; null: none. Throws IDEMPOTENCY_REUSED. */
 export const askedBefore = async (redis: Redis, profile: string, ask: SyncAsk): Promise<string | null> => {
   if (ask.idempotencyKey === null) return null;
   const text = await redis.get(keyFor(profile, ask.idempotencyKey));

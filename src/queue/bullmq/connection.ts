@@ -1,5 +1,5 @@
-// Connections of the queue. What asks (adds jobs, looks them up) fails at once while Redis is away, so that nobody hangs;
-// what works (takes jobs) waits for it to come back.
+// Redis connections of the queue. Commands that add or find jobs fail at once while Redis is away, so that no caller
+// hangs; workers wait until it is back.
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/redis-connection.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -9,8 +9,8 @@ import { untilAborted } from "../../core/until-aborted.ts";
 const LONGEST_RETRY_MS = 2_000;
 
 /**
- * The connection of what asks. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA, and the signal's
- * reason when it aborts first. `warn` hears what is unwise about this Redis.
+ * Opens the connection for adding and finding jobs. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS,
+ * REDIS_REPLICA, and the signal's reason. `warn` is called with warnings about this Redis.
  */
 export const openAsking = async (
   url: Secret,
@@ -27,7 +27,7 @@ export const openAsking = async (
   }
 };
 
-/** A failure of Redis with code and hint: REDIS_FULL or REDIS_UNAVAILABLE. Errors of ours stay as they are. */
+/** A failure of Redis as REDIS_FULL or REDIS_UNAVAILABLE. Our own errors stay unchanged. */
 const redisFailure = (connection: RedisConnection, cause: unknown): DuckmirrorError => {
   if (cause instanceof DuckmirrorError) return cause;
   const detail = connection.detail(cause);
@@ -35,7 +35,7 @@ const redisFailure = (connection: RedisConnection, cause: unknown): DuckmirrorEr
   return new DuckmirrorError(code, { address: connection.address, detail }, { cause });
 };
 
-/** Does something with Redis. Throws REDIS_UNAVAILABLE, REDIS_FULL and errors of ours. */
+/** Runs work that uses Redis. Throws REDIS_UNAVAILABLE, REDIS_FULL and our own errors. */
 export const atRedis = async <T>(connection: RedisConnection, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -49,10 +49,10 @@ export interface WorkingConnection {
   end(): void;
 }
 
-/** The connection of what works, and how to end it and all that were derived from it, whatever state they are in. */
+/** The connection of a worker, and a function that closes it with all derived connections in any state. */
 export const openWorking = (url: Secret, onError: (error: Error) => void): WorkingConnection => {
   const opened: Redis[] = [];
-  /** A worker blocks on a connection of its own, which it derives from this one: it must be known to be ended. */
+  /** BullMQ's worker derives a blocking connection from this one; it must be known, so that it can be closed. */
   class Tracked extends Redis {
     override duplicate(...override: Parameters<Redis["duplicate"]>): Redis {
       const copy = super.duplicate(...override);
@@ -64,7 +64,7 @@ export const openWorking = (url: Secret, onError: (error: Error) => void): Worki
     connectionName: "duckmirror-works",
     maxRetriesPerRequest: null,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-    // The server became a replica: its address may lead to the new primary.
+    // The server became a replica; its address may lead to the new primary.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
   opened.push(redis);

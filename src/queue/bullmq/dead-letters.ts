@@ -1,5 +1,5 @@
-// Dead letters: jobs that failed, kept for thirty days. Retrying one asks for its streams anew, as anybody else would:
-// the flow it belonged to has ended without it.
+// Dead letters: failed jobs, kept for thirty days. Retrying one requests a new sync of its streams, because its flow
+// has ended without it.
 import type { Job } from "bullmq";
 import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
@@ -14,7 +14,7 @@ export interface DeadLetter {
   readonly queue: QueueName;
   /** Family, `publish`, `export` or `tick`. */
   readonly name: string;
-  /** null where its payload cannot be read. */
+  /** null when its payload is unreadable. */
   readonly profile: string | null;
   /** Id of its sync; null for a tick. */
   readonly runId: string | null;
@@ -24,7 +24,7 @@ export interface DeadLetter {
 }
 
 const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "schedule"];
-/** Listed and retried at most, per queue. */
+/** Most letters listed and retried per queue. */
 const MOST = 5_000;
 
 const profileIn = (payload: unknown): string | null =>
@@ -45,7 +45,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
   };
 };
 
-/** The newest first. */
+/** Dead letters, newest first. */
 export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]> => {
   const found = await Promise.all(
     QUEUES.map(async (name) => {
@@ -56,7 +56,7 @@ export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]
   return found.flat().sort((a, b) => b.failedAt - a.failedAt);
 };
 
-/** What is asked for again; null: nothing, the next tick of its schedule comes anyway. Throws JOB_VERSION. */
+/** The request to repeat; null: none, because the next tick of the schedule follows anyway. Throws JOB_VERSION. */
 const askOf = (name: QueueName, job: Job) => {
   const id = job.id ?? "";
   const anew = { full: false, idempotencyKey: null };
@@ -73,8 +73,8 @@ const askOf = (name: QueueName, job: Job) => {
 };
 
 /**
- * Takes a dead letter up again and drops it; answers with the id of the sync that now does it, null where none is needed.
- * Throws RUN_UNKNOWN, JOB_VERSION, and what `Triggers.start` throws; then the letter stays.
+ * Retries a dead letter and drops it; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
+ * JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
  */
 export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
   for (const name of QUEUES) {

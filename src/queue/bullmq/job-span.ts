@@ -1,4 +1,4 @@
-// A BullMQ job as a span, in the trace of whoever asked for its sync.
+// Adds a span to a BullMQ job, in the trace of the request for its sync.
 import { DelayedError, type Job } from "bullmq";
 import { z } from "zod";
 import { errorTypeOf, type Tracer } from "../../core/tracing.ts";
@@ -9,7 +9,7 @@ const payloadSchema = z.object({
   traceparent: z.string().optional(),
 });
 
-/** Works on the job of a sync in a span. Being put off is no failure. Throws what `work` throws. */
+/** Runs a job of a sync in a span. Postponing is no failure. Throws the errors of `work`. */
 export const inJobSpan = async <T>(tracer: Tracer, job: Job, work: () => Promise<T>): Promise<T> => {
   const payload = payloadSchema.safeParse(job.data).data;
   const span = tracer.start(`job ${job.name}`, {

@@ -1,5 +1,6 @@
-// Schedules on BullMQ: one Job Scheduler per entry of a profile's `schedule`. Its id is made of what it says, so that an
-// entry that was changed is another one. They live in Redis only: emptied, it gets them again from here.
+// Schedules on BullMQ: one Job Scheduler per entry of a profile's `schedule`. Its id contains the entry's content, so
+// a changed entry is a new one. Schedulers are stored only in Redis; if Redis is emptied, they are created again from
+// here.
 import type { Queue } from "bullmq";
 import { validate } from "node-cron";
 import type { Clock } from "../../core/clock.ts";
@@ -10,10 +11,10 @@ import { keyDigest } from "../asks.ts";
 import { readability, WRITTEN } from "../payloads.ts";
 import { JOB_OPTIONS } from "./queues.ts";
 
-/** A tick that should have come so long ago was lost, ms. */
+/** A tick overdue by this much was lost, ms. */
 const LOST_AFTER_MS = 600_000;
 
-/** Every schedule of every profile. Throws CONFIG_INVALID for a cron expression that names no moment. */
+/** Schedules of all profiles. Throws CONFIG_INVALID for a cron expression that matches no time. */
 export const schedulesOf = (profiles: readonly Config[]) =>
   profiles.flatMap(({ profile, schedules }) =>
     schedules.map((schedule) => {
@@ -31,15 +32,16 @@ const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Sc
 });
 
 /**
- * Adds schedules that are missing and removes those of these profiles that are no longer configured. One that is there
- * is left alone while its payload can be read: adding it again while its tick is due would lose the tick. Answers with how many were added.
+ * Adds missing schedules and removes those of these profiles that are no longer configured. Keeps an existing one
+ * with a readable payload, because adding it again while its tick is due would lose the tick. Returns the number of
+ * added schedules.
  */
 export const settleSchedules = async (
   queue: Queue,
   profiles: readonly Config[],
   clock: Pick<Clock, "now">,
 ): Promise<number> => {
-  // Ticks of one scheduler overlap otherwise; the syncs they ask for run in parallel all the same.
+  // Otherwise ticks of one scheduler overlap; the syncs they request still run in parallel.
   await queue.setGlobalConcurrency(1);
   const wanted = schedulesOf(profiles);
   const found = await queue.getJobSchedulers();
@@ -47,7 +49,7 @@ export const settleSchedules = async (
   for (const { id, profile, schedule } of wanted) {
     const there = found.find(({ key }) => key === id);
     const isDue = there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS;
-    // The template of a newer program is left to newer workers; one that no program here can read is made anew.
+    // A newer program's template is left to newer workers; a template that no program can read is created again.
     if (isDue && readability(there.template?.data) !== "older") continue;
     await queue.upsertJobScheduler(
       id,

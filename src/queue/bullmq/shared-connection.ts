@@ -1,5 +1,5 @@
-// A connection to the service whose rate and credits are shared, through Redis, with every process that has the same
-// token. Requests leave from this process (role all).
+// Connection to the service with rate and credits that all processes with the same token share through Redis.
+// Requests are sent from this process (role all).
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connect, clientOf } from "../../../jobs/connection.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
@@ -11,22 +11,22 @@ import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
 import { denialOf, openShared } from "../remote/organizations.ts";
 
-/** How long a reservation outlives its process, ms; longer than any request takes. */
+/** Life of a reservation after its process ends, ms; longer than any request. */
 const LEASE_MS = 120_000;
-/** Requests in flight may still give credits back: look again after this time, ms. */
+/** Delay before trying again while requests in flight may still refund credits, ms. */
 const SETTLING_MS = 200;
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
-/** What is not settled in Redis within this time after a run runs out by itself, ms. */
+/** Time limit for unfinished settlements after a run; then their reservations expire, ms. */
 const CLOSING_MS = 300;
 
 interface OpenCredits extends SharedCredits {
-  /** Waits a moment for what is being settled. */
+  /** Waits briefly for unfinished settlements. */
   close(): Promise<void>;
 }
 
-/** Credits of an organization as its ledger in Redis knows them. What cannot be told there runs out by itself. */
+/** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
 const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const since = clock.now();
   const reserved = new Map<string, string>();
@@ -35,7 +35,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const settle = (id: string, outcome: ApiOutcome | null, charge: "spent" | "free" | "ambiguous"): Promise<void> => {
     const quota = outcome === null ? null : quotaIn(outcome);
     const report = quota === null || outcome === null ? [] : [{ quota, sentAt: outcome.sentAt }];
-    // The answer is paid for and must be kept, whatever became of Redis.
+    // The response is paid for and must be kept, even if Redis fails.
     const settled = ledger
       .settle(id, charge, ...report)
       .catch(() => undefined)
@@ -44,7 +44,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
     return settled;
   };
 
-  /** Asks once; gives back what is granted to a run that has ended meanwhile. */
+  /** Requests one credit; refunds it if the run has ended meanwhile. */
   const ask = (requestId: string, signal: AbortSignal) => {
     const asked = ledger.reserve({ owner: requestId, leaseMs: LEASE_MS, signal, since });
     asked.then(
@@ -82,7 +82,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   };
 };
 
-/** Requests leave from this process, within limits that all processes share. */
+/** Sends requests from this process, within limits that all processes share. */
 export const connectShared =
   (connection: RedisConnection): Connect =>
   async (config, context) => {

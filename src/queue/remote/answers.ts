@@ -1,5 +1,5 @@
-// Answers on their way from a fetcher to the loader: packed as a note and the compressed body, read there with the same
-// code as one that arrived in the loader's own process. What the configuration excludes or hashes is cut before.
+// Responses on their way from a fetcher to the loader: packed as a note and the compressed body; the loader parses
+// them with the same code as its own responses. Excluded and hashed fields are removed before.
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { encodingOf } from "../../api/body.ts";
@@ -19,16 +19,16 @@ export interface Packed {
   readonly body: Buffer;
 }
 
-/** How a fetcher of an organization treats answers before they leave it. */
+/** Handling of an organization's responses before they leave the fetcher. */
 export interface Handling {
   readonly reading: ReadingOptions;
-  /** null: nothing is excluded or hashed. */
+  /** null: no field is excluded or hashed. */
   readonly redact: Redactor | null;
 }
 
 type Redacted = Exclude<RawAnswer, { kind: "refused" }> | Extract<ApiOutcome, { kind: "invalid" }>;
 
-/** The answer without what must not be stored. */
+/** The response without values that must not be stored. */
 const redacted = async (answer: WireAnswer, { reading, redact }: Handling): Promise<Redacted> => {
   if (redact === null) return answer;
   const outcome = redactOutcome(await readWireAnswer(answer, reading), redact);
@@ -40,7 +40,7 @@ const redacted = async (answer: WireAnswer, { reading, redact }: Handling): Prom
   return outcome;
 };
 
-/** The answer to `request`, sent for the `nth` time. A body that came uncompressed is compressed. */
+/** The response to `request`, sent for the `nth` time. An uncompressed body is compressed. */
 export const packAnswer = async (
   request: RemoteRequest,
   nth: number,
@@ -75,7 +75,7 @@ export const packAnswer = async (
   }
 };
 
-/** The word that nobody may send `request`. */
+/** Note that sending `request` is not permitted. */
 export const packDenial = (request: RemoteRequest, at: number, error: DuckmirrorError): Packed => {
   const context = Object.fromEntries(
     Object.entries(error.context).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -94,7 +94,7 @@ export type Unpacked =
   | { readonly kind: "outcome"; readonly outcome: ApiOutcome }
   | { readonly kind: "denied"; readonly error: DuckmirrorError };
 
-/** Reads an answer. `skewMs`: Redis's clock minus the reader's. Throws nothing. */
+/** Parses a packed response. `skewMs`: Redis's clock minus the reader's. Throws nothing. */
 export const unpackAnswer = async (
   { note, body }: Packed,
   skewMs: number,

@@ -1,5 +1,5 @@
-// Letters: an answer as it lies in the mailbox, locked for its mirror and its delivery. Layout before locking: length of
-// the note (4 bytes), note (JSON), body.
+// Letters: responses in the mailbox, encrypted for their mirror and delivery. Layout before encryption: length of the
+// note (4 bytes), note (JSON), body.
 import { z } from "zod";
 import type { Packed } from "./answers.ts";
 import { deliveryId, type Mailbox } from "./mailbox.ts";
@@ -26,7 +26,9 @@ const jsonText = z.string().transform((text, context): unknown => {
   }
 });
 
-/** null: nobody with this organization's token wrote it for this delivery, or another version of the program did. */
+/**
+ * null: no process with this organization's token wrote it for this delivery, or another version of the program did.
+ */
 const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Buffer): Packed | null => {
   const letter = seals.unlock(locked, placeOf(mirror, delivery));
   if (letter === null || letter.length < LENGTH_BYTES) return null;
@@ -39,10 +41,10 @@ const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Bu
 export type Letter =
   | { readonly kind: "letter"; readonly packed: Packed }
   | { readonly kind: "none" }
-  /** See `unlockLetter`: it is not believed. */
+  /** Not authentic; see `unlockLetter`. */
   | { readonly kind: "strange" };
 
-/** Opens what lies in the mailbox. Rejects with Redis's errors. */
+/** Reads a letter from the mailbox. Rejects with Redis's errors. */
 export const openLetter = async (
   { mailbox, seals, mirror }: { readonly mailbox: Mailbox; readonly seals: Seals; readonly mirror: string },
   delivery: string,

@@ -1,11 +1,11 @@
-// Mailbox of a mirror in Redis: which requests left, and answers until the loader has made them durable. One request
-// leaves only where four things hold at the same instant, checked in one script.
+// Mailbox of a mirror in Redis: sent requests, and responses until the loader has made them durable. One script
+// checks four conditions at the same instant before a request may be sent.
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { keyOf } from "../bullmq/queues.ts";
 
-/** An answer that nobody fetched goes after this long. */
+/** Lifetime of a response that no loader reads. */
 const TTL_MS = 30 * 86_400_000;
 
 interface Script {
@@ -16,8 +16,8 @@ interface Script {
 const script = (text: string): Script => ({ text, sha: createHash("sha1").update(text).digest("hex") });
 
 /**
- * KEYS: lock of the job, epoch, departures, answers, sizes. ARGV: token of the lock, epoch, request, slot in ms, longest
- * age of a slot in ms, most bytes outstanding, lifetime in ms. A request whose answer was taken is `done`.
+ * KEYS: lock of the job, epoch, departures, answers, sizes. ARGV: token of the lock, epoch, request, slot in ms,
+ * highest age of a slot in ms, most waiting bytes, lifetime in ms. A request whose response was taken is `done`.
  */
 const DEPART = script(`
 local time = redis.call('TIME')
@@ -51,8 +51,8 @@ if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1 then redis.call('HSET', KEYS[3],
 return 1`);
 
 /**
- * KEYS: epoch, departures, memory. ARGV: epoch, lifetime in ms. Only its owner ends it; that it ended is not that it was
- * lost.
+ * KEYS: epoch, departures, memory. ARGV: epoch, lifetime in ms. Only the owner of the epoch ends it. An ended epoch
+ * is not a lost one.
  */
 const RESIGN = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -68,61 +68,61 @@ const departureSchema = z.tuple([
 
 export interface DepartureAsk {
   readonly requestId: string;
-  /** Of the loader that asked for the request: another one took over where it is not the mailbox's. */
+  /** Epoch of the requesting loader; if the mailbox has another one, another loader has taken over. */
   readonly epoch: string;
-  /** Key of the job's lock, and what it holds while this worker has the job. */
+  /** Key of the job's lock, and its value while this worker has the job. */
   readonly lockKey: string;
   readonly lockToken: string;
-  /** When the slot was taken, ms of Redis's clock. */
+  /** Time when the slot was taken, ms of Redis's clock. */
   readonly slotAt: number;
 }
 
 export interface Departure {
   /**
-   * `go`: it counts as sent from now on. `fenced`: another loader took over. `unlocked`: another fetcher has the job.
-   * `answered`: it was sent before, and the answer lies here. `full`: too much waits for the loader. `stale`: the slot
-   * belongs to the past.
+   * `go`: counts as sent from now on. `fenced`: another loader took over. `unlocked`: another fetcher has the job.
+   * `answered`: it was sent before, and its response is here. `full`: too many bytes wait for the loader. `stale`:
+   * the slot is too old.
    */
   readonly kind: "go" | "fenced" | "unlocked" | "answered" | "full" | "stale";
   /** ms of Redis's clock. */
   readonly at: number;
-  /** Of `go`: how often the request has left by now; of `answered`: which time was answered. */
+  /** For `go`: number of sends so far; for `answered`: number of the answered send. */
   readonly nth: number;
 }
 
-/** How old a slot may be when its request leaves: less than the limiter's margin over a window of a minute. */
+/** Highest age of a slot when its request is sent; less than the limiter's margin over a minute. */
 export const MOST_SLOT_AGE_MS = 250;
-/** Bytes of bodies that may wait for the loader of a mirror; what is in flight then comes on top. */
+/** Most bytes of bodies that may wait for a mirror's loader, besides those in flight. */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Id of one answer: a request may be sent again when who sent it died. */
+/** Id of one response; a request may be sent again when its sender died. */
 export const deliveryId = (requestId: string, nth: number): string => `${requestId}.${nth}`;
 
 /** Every method rejects with Redis's errors. */
 export interface Mailbox {
-  /** May the request leave now? */
+  /** Asks whether the request may be sent now. */
   depart(ask: DepartureAsk): Promise<Departure>;
-  /** Leaves an answer, locked (letters.ts); the same one twice is one. */
+  /** Stores an encrypted response (letters.ts); storing the same one again changes nothing. */
   put(delivery: string, letter: Buffer): Promise<void>;
   read(delivery: string): Promise<Buffer | null>;
-  /** The answer was taken; its request never leaves again. null: it was nobody's answer. */
+  /** The response was taken; its request is never sent again. null: the response belongs to no request. */
   drop(delivery: string, requestId: string | null): Promise<void>;
-  /** Ids of the answers that wait. */
+  /** Ids of waiting responses. */
   deliveries(): Promise<readonly string[]>;
-  /** Which of the requests have left, or were even answered. */
+  /** Requests of these that were sent or answered. */
   departed(requestIds: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Names what Redis remembers now; null: it remembers nothing of this loader. Another name than before means that Redis
-   * was emptied or restarted in between, so that it may have forgotten requests that left.
+   * Name of Redis's present memory; null: it has nothing of this loader. A changed name shows that Redis was emptied
+   * or restarted, so it may have lost requests that were sent.
    */
   memory(): Promise<string | null>;
-  /** From now on only requests of this epoch leave. */
+  /** From now on only requests of this epoch may be sent. */
   claim(epoch: string): Promise<void>;
-  /** null: nobody has claimed the mailbox, or Redis lost its memory. */
+  /** null: the mailbox is unclaimed, or Redis lost its memory. */
   epoch(): Promise<string | null>;
-  /** Forgets which requests left: those of earlier epochs never will. */
+  /** Drops the record of sent requests; those of earlier epochs can no longer be sent. */
   forgetDepartures(): Promise<void>;
-  /** Nothing leaves any more under this epoch; of another one nothing changes. */
+  /** Forbids sending under this epoch; another epoch is not affected. */
   resign(epoch: string): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-// What loader and fetchers say to each other: a request on its way, the note beside an answer, and the word that one
-// arrived. Versioned; moments are ms of Redis's clock, since two machines' clocks need not agree. A request names its
-// endpoint and parameters: the fetcher builds path and query from the catalog, so the token goes nowhere else.
+// Messages between loader and fetchers: a request, the note beside a response, and the notice that one arrived.
+// Versioned; times are ms of Redis's clock, because the machines' clocks may differ. A request names its endpoint and
+// parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent elsewhere.
 import { z } from "zod";
 import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../api/endpoints.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
@@ -13,11 +13,11 @@ import type { Seals } from "./seals.ts";
 const version = z.literal(1);
 const endpoint = z
   .string()
-  // Aborts: the check of the whole request looks the endpoint up.
+  // Aborts, because validating the whole request needs the endpoint.
   .refine((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name), { abort: true });
 const errorCode = z.string().refine((name): name is keyof typeof ERRORS => Object.hasOwn(ERRORS, name));
 const figure = z.number().nullable();
-/** JSON text, since ids may be larger than what JSON.parse holds exactly. */
+/** JSON text, because ids may exceed what JSON.parse holds exactly. */
 const jsonText = z.string();
 
 const requestSchema = z
@@ -38,11 +38,11 @@ const requestSchema = z
   });
 export type RemoteRequest = z.output<typeof requestSchema>;
 
-/** A job of the queue `fetch`: one request. Nothing of the order is read before its signature is checked. */
+/** A job of the queue `fetch`: one request. Its signature is checked before the order is parsed. */
 export const fetchJob = z.object({
   v: version,
   profile: z.string(),
-  /** Key of the organization, to see that both sides mean the same token. */
+  /** Key of the organization, to check that both sides have the same token. */
   organization: z.string(),
   /** A `FetchPayload` as JSON. */
   order: z.string(),
@@ -55,9 +55,9 @@ const fetchPayload = z.object({
   profile: z.string(),
   mirror: z.string(),
   epoch: z.string(),
-  /** When the loader's run began: credits may have been bought since what was known before. */
+  /** Start of the loader's run: credits may have been bought since an earlier figure. */
   runBeganAt: z.number().optional(),
-  /** When its slot of the rate limit was taken. */
+  /** Time when its rate slot was taken. */
   slotAt: z.number(),
   /** W3C `traceparent` of the request's span. */
   traceparent: z.string().optional(),
@@ -65,7 +65,7 @@ const fetchPayload = z.object({
 });
 export type FetchPayload = z.output<typeof fetchPayload>;
 
-/** A job of a mirror's queue of pages: an answer lies in its mailbox. */
+/** A job of a mirror's queue of pages: a response is in its mailbox. */
 export const pagePayload = z.object({ v: version, delivery: z.string() });
 
 const rate = z
@@ -75,7 +75,7 @@ const rate = z
     remaining: figure,
     resetsAt: figure,
     retryAt: figure,
-    // Unknown to fetchers of an older version.
+    // Absent in messages of older fetchers.
     also: z
       .array(z.object({ limit: z.number(), windowMs: z.number() }))
       .readonly()
@@ -86,7 +86,7 @@ const usage = z.object({ limit: figure, used: figure, remaining: figure, resetsA
 
 const resultSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("wire"), durationMs: z.number(), rate, contentEncoding: z.string() }),
-  /** A 200 whose body cannot be read, and so cannot be redacted: it stays with the fetcher. */
+  /** A 200 whose body cannot be parsed, and so not redacted; it stays with the fetcher. */
   z.object({
     kind: z.literal("unreadable"),
     durationMs: z.number(),
@@ -113,7 +113,7 @@ const resultSchema = z.discriminatedUnion("kind", [
     detail: z.string(),
     limitBytes: z.number().optional(),
   }),
-  /** It never left, for this reason. */
+  /** Not sent, for this reason. */
   z.object({
     kind: z.literal("denied"),
     code: errorCode,
@@ -121,18 +121,21 @@ const resultSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** What stands before the body of an answer in the mailbox. */
+/** Note before the body of a response in the mailbox. */
 export const noteSchema = z.object({
   v: version,
   request: requestSchema,
-  /** How often the request had left when this answer's did; 0: never. */
+  /** Number of sends when this response's was sent; 0: never sent. */
   nth: z.number(),
   sentAt: z.number(),
   result: resultSchema,
 });
 export type Note = z.output<typeof noteSchema>;
 
-/** What fetchers are asked. They only read: anything else is a fault of duckmirror and throws TypeError. */
+/**
+ * The request in the form for fetchers. They only read: any other method is a fault of duckmirror and throws
+ * TypeError.
+ */
 export const requestOf = ({ requestId, runId, call, about }: Parcel): RemoteRequest => {
   const params = paramsOf(call.endpoint, call.path);
   if (params === null || readOf(call.endpoint, params, call.query) === null) {
@@ -158,15 +161,15 @@ export const callOf = ({ endpoint, params, query }: RemoteRequest): ApiCall => (
   query,
 });
 
-/** The order as a job, signed. */
+/** The order as a signed job. */
 export const signedJob = (seals: Seals, organization: string, payload: FetchPayload): FetchJob => {
   const order = JSON.stringify(payload);
   return { v: 1, profile: payload.profile, organization, order, signature: seals.sign(order) };
 };
 
 /**
- * The order of a job; null: no loader of this organization wrote it. `jobId`: an order counts for one job only. Throws
- * JOB_VERSION where a loader of another version wrote it.
+ * The order of a job; null: no loader of this organization wrote it. `jobId`: an order is valid for one job only.
+ * Throws JOB_VERSION when a loader of another version wrote it.
  */
 export const readOrder = (
   seals: Seals,

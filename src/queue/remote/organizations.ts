@@ -1,5 +1,5 @@
-// Organizations a fetcher sends for: client, limiter and ledger of each, opened from its own configuration when the
-// first request comes and kept.
+// Organizations of a fetcher: client, limiter and ledger of each, opened from its configuration on the first request
+// and kept.
 import { redactorOf } from "../../../jobs/redaction.ts";
 import { createClient, type HttpClient } from "../../api/client.ts";
 import {
@@ -28,18 +28,18 @@ export interface Organization {
   readonly handling: Handling;
 }
 
-/** The error that ends the run when there is no credit. */
+/** Error that ends the run when no credit is left. */
 export const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
   if (code === "FENCED") return new DuckmirrorError("FENCED");
   const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
   return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
 };
 
-/** Limits of an organization that all its processes share; what one run may spend is the run's own ledger's to say. */
+/** Limits of an organization, shared by all its processes; a run's own ledger limits the run. */
 export const sharedLimits = (config: Config) =>
   ({ maxCredits: null, reserve: config.reserveCredits, pace: "greedy", runEveryMs: config.syncEveryMs }) as const;
 
-/** Limiter and ledger of the organization with this key, in Redis. */
+/** Limiter and ledger of the organization in Redis. */
 export const openShared = (
   config: Config,
   place: { readonly connection: RedisConnection; readonly organization: string; readonly clock: Clock },
@@ -61,16 +61,16 @@ export interface OrganizationsOptions {
   readonly tokenOf: (config: Config) => Promise<Secret>;
   readonly version: string;
   readonly clock: Clock;
-  /** The clock of Redis, by which answers are dated. */
+  /** Redis's clock, for the times of responses. */
   readonly storeClock: Clock;
   /** Most connections to one service. */
   readonly connections: number;
 }
 
 export interface Organizations {
-  /** Throws PROFILE_UNKNOWN where this worker has no such profile, and configuration errors. */
+  /** Throws PROFILE_UNKNOWN when this worker lacks the profile, and configuration errors. */
   open(profile: string): Promise<Organization>;
-  /** The service refused the credentials: they are read anew for the next request. */
+  /** The service refused the credentials; the next request reads them again. */
   forget(profile: string): void;
   close(): Promise<void>;
 }
@@ -114,7 +114,7 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       if (found !== undefined) return found;
       const opening = create(profile);
       known.set(profile, opening);
-      // What failed is tried again: a token file may be put right meanwhile.
+      // A failed opening is repeated, because a token file may be corrected meanwhile.
       opening.catch(() => known.delete(profile));
       return opening;
     },

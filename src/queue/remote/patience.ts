@@ -1,4 +1,4 @@
-// Patience: a step that needs Redis is tried until Redis is back, within a limit.
+// Repeats a step that needs Redis until Redis is back, within a time limit.
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 
@@ -7,13 +7,15 @@ const LONGEST_WAIT_MS = 1_000;
 
 export interface PatienceOptions {
   readonly clock: Clock;
-  /** How long to go on trying, ms. */
+  /** Time limit, ms. */
   readonly forMs: number;
-  /** Ends the waiting; the latest error is thrown. */
+  /** Ends the wait; the latest error is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a step that may be repeated, until it succeeds. Throws its latest error when time is over, our own at once. */
+/**
+ * Runs a repeatable step until it succeeds. Throws its latest error after the time limit, and our own errors at once.
+ */
 export const patiently = async <T>(step: () => Promise<T>, { clock, forMs, signal }: PatienceOptions): Promise<T> => {
   const giveUpAt = clock.now() + forMs;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {

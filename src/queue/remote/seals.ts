@@ -1,6 +1,7 @@
-// Seals: how loader and fetchers of one organization know each other's messages in Redis. An order is signed with
-// HMAC-SHA-256; an answer is encrypted and authenticated with AES-256-GCM. Both keys are derived from the organization's
-// token (HKDF), which never enters Redis: a program without the token can neither write nor read either.
+// Seals: authenticate the messages between loader and fetchers of one organization in Redis. An order is signed with
+// HMAC-SHA-256; a response is encrypted and authenticated with AES-256-GCM. Both keys are derived from the
+// organization's token (HKDF), which never enters Redis, so a program without the token can neither write nor read
+// messages.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
 
@@ -14,7 +15,7 @@ export interface Seals {
   isSignature(signature: string, order: string): boolean;
   /** Encrypts a letter for one place, so that it cannot be moved to another. */
   lock(letter: Buffer, place: string): Buffer;
-  /** The letter; null where it was not locked with this key for this place, or was changed since. */
+  /** The letter; null when it was not encrypted with this key for this place, or was changed. */
   unlock(locked: Buffer, place: string): Buffer | null;
 }
 

@@ -1,8 +1,8 @@
-// Redis's clock as a machine knows it: its own, corrected by what Redis said last.
+// Redis's clock on this machine: its own clock, corrected by Redis's latest time.
 import type { Clock } from "../../core/clock.ts";
 
 export interface StoreClock extends Clock {
-  /** Redis said that it is `at` now, ms since the epoch. */
+  /** Records that Redis's time is `at` now, ms since the epoch. */
   heard(at: number): void;
   /** Redis's clock minus this machine's, ms. */
   skewMs(): number;

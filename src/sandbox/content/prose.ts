@@ -1,4 +1,4 @@
-// Text out of sentence templates: `{company}` and the like are filled in, everything else stands. PURE.
+// Fills sentence templates: `{company}` and the like are replaced, the rest stays. PURE.
 import type { Random } from "../random.ts";
 
 /** One value, or several of which one is picked at each use. */

@@ -3,7 +3,7 @@
 export interface Department {
   readonly name: string;
   readonly titles: readonly string[];
-  /** What an opening in this department asks for. */
+  /** Requirements of an opening in this department. */
   readonly skills: readonly string[];
 }
 
@@ -123,7 +123,7 @@ export const EMPLOYMENT_TYPES: readonly string[] = [
 ];
 export const SENIORITIES: readonly string[] = ["Entry level", "Associate", "Mid-Senior level", "Director", "Executive"];
 
-/** Where a title stands in its department, and what comes next. */
+/** Position of a title in its department, and the next one. */
 export const nextTitle = (title: string): string | undefined => {
   for (const { titles } of DEPARTMENTS) {
     const index = titles.indexOf(title);

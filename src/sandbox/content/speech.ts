@@ -44,7 +44,7 @@ export const QUESTIONS: readonly string[] = [
   "Is the pipeline for next year already at the level at which it stood at this time last year?",
 ];
 
-/** What the company answers. */
+/** Answers of the company. */
 export const ANSWERS: readonly string[] = [
   "Sure. About {percent} of the growth is volume, and the rest is price and mix.",
   "We look at it the same way every quarter: customers first buy the {product}, and expand within {small} months.",

@@ -4,11 +4,11 @@ import { type Archive, type IntentRecord, openArchive } from "./archive.ts";
 import { type ArchivedResponse, readArchive, readIntents } from "./read-archive.ts";
 
 export interface ArchiveStore {
-  /** Responses that a run archived, in order. */
+  /** Opens the archive of a run for appending. `now`: ms since the epoch. */
   open(run: { readonly runId: string; readonly now: number }): Archive;
-  /** Requests that a run was about to send, in order. */
+  /** Responses that a run archived, in order. */
   responses(runId: string): AsyncIterable<ArchivedResponse>;
-  /** What a run was about to send, in order. */
+  /** Requests that a run was about to send, in order. */
   intents(runId: string): Promise<readonly IntentRecord[]>;
 }
 

@@ -89,7 +89,7 @@ export const createNormalizer = (
   const width = spec.fields.length;
   const notAsked = fields.reduce((bits, { isAsked, bit }) => (isAsked ? bits : bits | bit), 0n);
 
-  // State of the record under way: made anew for each record, closures over it only once.
+  // State of the present record: new for each record, while the closures over it are created once.
   const present = new Uint8Array(width);
   let cells: Cell[] = [];
   let extra: Map<string, string> | null = null;

@@ -1,25 +1,25 @@
-// Fair share: how many of a fetcher's slots one organization may hold. PURE but for its counters.
-// A request that hangs is waiting, not work: after a while it gives its slot back, so that no number of organizations
-// that do not answer can hold up the others.
+// Fair share: limits the slots of a fetcher that one organization may occupy. PURE except for its counters. A request
+// that hangs only waits, so after a while it returns its slot: organizations whose services hang cannot block the
+// others.
 
 export interface Seat {
-  /** The request hangs: it holds no slot any more. */
+  /** The request hangs and returns its slot. */
   slow(): void;
   leave(): void;
 }
 
 export interface FairShare {
-  /** Whether `profile` may take one more slot; `wanted`: others wait for one, too. */
+  /** True when `profile` may take another slot; `wanted`: others wait for one. */
   admits(profile: string, wanted: boolean): boolean;
   enter(profile: string): Seat;
-  /** Requests that hang: as many jobs more than slots may be under way. */
+  /** Number of hanging requests; as many more jobs than slots may run. */
   hanging(): number;
 }
 
-/** Share of the slots that one organization may hold while others wait. */
+/** Share of the slots that one organization may occupy while others wait. */
 const SHARE = 0.25;
 
-/** `slots`: how many requests that do not hang may be under way. */
+/** `slots`: most requests in flight, hanging ones excluded. */
 export const createFairShare = (slots: number): FairShare => {
   const held = new Map<string, number>();
   let hanging = 0;

@@ -1,5 +1,6 @@
-// Fetches one request of another machine's loader: a credit, a departure, the call, its answer into the mailbox. What is
-// not certain to be wanted, paid for in advance and within the rate does not leave.
+// Fetches one request for a loader on another machine: reserves a credit, records the departure, sends, and puts the
+// response into the mailbox. A request is sent only if it is certainly wanted, paid for in advance and within the
+// rate.
 
 import { ENDPOINTS } from "../../../api/endpoints.ts";
 import type { ApiOutcome } from "../../../api/outcome.ts";
@@ -15,42 +16,45 @@ import { fenceKeyOf } from "../names.ts";
 import { denialOf, type Organization } from "../organizations.ts";
 import { patiently } from "../patience.ts";
 
-/** A reservation without a sign of life counts as spent after this long, ms. */
+/** Time without renewal after which a reservation counts as spent, ms. */
 export const LEASE_MS = 60_000;
-/** A fresh slot is waited for no longer than this: the place in the fetcher is worth more. */
+/** Longest wait for a new slot, because the request's place in the fetcher is worth more. */
 const SLOT_WAIT_MS = 100;
-/** Credits that may still come back, a loader that is behind, a limiter that holds: looked at again after this long. */
+/**
+ * Delays before trying again: while credits may be refunded, while the loader is behind, while the limiter holds
+ * requests back.
+ */
 const SETTLING_MS = 150;
 const FULL_MS = 500;
 const LONGEST_SLOT_DELAY_MS = 1_000;
-/** A process that stood still for this long between the last look and the call looks again. */
+/** If the process paused this long between the last check and the call, it checks again. */
 const PAUSE_MS = 1_000;
-/** How long a paid answer is held for a Redis that is away. */
+/** Time for which a paid response is kept while Redis is away. */
 const DELIVERY_PATIENCE_MS = 600_000;
 const REDIS_PATIENCE_MS = 30_000;
 
 export type Fetched =
-  /** The answer lies in the mailbox, or nobody wants one. */
+  /** The response is in the mailbox, or is no longer wanted. */
   | { readonly kind: "done" }
-  /** Not now: to be taken up again in `afterMs`. */
+  /** Try again after `afterMs`. */
   | { readonly kind: "later"; readonly afterMs: number };
 
 export interface FetchOneDeps {
   readonly organization: Organization;
   readonly mailbox: Mailbox;
-  /** Tells the loader that an answer lies in the mailbox. */
+  /** Announces to the loader that a response is in the mailbox. */
   readonly announce: (delivery: string) => Promise<void>;
   readonly clock: Clock;
-  /** Redis's clock as far as it is known; `heard` corrects it. */
+  /** Redis's clock as far as known; `heard` corrects it. */
   readonly storeClock: { now(): number; heard(at: number): void };
-  /** Who renews the reservations. */
+  /** Name of the owner that renews the reservations. */
   readonly owner: string;
   readonly lock: { readonly key: string; readonly token: string };
-  /** Aborts when no new request should leave. */
+  /** Aborts when no new request should be sent. */
   readonly signal: AbortSignal;
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   readonly hardSignal: AbortSignal;
-  /** The service refused the credentials. */
+  /** Called when the service refused the credentials. */
   readonly onRefused: () => void;
   readonly tracer: Tracer;
 }
@@ -60,20 +64,22 @@ const later = (afterMs: number): Fetched => ({ kind: "later", afterMs });
 
 const chargeOfRaw = (answer: RawAnswer) => (answer.kind === "wire" ? "spent" : chargeOf(answer satisfies ApiOutcome));
 
-/** A fetcher that is stopped breaks requests off; for the loader that is a broken connection, and it asks again. */
+/** A stopped fetcher aborts requests; the loader sees a broken connection and sends the request again. */
 const asSeenByLoader = (answer: RawAnswer): RawAnswer =>
   answer.kind === "broken" && answer.reason === "aborted"
     ? { ...answer, reason: "reset", detail: "the fetcher was stopped" }
     : answer;
 
-/** Rejects only where Redis stays away or `signal` aborts: nothing has left then, or its answer could not be handed on. */
+/**
+ * Rejects only if Redis stays away or `signal` aborts: then nothing was sent, or its response could not be delivered.
+ */
 export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
   const { organization, mailbox, clock, storeClock, owner, lock, signal, hardSignal } = deps;
   const { request, epoch, mirror } = payload;
   const { requestId } = request;
   const patience = { clock, forMs: REDIS_PATIENCE_MS, signal };
 
-  /** Sends the request, in a span within the loader's. */
+  /** Sends the request, in a span below the loader's. */
   const exchange = () => {
     const { method, path } = ENDPOINTS[request.endpoint];
     const send = async (span: Span): Promise<RawAnswer> => {
@@ -102,7 +108,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     await patiently(() => deps.announce(delivery), stubborn);
   };
 
-  /** A slot of now, if there is one; else how long to wait for it, ms. */
+  /** A slot for now, or else the time to wait for one, ms. */
   const freshSlot = async (): Promise<number | null> => {
     const { throttle } = organization;
     try {
@@ -120,7 +126,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
     return departure;
   };
 
-  /** Another loader took over, or Redis lost its memory: then the loader puts its epoch back in a moment. */
+  /** Another loader took over, or Redis lost its memory; in the latter case the loader soon restores its epoch. */
   const fenced = async (): Promise<Fetched> =>
     (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
 
@@ -150,10 +156,12 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         const raw = await exchange();
         const answer = asSeenByLoader(raw);
         if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
-        // What a refusal means for the rate is the loader's to say: it may be about credits (api/retry-policy.ts).
+        // The loader decides what a refusal means for the rate, because it may be about credits
+        // (api/retry-policy.ts).
         if (fresh) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
         const packed = await packAnswer(request, departure.nth, answer, organization.handling);
-        // Where the ledger cannot be told, the reservation runs out and counts as spent until the service's figures say.
+        // If the ledger is not reachable, the reservation expires and counts as spent until the service's figures
+        // settle it.
         const settled = organization.ledger.settle(reservation.id, chargeOfRaw(answer)).catch(() => undefined);
         await deliver(deliveryId(requestId, departure.nth), packed);
         await settled;
@@ -169,7 +177,7 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
       case "full":
         return unused(later(FULL_MS));
       case "answered":
-        // Who sent it died before it could say so.
+        // The sender died before it could announce the response.
         if (departure.nth > 0) await patiently(() => deps.announce(deliveryId(requestId, departure.nth)), patience);
         return unused(DONE);
       case "fenced":

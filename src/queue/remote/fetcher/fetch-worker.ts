@@ -1,5 +1,5 @@
-// The role fetch: takes requests of all organizations from the queue and sends them for their loaders. Holds no state of
-// its own: what it dies with, another fetcher takes up.
+// Role fetch: takes requests of all organizations from the queue and sends them for their loaders. Keeps no state: if
+// it dies, another fetcher takes its requests.
 import { randomUUID } from "node:crypto";
 import { DelayedError, type Job, Queue, Worker } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
@@ -21,14 +21,14 @@ import { type Fetched, fetchOne, LEASE_MS } from "./fetch-one.ts";
 
 export interface FetchRoleOptions {
   readonly redisUrl: Secret;
-  /** Every organization this worker may send for. */
+  /** Organizations that this worker may send for. */
   readonly profiles: readonly Config[];
   readonly tokenOf: (config: Config) => Promise<Secret>;
-  /** Requests under way at once, those that hang aside. */
+  /** Most requests in flight, hanging ones excluded. */
   readonly slots: number;
   readonly version: string;
   readonly clock: Clock;
-  /** Hears, in words, what goes wrong with Redis or single jobs. */
+  /** Called with a text when Redis or a single job fails. */
   readonly warn: (text: string) => void;
   readonly tracer?: Tracer;
   /** Times in ms; the defaults are for production. */
@@ -36,13 +36,13 @@ export interface FetchRoleOptions {
 }
 
 interface FetchTimes {
-  /** A fetcher that does not renew its lock for so long has lost its request to another one. */
+  /** Time without renewal after which a fetcher has lost its request to another one. */
   readonly lock: number;
-  /** How often lost requests are looked for. */
+  /** Interval of the check for lost requests. */
   readonly stalledCheck: number;
-  /** A request that takes longer hangs: it gives its slot back. */
+  /** Time after which a request counts as hanging and returns its slot. */
   readonly hanging: number;
-  /** How long a request for a profile that this worker does not have is left for others, before it is refused. */
+  /** Time for which a request of an unknown profile is left to others before it is refused. */
   readonly strange: number;
 }
 
@@ -54,19 +54,19 @@ const TIMES: FetchTimes = {
 };
 
 export interface FetchRole {
-  /** Takes no more requests, lets those under way end, breaks them off after `graceMs`, and closes. */
+  /** Takes no more requests, lets those in flight end, aborts them after `graceMs`, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Requests that hang may at most be this many times the slots. */
+/** Most hanging requests, as a multiple of the slots. */
 const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
-/** A request for a profile that this worker does not have is put off so long each time. */
+/** Delay of a request whose profile this worker does not have. */
 const STRANGE_DELAY_MS = 500;
 const COMPLAIN_EVERY_MS = 30_000;
 const RENEW_MS = LEASE_MS / 4;
 const AWAY_DELAY_MS = 1_000;
-/** What is broken off still hands on that it was. */
+/** Time in which aborted requests report that they were aborted. */
 const HANDING_ON_MS = 1_500;
 
 /** Starts the role. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. */
@@ -96,7 +96,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   const share = createFairShare(slots);
   const mailboxes = new Map<string, Mailbox>();
   const queues = new Map<string, Queue>();
-  /** Requests that hang, by organization: their reservations must not run out. */
+  /** Hanging requests by organization; their reservations must not expire. */
   const lingering = new Map<symbol, Organization>();
 
   let complainedAt: number | null = null;
@@ -119,7 +119,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     await queueOf(names.pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
   };
 
-  /** The organization, if this worker has the profile, and with the same token. */
+  /** The organization, if this worker has its profile with the same token. */
   const organizationOf = async ({
     profile,
     organization,
@@ -141,13 +141,13 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       .getWaitingCount()
       .catch(() => 0)) > 0;
 
-  /** More jobs than slots are let in while requests hang. */
+  /** Allows more jobs than slots while requests hang. */
   const adjust = () => {
     const wanted = slots + Math.min(share.hanging(), slots * MOST_HANGING);
     if (wanted === worker.concurrency) return;
     const wake = wanted > worker.concurrency;
     worker.concurrency = wanted;
-    // A worker whose places were all taken waits for one of its jobs to end; resuming makes it look again.
+    // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
     if (wake && !stopping.signal.aborted)
       void worker
         .pause(true)
@@ -189,7 +189,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
   };
 
-  /** Forged jobs may come by the thousand: the log hears of the first, and then of one in a while. */
+  /** Forged jobs may come by the thousand, so the log gets the first and then one per interval. */
   const complain = (error: DuckmirrorError): void => {
     const now = clock.now();
     if (complainedAt !== null && now - complainedAt < COMPLAIN_EVERY_MS) return;
@@ -198,7 +198,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   };
 
   const putOff = async (job: Job, token: string, afterMs: number): Promise<never> => {
-    // Where the lock is lost the job is with another fetcher already.
+    // If the lock is lost, another fetcher has the job already.
     await job.moveToDelayed(Date.now() + afterMs, token).catch((error: unknown) => warn(asking.detail(error)));
     throw new DelayedError();
   };
@@ -210,7 +210,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     const organization = await organizationOf(sent);
     if (organization instanceof DuckmirrorError) {
       if (job.attemptsStarted * STRANGE_DELAY_MS <= times.strange) return putOff(job, token, STRANGE_DELAY_MS);
-      // Without the organization's token nothing can be said that its loader would believe: it sees the failed job.
+      // Without the organization's token, no message would be trusted by its loader, which sees the failed job
+      // instead.
       throw organization;
     }
     const payload = readOrder(organization.seals, jobId, sent);

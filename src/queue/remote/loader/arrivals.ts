@@ -1,5 +1,5 @@
-// Arrivals at a loader: every answer in the mailbox goes to the request that waits for it, and is dropped when it is
-// durable here. One that nobody waits for, because its request was answered twice, is only accounted for.
+// Arrivals at a loader: passes every response in the mailbox to its waiting request, and drops it when it is durable
+// here. A second response to a request is only charged.
 import { ENDPOINTS } from "../../../api/endpoints.ts";
 import { isStreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -12,11 +12,11 @@ import { patiently } from "../patience.ts";
 import type { Seals } from "../seals.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 
-/** What is said of a letter that is dropped unread. */
+/** Text about a letter that is dropped unread. */
 export const strangeLetter = (delivery: string): string =>
   `Redis holds an answer (${delivery}) that no fetcher of this organization wrote: it is dropped unread`;
 
-/** Ledger row of an answer that came after another one, or after its run had ended; null: it cost nothing. */
+/** Ledger row of a response after another one, or after its run; null: it cost nothing. */
 const lateRequest = ({ note, body }: Packed, skewMs: number): RequestRecord | null => {
   const { request, nth, result, sentAt } = note;
   if (result.kind !== "wire" || !isStreamName(request.stream)) return null;
@@ -38,7 +38,7 @@ const lateRequest = ({ note, body }: Packed, skewMs: number): RequestRecord | nu
   };
 };
 
-/** Notes what an answer cost that is not loaded. */
+/** Records the charge of a response that is not loaded. */
 export const account = async (warehouse: Warehouse, packed: Packed, skewMs: number): Promise<void> => {
   const row = lateRequest(packed, skewMs);
   if (row === null) return;
@@ -46,13 +46,13 @@ export const account = async (warehouse: Warehouse, packed: Packed, skewMs: numb
 };
 
 export interface Arrivals {
-  /** An answer lies in the mailbox. Resolves when it is dealt with; the same one may be announced again. */
+  /** A response is in the mailbox. Resolves when it is handled; it may be announced again. */
   arrive(delivery: string): Promise<void>;
-  /** Answers that are being dealt with. */
+  /** Responses being handled. */
   underWay(): ReadonlySet<string>;
 }
 
-/** How long Redis may be away before an answer waits for the next run instead. */
+/** Time for which Redis may be away before a response waits for the next run instead. */
 const PATIENCE_MS = 30_000;
 
 export const createArrivals = (deps: {
@@ -68,7 +68,7 @@ export const createArrivals = (deps: {
   const { clock, mailbox, warn, sender, warehouse, skewMs } = deps;
   const patience = { clock, forMs: PATIENCE_MS };
   const underWay = new Set<string>();
-  /** Durable or accounted for, even where Redis could not be told. */
+  /** Handled, even if Redis could not be informed. */
   const finished = new Set<string>();
 
   const take = async (delivery: string): Promise<void> => {
@@ -100,6 +100,6 @@ export const createArrivals = (deps: {
   };
 };
 
-/** The answers a request may have: it was sent once, or again when who sent it had died, or never. */
+/** Possible responses to a request: it was sent once, again after its sender died, or never. */
 export const deliveriesOf = (requestId: string, deliveries: readonly string[]): readonly string[] =>
   deliveries.filter((delivery) => delivery.startsWith(deliveryId(requestId, 0).slice(0, -1)));

@@ -1,5 +1,5 @@
-// Id of a mirror: a name for its data directory that fetchers on other machines can use. Made once, kept beside the
-// working database, so that it moves with it.
+// Id of a mirror: a name for its data directory that fetchers on other machines can use. Generated once and kept
+// beside the working database, so that it moves with it.
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,6 +31,6 @@ export const mirrorIdOf = async (dataDir: string): Promise<string> => {
     await unlink(half).catch(() => undefined);
     throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
   }
-  // Another process may have been faster: what stands there counts.
+  // Another process may have written first; the stored id counts.
   return (await read(path)) ?? id;
 };

@@ -1,4 +1,4 @@
-// Connection of the role load: requests travel to fetchers, the warehouse stays here. One per run of the engine.
+// Connection of the role load: fetchers send the requests, the warehouse stays here. One per run of the engine.
 import { randomUUID } from "node:crypto";
 import { Queue, Worker } from "bullmq";
 import type { Connect } from "../../../../jobs/connection.ts";
@@ -25,15 +25,15 @@ import { createWatch } from "./watch.ts";
 
 export interface RemoteConnectionOptions {
   readonly redisUrl: Secret;
-  /** Hears, in words, what goes wrong with Redis. */
+  /** Called with a text when Redis fails. */
   readonly warn: (text: string) => void;
 }
 
 const LOOK_EVERY_MS = 1_000;
 const CLAIM_PATIENCE_MS = 30_000;
-/** A Redis that does not answer is not waited for longer than this. */
+/** Time limit for closing when Redis does not respond. */
 const CLOSING_MS = 500;
-/** Longer than any run; a run that ends in order removes its fence. */
+/** Longer than any run; a run that ends normally removes its fence. */
 const FENCE_LASTS_MS = 30 * 86_400_000;
 const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
@@ -99,7 +99,7 @@ export const remoteConnection =
         {
           connection: working.redis,
           prefix: PREFIX,
-          // Each answer is under way until it is durable: as many as requests may be, and some that come late.
+          // A response is in progress until it is durable: as many as requests, plus some late ones.
           concurrency: 2 * config.concurrency + 16,
           maxStalledCount: names.MOST_DEATHS,
           runRetryDelay: names.RETRY_MS,
@@ -115,7 +115,7 @@ export const remoteConnection =
       const watch = createWatch({ clock, queue, mailbox, sender, arrivals, epoch, claim });
       const looking = (async () => {
         while (!over.signal.aborted) {
-          // Redis may be away: the next look finds out what became of the requests.
+          // Redis may be away; the next check finds the state of the requests.
           await hearTime()
             .then(() => watch.look())
             .catch((error: unknown) => warn(asking.detail(error)));
@@ -157,7 +157,7 @@ export const remoteConnection =
         const forced = new AbortController();
         const force = clock.sleep(CLOSING_MS, forced.signal).catch(() => undefined);
         const closed = async () => {
-          // What is still queued must not leave for a run that has ended.
+          // Requests still in the queue must not be sent after the run has ended.
           await mailbox
             .resign(epoch)
             .then(() => redis.eval(DROP_FENCE, 1, fence.key, epoch))

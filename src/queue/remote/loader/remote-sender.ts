@@ -1,5 +1,5 @@
-// Sender of a loader: each request becomes one job for the fetchers; its answer comes back through the mailbox. A slot of
-// the rate is taken right before a request is queued, and the next one waits until that one has left.
+// Sender of a loader: each request becomes a job for the fetchers, and its response comes back through the mailbox. A
+// rate slot is taken just before a request is queued; the next request waits until this one was sent.
 import type { Queue } from "bullmq";
 import type { ApiOutcome, Quota } from "../../../api/outcome.ts";
 import type { ReadingOptions } from "../../../api/wire-answer.ts";
@@ -17,14 +17,14 @@ import { patiently } from "../patience.ts";
 import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
 
-/** How often to look whether a queued request has left, ms: soon at first. */
+/** Intervals for checking whether a queued request was sent, ms; short at first. */
 const FIRST_LOOK_MS = 4;
 const LONGEST_LOOK_MS = 250;
-/** How long Redis may be away before a request counts as one that cannot be sent. */
+/** Time for which Redis may be away before a request counts as unsendable. */
 const REDIS_PATIENCE_MS = 60_000;
 const CANCEL_MS = 500;
 
-/** A request that was handed over and has no answer yet. */
+/** A queued request without a response. */
 export interface Pending {
   readonly request: RemoteRequest;
   /** ms since the epoch, this machine's clock. */
@@ -41,23 +41,23 @@ export interface RemoteSenderDeps {
   readonly queue: Queue;
   readonly mailbox: Mailbox;
   readonly reading: ReadingOptions;
-  /** What every job of this loader says. */
+  /** Common parts of this loader's jobs. */
   readonly sender: Pick<FetchPayload, "profile" | "mirror" | "epoch">;
   readonly organization: string;
   readonly seals: Seals;
-  /** Where Redis is, for messages. */
+  /** Address of Redis, for messages. */
   readonly address: string;
 }
 
 export interface RemoteSender extends Sender {
   /**
-   * Hands an answer to who waits for it. `taken`: it is durable here. `left`: the run ended before it was.
-   * `unwanted`: nobody waits for it.
+   * Passes a response to its waiting request. `taken`: it is durable here. `left`: the run ended before that.
+   * `unwanted`: no request waits for it.
    */
   deliver(packed: Packed): Promise<"taken" | "left" | "unwanted">;
-  /** Requests without an answer. */
+  /** Requests without a response. */
   pending(): ReadonlyMap<string, Pending>;
-  /** Nothing more will come: everybody who waits is told so, and nothing is waited for. */
+  /** No further response will come: tells all waiting requests, and ends all waits. */
   end(): void;
 }
 
@@ -72,7 +72,7 @@ const brokenOff = (pending: Pending, reason: "aborted" | "reset", detail: string
   detail,
 });
 
-/** The request has vanished on the way: it may have cost a credit. */
+/** The request is lost; it may have cost a credit. */
 export const vanished = (pending: Pending, now: number): Sending => ({
   kind: "outcome",
   outcome: brokenOff(pending, "reset", "Redis lost the request on its way", now),
@@ -83,15 +83,15 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const { clock, storeClock, throttle, ledger, queue, mailbox, reading, sender, organization, seals, address } = deps;
   const beganAt = clock.now();
   const pending = new Map<string, Pending>();
-  /** Queued requests that have not left as far as is known. */
+  /** Queued requests that have not been sent, as far as known. */
   const queued = new Set<string>();
-  /** What Redis remembered when each request was queued. */
+  /** Name of Redis's memory when each request was queued. */
   const memories = new Map<string, string>();
-  /** Moments at which slots were taken that no request has used, by Redis's clock. */
+  /** Times of unused slots, by Redis's clock. */
   let slots: readonly number[] = [];
-  /** Answers that were handed on and are not durable yet. */
+  /** Delivered responses that are not durable yet. */
   const undurable = new Set<() => void>();
-  /** Signals of runs whose end takes back what is queued. */
+  /** Signals of runs whose end takes queued requests back. */
   const heeded = new WeakSet<AbortSignal>();
   const ended = new AbortController();
   let turns: Promise<unknown> = Promise.resolve();
@@ -100,8 +100,8 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     new DuckmirrorError("REDIS_UNAVAILABLE", { address, detail: detailOf(error) }, { cause: error });
 
   /**
-   * True when the request certainly never left, and never will. BullMQ answers 1 also for a job that Redis forgot, which
-   * may have left: so Redis must remember all that it knew when the request was queued.
+   * True when the request was certainly not sent and never will be. BullMQ also answers 1 for a job that Redis lost,
+   * which may have been sent; so Redis must still have the memory from when the request was queued.
    */
   const isTakenBack = async (requestId: string): Promise<boolean> => {
     const queuedIn = memories.get(requestId);
@@ -110,10 +110,10 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     return !departed.has(requestId) && (await mailbox.memory()) === queuedIn;
   };
 
-  /** The run is to end: what no fetcher has taken yet is taken back instead of being waited for. */
+  /** The run is ending: takes back requests that no fetcher has taken, instead of waiting for them. */
   const takeBack = async (): Promise<void> => {
     for (const requestId of [...queued]) {
-      // Where Redis is away it stays under way, and is broken off in the end.
+      // While Redis is away the request stays in flight and is aborted in the end.
       const unsent = await isTakenBack(requestId).catch(() => false);
       if (unsent) pending.get(requestId)?.resolve({ kind: "unsent" });
     }
@@ -128,7 +128,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
   const untilLeft = async (signal: AbortSignal): Promise<void> => {
     for (let lookMs = FIRST_LOOK_MS; queued.size > 0; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
       await clock.sleep(lookMs, signal);
-      // While Redis is away nothing leaves: looking goes on until the turn is given up.
+      // While Redis is away nothing is sent, so the check continues until the turn is abandoned.
       const left = await untilAborted(mailbox.departed([...queued]), signal).catch(() => new Set<string>());
       for (const requestId of left) queued.delete(requestId);
     }
@@ -143,7 +143,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     slots = [...slots, storeClock.now()];
   };
 
-  /** The latest slot that nobody used; without one the fetcher takes a slot of its own. */
+  /** The latest unused slot; without one, the fetcher takes its own. */
   const takeSlot = (): number => {
     const now = storeClock.now();
     const [first = 0, ...rest] = slots.filter((at) => now - at < MOST_SLOT_AGE_MS);
@@ -157,7 +157,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     memories.delete(requestId);
   };
 
-  /** The run breaks off what is under way: a request that is still queued is taken back. */
+  /** The run aborts its requests; one that is still queued is taken back. */
   const cancel = async (waiting: Pending): Promise<void> => {
     const { requestId } = waiting.request;
     const late = clock.sleep(CANCEL_MS, ended.signal).then(
@@ -195,7 +195,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       const payload: FetchPayload = { v: 1, ...sender, runBeganAt, slotAt: takeSlot(), ...traced, request };
       let mayBeQueued = false;
       const add = async () => {
-        // It may be there already, or even answered, where only the reply got lost: then the first memory counts.
+        // The job may exist already, or even be answered, if only the reply was lost; then the first memory counts.
         const memory = await mailbox.memory();
         if (memory !== null && !memories.has(requestId)) memories.set(requestId, memory);
         if (!pending.has(requestId)) return;
@@ -204,7 +204,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       };
       const added = patiently(add, { clock, forMs: REDIS_PATIENCE_MS, signal });
       untilAborted(added, signal).catch((error: unknown) => {
-        // A request that may have been queued may also have left; where the run ends it is taken back if it has not.
+        // A request that may be queued may also have been sent; at the end of the run it is taken back if it was not.
         if (!mayBeQueued)
           waiting.resolve(signal.aborted ? { kind: "unsent" } : { kind: "denied", error: unavailable(error) });
         else if (signal.aborted) void cancel(waiting);
@@ -212,7 +212,7 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       });
     });
 
-  /** What is left, for everybody. Where Redis is away the figures come again with the next answer. */
+  /** Figures for all processes. If Redis is away, the next response brings them again. */
   const report = (quota: Quota | null, sentAt: number): void => {
     if (quota !== null) ledger.observe(quota, sentAt).catch(() => undefined);
   };

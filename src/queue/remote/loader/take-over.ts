@@ -1,5 +1,5 @@
-// Take-over: what a new run of a loader finds of earlier ones. Answers go to the archive of their run, where recovery
-// finds them; requests that never left are taken back, and those that are under way are waited for, within a limit.
+// Take-over: handles what earlier runs of a loader left. Responses go to the archive of their run, where recovery
+// finds them; unsent requests are taken back; sent ones are waited for, within a time limit.
 import type { Queue } from "bullmq";
 import { z } from "zod";
 import { parseJson } from "../../../api/lossless-json.ts";
@@ -17,7 +17,7 @@ import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
 import { account, deliveriesOf, strangeLetter } from "./arrivals.ts";
 
-/** How long requests under way at a fetcher are waited for, ms. */
+/** Time limit for requests in flight at a fetcher, ms. */
 const WAIT_MS = 15_000;
 const LOOK_MS = 100;
 
@@ -30,9 +30,9 @@ export interface TakeOverDeps {
   readonly mirror: string;
   readonly warn: (text: string) => void;
   readonly reading: ReadingOptions;
-  /** What must not be stored is not archived either. */
+  /** Values that must not be stored are not archived either. */
   readonly redact: Redactor | null;
-  /** Ends the wait for answers that are on their way. */
+  /** Ends the wait for responses in flight. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -49,14 +49,14 @@ const archivedIn = async (warehouse: Warehouse, runId: string): Promise<Set<stri
   return ids;
 };
 
-/** Requests of a run whose answers were taken: they are in the archive, or in the ledger as charged. */
+/** Requests of a run whose responses were taken: they are in the archive, or in the ledger as charged. */
 const takenIn = async (warehouse: Warehouse, runId: string): Promise<Set<string>> => {
   const row = z.object({ request_id: z.string() });
   const spent = await warehouse.database.query(sqlText("plan/spent-requests.sql"), [runId], row);
   return new Set([...spent.map(({ request_id }) => request_id), ...(await archivedIn(warehouse, runId))]);
 };
 
-/** Announced requests of a run that are neither committed nor archived. */
+/** Noted requests of a run that are neither committed nor archived. */
 const openRequests = async (warehouse: Warehouse, runId: string): Promise<readonly string[]> => {
   const answered = new Set([...(await warehouse.requestsOf(runId)), ...(await archivedIn(warehouse, runId))]);
   const intents = await readIntents(warehouse.archiveDir, runId);
@@ -64,8 +64,8 @@ const openRequests = async (warehouse: Warehouse, runId: string): Promise<readon
 };
 
 /**
- * To be called when the mailbox is claimed, so that nothing of earlier runs leaves any more. Answers with the requests
- * that certainly never left. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
+ * Call it after the mailbox is claimed, so that no request of an earlier run can be sent any more. Returns the
+ * requests that were certainly not sent. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
  */
 export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
   const { clock, storeClock, queue, mailbox, reading, redact, signal, warn } = deps;
@@ -78,7 +78,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
   for (const requestId of open) {
     if (departed.has(requestId)) continue;
     const state = await queue.getJobState(requestId);
-    // A job that is not there tells nothing: Redis may have lost its memory, and with it who left.
+    // A missing job proves nothing: Redis may have lost its memory, including the record of sent requests.
     if (state === "unknown") continue;
     await queue.remove(requestId);
     unsent.add(requestId);
@@ -103,7 +103,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     if (unpacked.kind === "denied") return;
     const outcome = redactOutcome(unpacked.outcome, redact);
     if (!crashed.has(runId) || known.has(requestId)) {
-      // Taken before and not dropped any more, or one that came after another: only that costs another credit.
+      // Taken before and not dropped, or a second response, which alone costs another credit.
       if (!known.has(requestId) || packed.note.nth > 1) await account(warehouse, packed, storeClock.skewMs());
       return;
     }

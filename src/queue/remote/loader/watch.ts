@@ -1,5 +1,5 @@
-// Watch of a loader over what it sent: finds requests and answers that Redis lost, restores the epoch after a loss, and
-// notices that another loader has taken over. Without it a lost job would be waited for for ever.
+// Checks what a loader sent: finds requests and responses that Redis lost, restores the epoch after a loss, and
+// detects another loader's take-over. Without it the loader would wait for a lost job for ever.
 import type { Queue } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
@@ -8,9 +8,9 @@ import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
 import { type RemoteSender, vanished } from "./remote-sender.ts";
 
-/** Younger requests are not looked for, ms. */
+/** Younger requests are not checked, ms. */
 const YOUNG_MS = 1_500;
-/** A fetcher may still have a request that Redis forgot, and hand its answer in: so long it is waited for, ms. */
+/** Time limit for a fetcher that has a request which Redis lost and may still deliver its response, ms. */
 const GRACE_MS = 10_000;
 
 export interface WatchDeps {
@@ -20,16 +20,16 @@ export interface WatchDeps {
   readonly sender: RemoteSender;
   readonly arrivals: Arrivals;
   readonly epoch: string;
-  /** Claims mailbox and fence for this epoch, where nobody holds them. */
+  /** Claims mailbox and fence for this epoch, if they are unclaimed. */
   readonly claim: () => Promise<void>;
 }
 
 export interface Watch {
-  /** One look. Rejects with Redis's errors; the next look finds out. */
+  /** Checks once. Rejects with Redis's errors; the next check repeats it. */
   look(): Promise<void>;
 }
 
-/** Why no fetcher takes a request, by what the failed job says. */
+/** Reason why no fetcher takes a request, from the failed job. */
 const refusal = (reason: string): DuckmirrorError => {
   const told = toldFailure(reason);
   const detail = told?.message ?? "a fetcher could not take the request";
@@ -43,7 +43,7 @@ const refusal = (reason: string): DuckmirrorError => {
 
 export const createWatch = (deps: WatchDeps): Watch => {
   const { clock, queue, mailbox, sender, arrivals, epoch, claim } = deps;
-  /** Requests that Redis does not know, and since when, ms since the epoch. */
+  /** Requests unknown to Redis, and since when, ms since the epoch. */
   const missing = new Map<string, number>();
 
   const lookFor = async (requestId: string, since: number): Promise<void> => {
@@ -73,7 +73,7 @@ export const createWatch = (deps: WatchDeps): Watch => {
         return;
       }
       if (old.length === 0) return;
-      // The word that an answer has come may be lost where the answer is not.
+      // The announcement of a response may be lost while the response is not.
       const deliveries = await mailbox.deliveries();
       for (const { request } of old) {
         const here = deliveriesOf(request.requestId, deliveries);

@@ -71,18 +71,18 @@ export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorErro
   throw error;
 };
 
-/** The credits of an organization, as all processes that spend them share them. */
+/** The credits of an organization, shared by all processes that spend them. */
 export interface SharedCredits {
   /**
-   * Sets one aside for a request that leaves now; null: there is one. Rejects with the signal's reason when that aborts
-   * first, and with REDIS_UNAVAILABLE or REDIS_FULL.
+   * Reserves a credit for a request that is sent now; null: reserved. Rejects with the signal's reason, and with
+   * REDIS_UNAVAILABLE or REDIS_FULL.
    */
   reserve(requestId: string, signal: AbortSignal): Promise<DuckmirrorError | null>;
-  /** The request ended so. Never rejects. */
+  /** Settles the credit of an ended request. Never rejects. */
   settle(requestId: string, outcome: ApiOutcome, charge: ReturnType<typeof chargeOf>): Promise<void>;
 }
 
-/** Why no credit could be set aside; null: there is one. */
+/** Reason why no credit could be reserved; null: reserved. */
 const refusedCredit = async (
   credits: SharedCredits,
   requestId: string,
@@ -118,7 +118,7 @@ export const createLocalSender = (deps: {
       const outcome = await client.send(call, hardSignal).finally(() => {
         flying -= 1;
       });
-      // Not awaited: what the answer means must be known at once, also while Redis is away.
+      // Not awaited: the run needs the response at once, even while Redis is away.
       void credits?.settle(requestId, outcome, chargeOf(outcome));
       return { kind: "outcome", outcome, lostAttempts: 0 };
     },

@@ -2,7 +2,7 @@
 // are in flight, so that latency does not reduce throughput.
 //
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
-//   then wait for what is on the wire.
+//   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Plan } from "../plan/plan-view.ts";
 import type { Fetched } from "../request/fetcher.ts";

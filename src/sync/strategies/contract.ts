@@ -1,5 +1,5 @@
-// Types shared by all strategies: requested reads, received reads, facts about the mirror, the next step.
-// Strategies are pure: they take and return state; the loop in sync/run fetches, loads and asks for the next step.
+// Types shared by all strategies: requested reads, received reads, facts about the mirror, the next step. Strategies
+// are pure: they take and return state; the loop in sync/run fetches and loads.
 import type { PageSpan } from "./page-geometry.ts";
 
 /** Purpose of a read: cover the list, repair a broken link, or read the head again. */

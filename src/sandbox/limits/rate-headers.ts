@@ -70,7 +70,7 @@ export const rateHeaders = (reading: RateReading, now: number, options: RateHead
   const headers = dialectHeaders(reading, now, options);
   if (reading.allowed || options.retryAfter === "none") return headers;
   const form = options.retryAfter === "seconds" ? "delta" : "date";
-  // At least a second: a client told to wait 0 s would return at once and be refused again.
+  // At least a second: a client that waits 0 s would return at once and be refused again.
   const at = Math.max(reading.resetsAt, now + 1000);
   return { ...headers, "retry-after": moment(at, now, form) };
 };

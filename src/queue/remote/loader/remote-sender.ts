@@ -57,7 +57,7 @@ export interface RemoteSender extends Sender {
   deliver(packed: Packed): Promise<"taken" | "left" | "unwanted">;
   /** Requests without a response. */
   pending(): ReadonlyMap<string, Pending>;
-  /** No further response will come: tells all waiting requests, and ends all waits. */
+  /** No further response will come: informs all waiting requests and ends all waits. */
   end(): void;
 }
 

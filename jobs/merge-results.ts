@@ -3,7 +3,7 @@
 import type { StreamName } from "../src/catalog/streams.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { RunStatus, StreamReport, SyncReport } from "../src/core/sync-report.ts";
-import type { RunSpending } from "../src/warehouse/read/read-run.ts";
+import type { RunTrace } from "../src/warehouse/read/read-run.ts";
 import { type FamilyResult, type Problem, problemOf } from "./family.ts";
 
 /** A family's job, finished or not. */
@@ -39,10 +39,30 @@ const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   ...(problem === null || problem.code === "INTERRUPTED" ? {} : { error: problem.message }),
 });
 
+const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + figure(item), 0);
+
+/** The report of a stream with what runs without a report did for it. What they have done nobody had to do again. */
+const withTraces = (report: StreamReport, traces: readonly RunTrace[]): StreamReport => {
+  if (traces.length === 0) return report;
+  return {
+    ...report,
+    status: report.status === "skipped" ? "done" : report.status,
+    requests: report.requests + total(traces, ({ requests }) => requests),
+    credits: report.credits + total(traces, ({ spent }) => spent),
+    pages: report.pages + total(traces, ({ pages }) => pages),
+    inserted: report.inserted + total(traces, ({ inserted }) => inserted),
+    updated: report.updated + total(traces, ({ updated }) => updated),
+    deleted: report.deleted + total(traces, ({ deleted }) => deleted),
+    unchanged: report.unchanged + total(traces, ({ unchanged }) => unchanged),
+    rejected: report.rejected + total(traces, ({ rejected }) => rejected),
+  };
+};
+
 const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | null => {
   const last = parts.at(-1);
   if (last === undefined) return null;
-  const total = (figure: (part: StreamReport) => number) => parts.reduce((sum, part) => sum + figure(part), 0);
+  const sum = (figure: (part: StreamReport) => number) => total(parts, figure);
   const modes = new Set(parts.flatMap(({ mode }) => mode.split("+")).filter((mode) => mode !== "none"));
   // If the continued run found nothing left to do, the stream is done, not skipped.
   const done = last.status === "skipped" && parts.some(({ status }) => status !== "skipped");
@@ -50,14 +70,14 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
     stream,
     mode: [...modes].sort().join("+") || "none",
     status: done ? "done" : last.status,
-    requests: total((part) => part.requests),
-    credits: total((part) => part.credits),
-    pages: total((part) => part.pages),
-    inserted: total((part) => part.inserted),
-    updated: total((part) => part.updated),
-    deleted: total((part) => part.deleted),
-    unchanged: total((part) => part.unchanged),
-    rejected: total((part) => part.rejected),
+    requests: sum((part) => part.requests),
+    credits: sum((part) => part.credits),
+    pages: sum((part) => part.pages),
+    inserted: sum((part) => part.inserted),
+    updated: sum((part) => part.updated),
+    deleted: sum((part) => part.deleted),
+    unchanged: sum((part) => part.unchanged),
+    rejected: sum((part) => part.rejected),
     complete: last.complete,
     unconfirmed: last.unconfirmed,
     ...(last.unconfirmed_because === undefined ? {} : { unconfirmed_because: last.unconfirmed_because }),
@@ -86,8 +106,8 @@ export const mergeResults = (
     readonly syncId: string;
     readonly full: boolean;
     readonly snapshot: string;
-    /** Requests of all its runs, as far as the mirror has them. */
-    readonly spending?: readonly RunSpending[];
+    /** Requests and rows of its runs without a report, as far as the mirror has them. */
+    readonly traces?: readonly RunTrace[];
   },
   families: readonly FamilyEnd[],
   now: number,
@@ -96,15 +116,14 @@ export const mergeResults = (
   const runs = [...new Map(all.map((report) => [report.run_id, report])).values()].sort((a, b) =>
     a.started_at.localeCompare(b.started_at),
   );
-  // A killed run reported nothing, but its requests are in the ledger.
-  const untold = (sync.spending ?? []).filter(({ run_id }) => !runs.some((run) => run.run_id === run_id));
+  const traces = sync.traces ?? [];
   const streams = families.flatMap(({ streams: names, results, problem }) =>
     names.map((name) => {
       const parts = results.flatMap(({ report }) => report.streams.filter(({ stream }) => stream === name));
-      const told = sumOf(name, parts) ?? unrun(name, problem);
-      const more = untold.filter(({ stream }) => stream === name);
-      const requests = more.reduce((sum, row) => sum + row.requests, told.requests);
-      return { ...told, requests, credits: more.reduce((sum, row) => sum + row.spent, told.credits) };
+      return withTraces(
+        sumOf(name, parts) ?? unrun(name, problem),
+        traces.filter(({ stream }) => stream === name),
+      );
     }),
   );
   const [status, problem] = statusOf(families, streams);
@@ -121,14 +140,11 @@ export const mergeResults = (
           .map(({ finished_at }) => finished_at)
           .sort()
           .at(-1) ?? at,
-      requests: [...runs, ...untold].reduce((sum, run) => sum + run.requests, 0),
+      requests: total([...runs, ...traces], ({ requests }) => requests),
       credits: {
         ...credits,
-        spent: untold.reduce(
-          (sum, run) => sum + run.spent,
-          runs.reduce((sum, run) => sum + run.credits.spent, 0),
-        ),
-        ambiguous: runs.reduce((sum, run) => sum + run.credits.ambiguous, 0),
+        spent: total(runs, (run) => run.credits.spent) + total(traces, ({ spent }) => spent),
+        ambiguous: total(runs, (run) => run.credits.ambiguous) + total(traces, ({ ambiguous }) => ambiguous),
       },
       streams,
       warehouse: sync.snapshot,

@@ -3,7 +3,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
-import { readRun, readSpending } from "../src/warehouse/read/read-run.ts";
+import { readRun, readTraces } from "../src/warehouse/read/read-run.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "./merge-results.ts";
 
 /** Errors that can strike a run after its last commit. */
@@ -36,6 +36,7 @@ export const publishJob = async (
       await warehouse.close();
     }
   }
-  const spending = await readSpending(snapshot, sync.syncId);
-  return mergeResults({ ...sync, snapshot, spending }, families, clock.now());
+  const reported = new Set(families.flatMap(({ results }) => results.map(({ report }) => report.run_id)));
+  const traces = await readTraces(snapshot, sync.syncId, reported);
+  return mergeResults({ ...sync, snapshot, traces }, families, clock.now());
 };

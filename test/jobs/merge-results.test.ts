@@ -77,12 +77,29 @@ test("a family fails by its own streams or by the whole run, not by a spent budg
   expect(failureOf({ report: aReport({ status: "stopped", streams: ["accounts"] }, "stopped"), problem })).toBeNull();
 });
 
-test("requests of a run that was killed before it could tell are counted by the ledger", () => {
-  const family = ended(["accounts"], { report: aReport({ run_id: "s1-2", streams: ["accounts"] }), problem: null });
-  const spending = [
-    { run_id: "s1", stream: "accounts", requests: 4, spent: 3 },
-    { run_id: "s1-2", stream: "accounts", requests: 1, spent: 1 },
-  ];
-  const { report } = mergeResults({ ...sync, spending }, [family], 0);
-  expect(report).toMatchObject({ requests: 5, credits: { spent: 4 }, streams: [{ requests: 5, credits: 4 }] });
+test("what a run did that was killed before its report is counted by what the mirror knows of it", () => {
+  const second = aReport({ run_id: "s1-2", streams: ["accounts", "contacts"] }, "skipped");
+  const family = ended(["accounts", "contacts"], { report: second, problem: null });
+  const counts = { inserted: 20, updated: 3, deleted: 2, unchanged: 7, rejected: 1 };
+  const traces = [{ run_id: "s1", stream: "accounts", requests: 4, spent: 3, ambiguous: 1, pages: 2, ...counts }];
+  const { report } = mergeResults({ ...sync, traces }, [family], 0);
+  const { requests, credits, streams } = second;
+  expect(report).toMatchObject({ requests: requests + 4, credits: { spent: credits.spent + 3, ambiguous: 1 } });
+  const [accounts] = streams;
+  if (accounts === undefined) throw new Error("no report of accounts");
+  expect(report.streams).toMatchObject([
+    {
+      stream: "accounts",
+      status: "done",
+      requests: accounts.requests + 4,
+      credits: accounts.credits + 3,
+      pages: accounts.pages + 2,
+      inserted: accounts.inserted + 20,
+      updated: accounts.updated + 3,
+      deleted: accounts.deleted + 2,
+      unchanged: accounts.unchanged + 7,
+      rejected: accounts.rejected + 1,
+    },
+    { stream: "contacts", status: "skipped" },
+  ]);
 });

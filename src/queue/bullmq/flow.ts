@@ -1,10 +1,10 @@
 // The flow of one sync: its families, then publish, then export. PURE: what BullMQ is asked to add in one step.
 import type { FlowJob } from "bullmq";
 import type { SyncPayload } from "../payloads.ts";
-import { familyJobId, JOB_OPTIONS, PREFIX, QUEUE } from "./queues.ts";
+import { END_OPTIONS, familyJobId, JOB_OPTIONS, PREFIX, QUEUE } from "./queues.ts";
 
 /** A family that failed is a dead letter; its siblings go on, and publish still runs when all have ended. */
-const CHILD_OPTIONS = { ...JOB_OPTIONS, ignoreDependencyOnFailure: true } as const;
+const ON_FAILURE = { ignoreDependencyOnFailure: true } as const;
 
 /** The flow; `exports`: something is to be written after it. */
 export const flowOf = (sync: SyncPayload, exports: boolean): FlowJob => {
@@ -13,10 +13,10 @@ export const flowOf = (sync: SyncPayload, exports: boolean): FlowJob => {
     queueName: QUEUE.sync,
     prefix: PREFIX,
     data: { ...sync, family },
-    opts: { ...CHILD_OPTIONS, jobId: familyJobId(sync.syncId, family) },
+    opts: { ...JOB_OPTIONS, ...ON_FAILURE, jobId: familyJobId(sync.syncId, family) },
   }));
   const publish = { name: "publish", queueName: QUEUE.publish, prefix: PREFIX, data: sync, children };
-  if (!exports) return { ...publish, opts: { ...JOB_OPTIONS, jobId: sync.syncId } };
+  if (!exports) return { ...publish, opts: { ...END_OPTIONS, jobId: sync.syncId } };
   const { v, syncId, profile, traceparent } = sync;
   return {
     name: "export",
@@ -24,6 +24,6 @@ export const flowOf = (sync: SyncPayload, exports: boolean): FlowJob => {
     prefix: PREFIX,
     data: { v, syncId, profile, ...(traceparent === undefined ? {} : { traceparent }) },
     opts: { ...JOB_OPTIONS, jobId: familyJobId(syncId, "export") },
-    children: [{ ...publish, opts: { ...CHILD_OPTIONS, jobId: syncId } }],
+    children: [{ ...publish, opts: { ...END_OPTIONS, ...ON_FAILURE, jobId: syncId } }],
   };
 };

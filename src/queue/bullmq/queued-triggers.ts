@@ -24,6 +24,7 @@ import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { atRedis } from "./connection.ts";
 import { flowOf } from "./flow.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
+import { bringForward } from "./put-off-jobs.ts";
 import { keyOf, PREFIX, type Queues } from "./queues.ts";
 import { markedOf, markSync } from "./redis-board.ts";
 
@@ -125,6 +126,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       asking(async () => {
         if (!(await isLive(queues, runId))) return false;
         await markSync(redis, "cancelled", runId);
+        await bringForward(queues, runId);
         return true;
       }),
     active: () =>

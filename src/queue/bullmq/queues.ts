@@ -13,13 +13,19 @@ const DAY_S = 86_400;
 
 /**
  * One attempt: only lost workers are made up for, by BullMQ's check for stalled jobs; what the service does is the
- * engine's to retry. Finished jobs are kept for a day, dead letters for thirty.
+ * engine's to retry. Dead letters are kept for thirty days.
  */
 export const JOB_OPTIONS = {
   attempts: 1,
   removeOnComplete: { age: DAY_S, count: 1_000 },
   removeOnFail: { age: 30 * DAY_S, count: 5_000 },
 } as const;
+
+/**
+ * The job that ends a sync holds its report: it is kept for a day, however many syncs a day ends; one takes about 4 KiB.
+ * The number is a bound of Redis's memory, about 1 GiB.
+ */
+export const END_OPTIONS = { ...JOB_OPTIONS, removeOnComplete: { age: DAY_S, count: 250_000 } } as const;
 
 /** Unclean ends of workers a job survives: the work is resumed where its cursor stands, so many are harmless. */
 export const MOST_STALLS = 20;

@@ -59,12 +59,14 @@ interface WorkerTimes {
   readonly stop: number;
 }
 
-const TIMES: WorkerTimes = { lock: 15_000, stalledCheck: 10_000, cancelCheck: 500, scheduleCheck: 60_000, stop: 9_000 };
+const TIMES: WorkerTimes = { lock: 15_000, stalledCheck: 10_000, cancelCheck: 100, scheduleCheck: 60_000, stop: 9_000 };
 /** The same complaint is logged at most this often, ms. */
 const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many that wait for them. */
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
+/** How often a claim is renewed while it lasts. */
+const CLAIMS_PER_LOCK = 5;
 
 /** Logs failures of the connection once in a while: while Redis is away there are several a second. */
 const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
@@ -194,8 +196,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     const live = [...new Set(underWay.values())];
     const cancelled = await markedOf(asking.redis, "cancelled", live);
     for (const [job, sync] of underWay) if (cancelled.has(sync)) syncs.cancelJob(job, ABORT.cancelled);
-    await renewClaims(asking.redis, live, workerId, times.lock);
   };
+  const keepClaims = () => renewClaims(asking.redis, [...new Set(underWay.values())], workerId, times.lock);
 
   await settleSchedules(queues.schedule, profiles, clock);
   const chores = [
@@ -203,6 +205,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     // Its settings can be changed while it runs.
     every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),
+    every(times.lock / CLAIMS_PER_LOCK, keepClaims),
   ];
   for (const worker of workers) worker.run().catch(complain);
 

@@ -26,9 +26,32 @@ const runRow = z
     return { status: row.status, startedAt: row.started_at, report: report.data ?? null, error: row.error };
   });
 
-const spendingRow = z.object({ run_id: z.string(), stream: z.string(), requests: z.number(), spent: z.number() });
-/** Requests and credits of one run for one stream. */
-export type RunSpending = z.output<typeof spendingRow>;
+const requestsRow = z.object({
+  run_id: z.string(),
+  stream: z.string(),
+  requests: z.number(),
+  spent: z.number(),
+  ambiguous: z.number(),
+  pages: z.number(),
+  rows: z.number(),
+});
+const rowsRow = z.object({
+  run_id: z.string(),
+  stream: z.string(),
+  inserted: z.number(),
+  updated: z.number(),
+  deleted: z.number(),
+  rejected: z.number(),
+});
+
+/** What one run did for one stream, as the mirror knows it. */
+export interface RunTrace extends z.output<typeof rowsRow> {
+  readonly requests: number;
+  readonly spent: number;
+  readonly ambiguous: number;
+  readonly pages: number;
+  readonly unchanged: number;
+}
 
 /** Result of `work` on the snapshot; null when there is no snapshot. Throws QUERY_FAILED. */
 const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
@@ -54,11 +77,41 @@ export const readRun = (snapshot: string, runId: string): Promise<StoredRun | nu
     return run ?? null;
   });
 
+const traceOf = (
+  requests: z.output<typeof requestsRow>,
+  written: Omit<z.output<typeof rowsRow>, "run_id" | "stream">,
+): RunTrace => {
+  const { rows, ...asked } = requests;
+  const unchanged = Math.max(0, rows - written.inserted - written.updated - written.rejected);
+  return { ...asked, ...written, unchanged };
+};
+
 /**
- * Requests and credits of all runs of a sync, including runs that were killed before their report. Throws
- * QUERY_FAILED.
+ * What the runs of a sync did that left no report, because they were killed or a fault ended them; `reported`: ids of those
+ * that left one. Throws QUERY_FAILED.
  */
-export const readSpending = async (snapshot: string, syncId: string): Promise<readonly RunSpending[]> =>
-  (await reading(snapshot, (database) =>
-    database.query(sqlText("status/requests-of-sync.sql"), [syncId], spendingRow),
-  )) ?? [];
+export const readTraces = async (
+  snapshot: string,
+  syncId: string,
+  reported: ReadonlySet<string>,
+): Promise<readonly RunTrace[]> => {
+  const traces = await reading(snapshot, async (database) => {
+    const all = await database.query(sqlText("status/requests-of-sync.sql"), [syncId], requestsRow);
+    const asked = all.filter(({ run_id }) => !reported.has(run_id));
+    if (asked.length === 0) return [];
+    const wrote = await database.query(sqlText("status/rows-of-sync.sql"), [syncId], rowsRow);
+    const written = wrote.filter(({ run_id }) => !reported.has(run_id));
+    const keyOf = ({ run_id, stream }: { readonly run_id: string; readonly stream: string }) => `${run_id} ${stream}`;
+    const keys = new Set([...asked, ...written].map(keyOf));
+    return [...keys].map((key) => {
+      const [run_id = "", stream = ""] = key.split(" ");
+      const nothingAsked = { run_id, stream, requests: 0, spent: 0, ambiguous: 0, pages: 0, rows: 0 };
+      const nothingWritten = { inserted: 0, updated: 0, deleted: 0, rejected: 0 };
+      return traceOf(
+        asked.find((row) => keyOf(row) === key) ?? nothingAsked,
+        written.find((row) => keyOf(row) === key) ?? nothingWritten,
+      );
+    });
+  });
+  return traces ?? [];
+};

@@ -1,0 +1,48 @@
+// The end of a sync that took two runs, of which the first one left no report.
+import { expect, onTestFinished, test } from "vitest";
+import { connectAlone } from "../../jobs/connection.ts";
+import { publishJob } from "../../jobs/publish.ts";
+import { STREAM_NAMES } from "../../src/catalog/streams.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { anOrganization } from "../support/fake-data.ts";
+import { createFakeService } from "../support/fake-service.ts";
+import { hurriedClock, startSyncRig } from "../support/sync-rig.ts";
+
+test("the report of a sync counts what a run wrote that a fault ended", async () => {
+  const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
+  let left = 15;
+  const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: "1" }, hurriedClock(), async (config, context) => {
+    const connection = await connectAlone(config, context);
+    const send: typeof connection.sender.send = (...order) => {
+      left -= 1;
+      return left < 0 && left > -5 ? Promise.reject(new TypeError("killed")) : connection.sender.send(...order);
+    };
+    return { ...connection, sender: { ...connection.sender, send } };
+  });
+  onTestFinished(() => rig.close());
+  await expect(rig.sync({ runId: "s1" })).rejects.toThrow("killed");
+  left = 1_000;
+  const { report, error } = await rig.sync({ runId: "s1" });
+  expect([report.run_id, error]).toEqual(["s1-2", null]);
+
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: rig.dataDir },
+    file: null,
+    cwd: rig.dataDir,
+    vocabulary: vocabulary(),
+  });
+  const ends = [{ streams: STREAM_NAMES, results: [{ report, problem: null }], problem: null }];
+  const merged = await publishJob(config, { syncId: "s1", full: false }, ends, { clock: hurriedClock() });
+  expect(merged.problem).toBeNull();
+  const told = new Map(merged.report.streams.map((stream) => [stream.stream, stream]));
+  for (const stream of ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "filings"]) {
+    const [row] = await rig.rows(`SELECT count(*)::INTEGER AS n FROM ${stream}`);
+    expect([stream, told.get(stream)?.inserted, told.get(stream)?.status]).toEqual([stream, row?.n, "done"]);
+  }
+  expect(merged.report.requests).toBe(service.log.length);
+  const second = report.streams.reduce((sum, { inserted }) => sum + inserted, 0);
+  const both = merged.report.streams.reduce((sum, { inserted }) => sum + inserted, 0);
+  expect(both).toBeGreaterThan(second);
+});

@@ -118,5 +118,6 @@ export const fateOfError = (error: unknown, cancelled: boolean): Fate => {
   if (isCode(error, "INTERRUPTED"))
     return cancelled ? { kind: "end", problem: INTERRUPTED } : { kind: "again", afterMs: HANDED_ON_MS };
   const passes = isCode(error, "WRITER_BUSY") || isCode(error, "REDIS_UNAVAILABLE");
+  if (passes && cancelled) return { kind: "end", problem: INTERRUPTED };
   return passes ? { kind: "again", afterMs: BUSY_MS } : { kind: "fail", problem: problemOf(error) };
 };

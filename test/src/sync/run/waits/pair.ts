@@ -23,7 +23,7 @@ import type { EndName } from "./table.ts";
 /** How far the run's clock moves after its end, ms. */
 const AT_ONCE_MS = 1_000;
 /** Waits up to this length pass at once: the spacing of requests, a look at Redis. */
-export const SHORT_MS = 50;
+export const SHORT_MS = 150;
 const GRACE_MS = 8_000;
 const TICK_MS = 20;
 const STUCK_MS = 300_000;

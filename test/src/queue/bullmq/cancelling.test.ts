@@ -1,0 +1,73 @@
+// A cancelled sync ends at once, whatever it waits for; how syncs ended is known for a day.
+import { Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { mergeResults } from "../../../../jobs/merge-results.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { payloadOf } from "../../../../src/queue/asks.ts";
+import { flowOf } from "../../../../src/queue/bullmq/flow.ts";
+import { PREFIX, QUEUE } from "../../../../src/queue/bullmq/queues.ts";
+import { WRITTEN } from "../../../../src/queue/payloads.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { standingClock } from "../../../support/standing-clock.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const PATIENCE = { timeout: 120_000, interval: 10 };
+
+test("a sync that waits for the rate is over within a second of the worker's clock after it is cancelled", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_RATE_LIMIT: "1" })];
+  const clock = standingClock(60);
+  const worker = await aWorker(redis, profiles, { clock, times: { cancelCheck: 100 } });
+  const { runId } = await worker.triggers.start(anAsk());
+  await clock.stands((ms) => ms > 30_000 && ms <= 60_001);
+  const cancelledAt = clock.now();
+  expect(await worker.triggers.cancel(runId)).toBe(true);
+  const passing = setInterval(() => clock.now() - cancelledAt < 1_000 && clock.pass(20), 20);
+  onTestFinished(() => clearInterval(passing));
+  expect(await reached(worker.triggers, runId)).toMatchObject({ state: "cancelled" });
+  // It stands again, so that the worker can be stopped on a clock that goes on.
+  clearInterval(passing);
+  const going = setInterval(() => clock.pass(100), 5);
+  await worker.stop();
+  clearInterval(going);
+});
+
+test("jobs that were put off because another process writes to the mirror come at once when their sync is cancelled", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const other = await openWarehouse({ dataDir: org.dataDir, clock: systemClock });
+  onTestFinished(() => other.close());
+  await aWorker(redis, profiles);
+  const { triggers, queues } = await someTriggers(redis, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+  await vi.waitFor(async () => expect(await queues.sync.getDelayedCount()).toBe(2), PATIENCE);
+  await triggers.cancel(runId);
+  expect(await queues.sync.getDelayedCount()).toBe(0);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled" });
+});
+
+test("how a sync ended is known after thousands of others have ended", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const config = org.config(redis);
+  const { triggers, queues } = await someTriggers(redis, [config]);
+  const ids = Array.from({ length: 2_500 }, (_, nth) => `20261122T000000Z-${String(nth).padStart(6, "0")}`);
+  const asked = payloadOf(anAsk({ streams: ["accounts"] }), config, Date.now(), Math.random);
+  const { report, problem } = mergeResults({ ...asked, snapshot: "none" }, [], Date.now());
+  const worker = new Worker(
+    QUEUE.publish,
+    async (job) => ({ ...WRITTEN, report: { ...report, run_id: job.id }, problem, cancelled: false }),
+    { connection: new Redis(redis.url, { maxRetriesPerRequest: null }), prefix: PREFIX, concurrency: 50 },
+  );
+  onTestFinished(() => worker.close(true));
+  const jobs = ids.map((syncId) => {
+    const { name, data, opts } = flowOf({ ...asked, syncId }, false);
+    return { name, data, opts: { ...opts } };
+  });
+  await queues.publish.addBulk(jobs);
+  await vi.waitFor(async () => expect(await queues.publish.getCompletedCount()).toBe(ids.length), PATIENCE);
+  expect(await triggers.find(ids[0] ?? "")).toMatchObject({ runId: ids[0], state: "done" });
+});

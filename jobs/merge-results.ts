@@ -22,10 +22,15 @@ export interface SyncOutcome {
   readonly problem: Problem | null;
 }
 
+/** The sync ended at its deadline: no failure, and the next one goes on. */
+const isLate = (problem: Problem | null): boolean => problem?.code === "DURATION_SPENT";
+const isNoFailure = (problem: Problem | null): boolean =>
+  problem === null || problem.code === "INTERRUPTED" || isLate(problem);
+
 const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   stream,
   mode: "none",
-  status: problem === null || problem.code === "INTERRUPTED" ? "interrupted" : "failed",
+  status: isNoFailure(problem) ? "interrupted" : "failed",
   requests: 0,
   credits: 0,
   pages: 0,
@@ -36,7 +41,7 @@ const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   rejected: 0,
   complete: false,
   unconfirmed: 0,
-  ...(problem === null || problem.code === "INTERRUPTED" ? {} : { error: problem.message }),
+  ...(problem === null || isNoFailure(problem) ? {} : { error: problem.message }),
 });
 
 const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
@@ -87,11 +92,12 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
 
 const statusOf = (families: readonly FamilyEnd[], streams: readonly StreamReport[]): [RunStatus, Problem | null] => {
   const last = families.flatMap(({ results }) => results.slice(-1));
-  const broken = families.find(({ problem }) => problem !== null && problem.code !== "INTERRUPTED")?.problem ?? null;
+  const broken = families.find(({ problem }) => !isNoFailure(problem))?.problem ?? null;
   const failed = last.find(({ report }) => report.status === "failed");
   if (failed !== undefined || broken !== null) return ["failed", failed?.problem ?? broken];
   const stopped = last.find(({ report }) => report.status === "stopped");
-  if (stopped !== undefined) return ["stopped", stopped.problem];
+  const late = families.find(({ problem }) => isLate(problem));
+  if (stopped !== undefined || late !== undefined) return ["stopped", stopped?.problem ?? late?.problem ?? null];
   if (streams.some(({ status }) => status === "interrupted")) {
     return ["interrupted", problemOf(new DuckmirrorError("INTERRUPTED"))];
   }
@@ -120,8 +126,9 @@ export const mergeResults = (
   const streams = families.flatMap(({ streams: names, results, problem }) =>
     names.map((name) => {
       const parts = results.flatMap(({ report }) => report.streams.filter(({ stream }) => stream === name));
+      const ended = sumOf(name, parts) ?? unrun(name, problem);
       return withTraces(
-        sumOf(name, parts) ?? unrun(name, problem),
+        ended.status === "interrupted" && isLate(problem) ? { ...ended, status: "stopped" } : ended,
         traces.filter(({ stream }) => stream === name),
       );
     }),

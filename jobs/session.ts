@@ -28,13 +28,17 @@ export interface SessionAsk {
   readonly signal: AbortSignal;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
+  /** How long the sync may still take, waiting included, ms; null: as long as it takes. */
+  readonly leftMs: number | null;
+  /** How long its run may take, ms; null: as long as it takes. */
+  readonly runMs: number | null;
 }
 
 export interface Sessions {
   /**
    * Runs these streams with all open streams of the sync. Returns the runs that report on them, oldest first, reduced
    * to this job's streams. Throws WRITER_BUSY while another sync uses the data directory, INTERRUPTED when no run was
-   * started, and errors of the run.
+   * started, DURATION_SPENT when the time was over before a run started, and errors of the run.
    */
   join(ask: SessionAsk): Promise<readonly SyncResult[]>;
   /**
@@ -92,7 +96,7 @@ const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
   error?.code !== "REDIS_UNAVAILABLE" &&
   report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
 
-/** Admits at most `most` at once, in order of arrival; the signal ends a wait. */
+/** Admits at most `most` at once, in order of arrival; the signal ends a wait, which throws its reason. */
 const createGate = (most: number) => {
   let inside = 0;
   let waiting: (() => void)[] = [];
@@ -107,7 +111,7 @@ const createGate = (most: number) => {
         signal.addEventListener("abort", leave, { once: true });
       });
     }
-    if (signal.aborted) throw new DuckmirrorError("INTERRUPTED");
+    signal.throwIfAborted();
     inside += 1;
     try {
       return await work();
@@ -150,14 +154,25 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
+  /** Ends the session when its time is over, unless it has ended by then. */
+  const endAfter = ({ over }: Session, ms: number | null, ended: AbortSignal): void => {
+    if (ms === null) return;
+    clock.sleep(ms, ended).then(
+      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
+      () => undefined,
+    );
+  };
+
   const start = async (session: Session, ask: SessionAsk): Promise<SyncResult> => {
     const { over, syncId } = session;
     const { profile, full, named, traceparent } = ask;
     const open = await ask.open();
     session.covered = STREAM_NAMES.filter((name) => open.includes(name) || ask.streams.includes(name));
+    over.signal.throwIfAborted();
     await deps.onStart?.(syncId);
-    if (over.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
+    over.signal.throwIfAborted();
     const ran = new AbortController();
+    endAfter(session, ask.runMs, ran.signal);
     const request: SyncRequest = {
       streams: session.covered,
       named,
@@ -196,7 +211,12 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     const session: Session = { syncId, signals: [], over: new AbortController(), covered: null };
     setMaxListeners(0, session.over.signal);
     enter(session, ask.signal);
-    const result = gate(session.over.signal, () => start(session, ask)).finally(() => underWay.delete(dir));
+    const ended = new AbortController();
+    endAfter(session, ask.leftMs, ended.signal);
+    const result = gate(session.over.signal, () => start(session, ask)).finally(() => {
+      ended.abort();
+      underWay.delete(dir);
+    });
     underWay.set(dir, { session, result });
     return result;
   };
@@ -204,12 +224,14 @@ export const createSessions = (deps: SessionDeps): Sessions => {
   const join = async (ask: SessionAsk): Promise<readonly SyncResult[]> => {
     const { syncId, profile, signal, streams } = ask;
     const dir = profile.dataDir;
+    const dueAt = ask.leftMs === null ? Number.POSITIVE_INFINITY : clock.now() + ask.leftMs;
     for (;;) {
       if (signal.aborted) throw new DuckmirrorError("INTERRUPTED");
       const { runs, left } = knownOf(syncId, streams);
       if (left.length === 0) return runs;
-      if (apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
       const there = underWay.get(dir);
+      if (there?.session.syncId !== syncId && clock.now() >= dueAt) throw new DuckmirrorError("DURATION_SPENT");
+      if (apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
       if (there === undefined) return [...runs, partOf(await open({ ...ask, streams: left }), streams)];
       const { session, result } = there;
       if (session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });

@@ -100,8 +100,8 @@ export const ERRORS = {
   ),
   DURATION_SPENT: row(
     EXIT.budget,
-    "The run reached its --max-duration.",
-    "The mirror is consistent. Run sync again to go on from here.",
+    "The sync reached its time limit.",
+    "The mirror is consistent. The next sync goes on from here. The limit is --max-duration, `trigger --timeout` or the setting `sync_timeout`.",
   ),
   STREAMS_FAILED: row(
     EXIT.streamsFailed,
@@ -329,7 +329,7 @@ export const ERRORS = {
   WAIT_SPENT: row(
     EXIT.budget,
     "The sync {run} had not ended within --timeout.",
-    "It goes on. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
+    "Others asked for it with more time, or no worker could end it. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
   ),
   INTERRUPTED: row(
     EXIT.interrupted,

@@ -8,6 +8,7 @@ import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
 import type { Config } from "../core/config/config.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
+import type { SyncProgress } from "../core/sync-progress.ts";
 import type { RunStatus } from "../core/sync-report.ts";
 import { newRunId } from "../sync/run/run-sync.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
@@ -24,6 +25,8 @@ export interface SyncAsk {
   readonly traceparent?: string | null | undefined;
   /** A schedule fell due: a sync that runs already will do, since the next tick comes anyway. */
   readonly scheduled?: boolean;
+  /** The sync ends after this time, waiting included, ms; null or unset: as long as it takes. */
+  readonly timeoutMs?: number | null | undefined;
 }
 
 export interface Started {
@@ -45,6 +48,10 @@ export interface AskedSync {
   readonly report: unknown;
   /** Why it did not do all it set out to do; null: it did, or is under way. */
   readonly error: Problem | null;
+  /** When those who asked for it want it to end, ms since the epoch; null: they did not say. Unset: it has ended. */
+  readonly dueAt?: number | null;
+  /** Of the run that is under way; null: none is. Unset: it has ended. */
+  readonly progress?: SyncProgress | null;
 }
 
 export interface Triggers {
@@ -115,6 +122,10 @@ type Extent = Pick<SyncPayload, "streams" | "full">;
  */
 export const joins = (ask: SyncAsk, wanted: Extent, sync: Extent & { readonly started: boolean }): boolean =>
   covers(sync, wanted) && (!sync.started || ask.scheduled === true);
+
+/** The deadline of a sync that one more asks for: whoever gives it most time decides. null: none. */
+export const laterOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : Math.max(one, other);
 
 /** True when a sync does all that another one would. */
 const covers = (sync: Extent, other: Extent): boolean =>

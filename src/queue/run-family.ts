@@ -6,13 +6,13 @@ import type { Sessions } from "../../jobs/session.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
-import { DuckmirrorError } from "../core/errors.ts";
+import { DuckmirrorError, isCode } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { SyncResult } from "../sync/run/run-sync.ts";
 import { errorOf } from "./asks.ts";
 import { type FamilyProgress, familyPayload, familyProgress, type SyncPayload, WRITTEN } from "./payloads.ts";
 import type { SyncBoard } from "./sync-board.ts";
-import { ABORT, BUSY_MS, type Fate, fateAfter, fateOfError, settles } from "./sync-life.ts";
+import { ABORT, BUSY_MS, type Fate, fateAfter, fateOfError, HANDED_ON_MS, settles, timeLeftOf } from "./sync-life.ts";
 import { knownProfile, leaveToOthers, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
 
 export interface FamilyDeps {
@@ -86,14 +86,19 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
   };
   const isCancelled = async () => signal.reason === ABORT.cancelled || (await board.isCancelled(syncId));
 
+  const timeLeft = async () => timeLeftOf(await board.timesOf(syncId), profile.syncTimeoutMs);
+
   const run = async (): Promise<Fate> => {
     if (await isCancelled()) return fateAfter([], own, true);
     if (!(await board.claim(syncId))) return leaveToOthers(taken, clock.now(), BUSY_MS);
     try {
-      const ask = { ...sync, profile, open: () => openOf(sync, deps) };
+      const ask = { ...sync, ...(await timeLeft()), profile, open: () => openOf(sync, deps) };
       results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
     } catch (error) {
-      return fateOfError(error, await isCancelled());
+      const fate = fateOfError(error, await isCancelled());
+      // While it waited for its turn another ask may have given it more time.
+      const isLate = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) <= 0;
+      return isCode(error, "DURATION_SPENT") && !isLate ? { kind: "again", afterMs: HANDED_ON_MS } : fate;
     }
     return fateAfter(results, own, await isCancelled());
   };

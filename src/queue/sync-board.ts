@@ -1,6 +1,7 @@
 // What the workers of a fleet know in common about syncs that are queued or under way. Redis keeps it
 // (bullmq/redis-board.ts); it may be lost, and then costs a superfluous run, never a wrong result.
 import type { SyncPayload } from "./payloads.ts";
+import type { SyncTimes } from "./sync-life.ts";
 
 /** How the job of a family ended, as the queue keeps it. */
 export interface KeptEnd {
@@ -17,8 +18,9 @@ export interface SyncBoard {
   claim(syncId: string): Promise<boolean>;
   /** This worker hands the sync on. */
   giveUp(syncId: string): Promise<void>;
-  /** A run of it starts: nobody may join it any more. */
+  /** A run of it starts: nobody may join it any more. Its first start counts. */
   start(syncId: string): Promise<void>;
+  timesOf(syncId: string): Promise<SyncTimes>;
   /** Family -> progress of its job, of jobs that have any. */
   progressOf(syncId: string, families: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
   /** Keeps the progress of a family's job, whichever worker has it. */

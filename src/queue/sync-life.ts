@@ -2,28 +2,33 @@
 //
 //   asked ─queue─▶ waiting ─start─▶ running ──finish──▶ finished
 //                    │               │ │ └────fail────▶ failed
-//                    └──cancel───────┼─┴────cancel────▶ cancelled       (waiting may fail, too)
-//                                    └─lose─▶ redelivered ─start─▶ running    (or finish, fail, cancel)
+//                    ├──cancel───────┼─┼────cancel────▶ cancelled       (waiting may fail, too)
+//                    └──expire───────┼─┴────expire────▶ expired
+//                                    └─lose─▶ redelivered ─start─▶ running    (or finish, fail, cancel, expire)
 //   waiting, running, redelivered ─forget─▶ lost ─queue─▶ waiting             (asked for again, under another id)
 //
+// `expire`: its deadline is over; what it committed stays, and the next sync goes on from there.
 // `lose`: its worker was stopped or killed, lost its lock, or Redis was away: another run goes on where the cursor is. The
 // redelivered sync that had ended when its worker was lost only reports that end. `forget`: Redis lost its memory.
 import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
+import type { SyncOutcome } from "../../jobs/merge-results.ts";
 import { DuckmirrorError, isCode } from "../core/errors.ts";
-import type { RunStatus } from "../core/sync-report.ts";
 import type { AskedState } from "./asks.ts";
 
-export type Life = "asked" | "waiting" | "running" | "redelivered" | "finished" | "failed" | "cancelled" | "lost";
-export type LifeEvent = "queue" | "start" | "lose" | "finish" | "fail" | "cancel" | "forget";
+type End = "finished" | "failed" | "cancelled" | "expired";
+export type Life = "asked" | "waiting" | "running" | "redelivered" | "lost" | End;
+export type LifeEvent = "queue" | "start" | "lose" | "finish" | "fail" | "cancel" | "expire" | "forget";
 
+const ENDINGS = { finish: "finished", fail: "failed", cancel: "cancelled", expire: "expired" } as const;
 const ARROWS: Readonly<Record<Life, Readonly<Partial<Record<LifeEvent, Life>>>>> = {
   asked: { queue: "waiting" },
-  waiting: { start: "running", cancel: "cancelled", fail: "failed", forget: "lost" },
-  running: { finish: "finished", fail: "failed", cancel: "cancelled", lose: "redelivered", forget: "lost" },
-  redelivered: { start: "running", finish: "finished", fail: "failed", cancel: "cancelled", forget: "lost" },
+  waiting: { start: "running", cancel: "cancelled", expire: "expired", fail: "failed", forget: "lost" },
+  running: { ...ENDINGS, lose: "redelivered", forget: "lost" },
+  redelivered: { ...ENDINGS, start: "running", forget: "lost" },
   finished: {},
   failed: {},
   cancelled: {},
+  expired: {},
   lost: { queue: "waiting" },
 };
 
@@ -34,24 +39,56 @@ export const step = (life: Life, event: LifeEvent): Life => {
   return next;
 };
 
-/** The event that an ended sync's status is. */
-export const endEvent = (status: RunStatus): LifeEvent =>
-  status === "interrupted" ? "cancel" : status === "failed" ? "fail" : "finish";
+/** The event that an ended sync's outcome is. */
+export const endEvent = ({ report: { status }, problem }: SyncOutcome): LifeEvent => {
+  if (status === "interrupted") return "cancel";
+  if (status === "failed") return "fail";
+  return problem?.code === LATE.code ? "expire" : "finish";
+};
+
+/** Moments of a sync, ms by the queue's clock. */
+export interface SyncTimes {
+  readonly now: number;
+  /** When its first run started; null: none has. */
+  readonly startedAt: number | null;
+  /** When those who asked for it want it to end; null: they did not say. */
+  readonly dueAt: number | null;
+}
+
+/** How long a sync may still take, ms. null: as long as it takes. */
+export interface TimeLeft {
+  readonly leftMs: number | null;
+  /** From the start of its first run on. */
+  readonly runMs: number | null;
+}
+
+/** `timeoutMs`: how long a sync of its profile may run. It counts from the first start, over all runs of the sync. */
+export const timeLeftOf = ({ now, startedAt, dueAt }: SyncTimes, timeoutMs: number | null): TimeLeft => {
+  const ends = [dueAt, startedAt === null || timeoutMs === null ? null : startedAt + timeoutMs];
+  const first = ends.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
+  return { leftMs: first === null ? null : first - now, runMs: startedAt === null ? timeoutMs : null };
+};
 
 /** What the queue knows of a sync that has not ended. */
 export interface LifeFacts {
-  /** A run of it has started. */
-  readonly started: boolean;
+  readonly times: SyncTimes;
+  /** How long a sync of its profile may run, ms; null: as long as it takes. */
+  readonly timeoutMs: number | null;
   /** A worker runs it now. */
   readonly held: boolean;
   readonly cancelled: boolean;
 }
 
-/** State of a sync that has not ended. One that waits and was cancelled never starts. */
-export const lifeOf = ({ started, held, cancelled }: LifeFacts): Life => {
+/** State of a sync that has not ended. One that waits and was cancelled, or whose deadline is over, never starts. */
+export const lifeOf = ({ times, timeoutMs, held, cancelled }: LifeFacts): Life => {
   const waiting = step("asked", "queue");
-  if (!started) return cancelled ? step(waiting, "cancel") : waiting;
-  return held ? step(waiting, "start") : step(step(waiting, "start"), "lose");
+  const { now, startedAt, dueAt } = times;
+  // A run that started in the moment in which the deadline was over is none.
+  const started = startedAt !== null && (dueAt === null || startedAt < dueAt);
+  if (started) return held ? step(waiting, "start") : step(step(waiting, "start"), "lose");
+  if (cancelled) return step(waiting, "cancel");
+  const { leftMs } = timeLeftOf({ now, startedAt: null, dueAt }, timeoutMs);
+  return leftMs !== null && leftMs <= 0 ? step(waiting, "expire") : waiting;
 };
 
 /** How a state is shown to those who ask. */
@@ -64,6 +101,7 @@ const SHOWN: Readonly<Record<Life, AskedState>> = {
   finished: "done",
   failed: "failed",
   cancelled: "cancelled",
+  expired: "stopped",
   lost: "failed",
 };
 
@@ -84,6 +122,8 @@ export type Fate =
   | { readonly kind: "again"; readonly afterMs: number };
 
 const INTERRUPTED = problemOf(new DuckmirrorError("INTERRUPTED"));
+/** Why a sync whose deadline is over ended. */
+export const LATE: Problem = problemOf(new DuckmirrorError("DURATION_SPENT"));
 
 /** Redis was away: that says nothing of the streams, so the job runs again where the cursor is. */
 const isBrokenOff = ({ report, problem }: FamilyResult): boolean =>
@@ -117,6 +157,7 @@ export const fateAfter = (results: readonly FamilyResult[], streams: readonly st
 export const fateOfError = (error: unknown, cancelled: boolean): Fate => {
   if (isCode(error, "INTERRUPTED"))
     return cancelled ? { kind: "end", problem: INTERRUPTED } : { kind: "again", afterMs: HANDED_ON_MS };
+  if (isCode(error, "DURATION_SPENT")) return { kind: "end", problem: LATE };
   const passes = isCode(error, "WRITER_BUSY") || isCode(error, "REDIS_UNAVAILABLE");
   if (passes && cancelled) return { kind: "end", problem: INTERRUPTED };
   return passes ? { kind: "again", afterMs: BUSY_MS } : { kind: "fail", problem: problemOf(error) };

@@ -1,5 +1,6 @@
 // What starts work, as the server sees it: the worker implements it on BullMQ or in its own process.
 import type { ProgressEvent } from "../core/progress-events.ts";
+import type { SyncProgress } from "../core/sync-progress.ts";
 
 export const TRIGGERED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
 export type TriggeredState = (typeof TRIGGERED_STATES)[number];
@@ -15,6 +16,10 @@ export interface TriggeredRun {
   readonly report: unknown;
   /** Why it failed; null where it did not. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null;
+  /** When it is ended at the latest, ms since the epoch; null: nobody said. Unset: it has ended. */
+  readonly dueAt?: number | null;
+  /** How far the run under way is, and the last sign of life of its worker; null: none is. Unset: it has ended. */
+  readonly progress?: SyncProgress | null;
 }
 
 export interface SyncAsk {
@@ -27,6 +32,8 @@ export interface SyncAsk {
   readonly idempotencyKey: string | null;
   /** W3C `traceparent` of whoever asked. */
   readonly traceparent?: string | null | undefined;
+  /** The sync ends after this time, waiting included, ms; null: as long as it takes. */
+  readonly timeoutMs?: number | null;
 }
 
 export interface Started {

@@ -103,3 +103,18 @@ test("what a run did that was killed before its report is counted by what the mi
     { stream: "contacts", status: "skipped" },
   ]);
 });
+
+test("a sync whose time is over is stopped, with what its earlier runs did, and no stream failed", () => {
+  const late = problemOf(new DuckmirrorError("DURATION_SPENT"));
+  const broken = { report: aReport({ status: "interrupted", streams: ["accounts"] }, "interrupted"), problem: null };
+  const { report, problem } = merged(
+    { streams: ["accounts"], results: [broken], problem: late },
+    { streams: ["contacts"], results: [], problem: late },
+  );
+  expect(problem).toEqual(late);
+  expect(report.status).toBe("stopped");
+  expect(report.streams.map(({ status, error }) => [status, error])).toEqual([
+    ["stopped", undefined],
+    ["stopped", undefined],
+  ]);
+});

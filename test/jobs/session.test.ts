@@ -69,6 +69,8 @@ const aRig = (most = 8) => {
       full: false,
       named: false,
       signal: new AbortController().signal,
+      leftMs: null,
+      runMs: null,
       ...more,
     });
   return { clock, started, said, sessions, join };
@@ -260,5 +262,38 @@ describe("syncs of", () => {
     await started[1]?.end();
     await started[2]?.end();
     await Promise.all(runs);
+  });
+});
+
+describe("a deadline", () => {
+  test("ends the wait for a place, and nothing starts", async () => {
+    const { clock, started, join } = aRig(1);
+    void join(["accounts"], {}, "first");
+    await settled();
+    const waiting = join(["accounts"], { syncId: "s2", leftMs: 1_000 });
+    waiting.catch(() => undefined);
+    await clock.advance(1_000);
+    await expect(waiting).rejects.toMatchObject({ code: "DURATION_SPENT" });
+    expect(started).toHaveLength(1);
+    await started[0]?.end();
+  });
+
+  test("of the run counts from its start, ends it with that reason, and breaks it off after a grace", async () => {
+    const { clock, started, join } = aRig(1);
+    void join(["accounts"], {}, "first");
+    const result = join(["accounts"], { syncId: "s2", runMs: 1_000 });
+    await clock.advance(5_000);
+    expect(started).toHaveLength(1);
+    await started[0]?.end();
+    await clock.advance(999);
+    expect(started[1]?.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(started[1]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
+    await clock.advance(6_000);
+    expect(started[1]?.hardSignal.aborted).toBe(true);
+    await started[1]?.end("stopped", "stopped", new DuckmirrorError("DURATION_SPENT"));
+    expect((await result)[0]?.report.status).toBe("stopped");
+    // It has said how it ended: nothing is run again, though its time is over.
+    expect((await join(["accounts"], { syncId: "s2", leftMs: -1 }))[0]?.report.status).toBe("stopped");
   });
 });

@@ -31,7 +31,7 @@ export const command = defineCommand({
     addStreams(cli, "mirror")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
-      .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4)")
+      .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
   examples: {
     "duckmirror sync": "everything that is due",
@@ -46,7 +46,7 @@ export const command = defineCommand({
     const request: SyncRequest = {
       streams: streamsOf(input.args),
       full: input.full,
-      maxDurationMs: durationOf(input.maxDuration),
+      maxDurationMs: durationOf(input.maxDuration) ?? config.syncTimeoutMs,
       allowMassDelete: input.allowMassDelete,
     };
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");

@@ -24,11 +24,13 @@ const inputSchema = z.object({
   timeout: z.string().optional(),
 });
 
-const timeoutOf = ({ timeout, wait }: z.output<typeof inputSchema>): number | null => {
+/** How long after its deadline a sync may take to end what is in flight, publish and say so, ms. */
+const ENDING_MS = 60_000;
+
+const timeoutOf = ({ timeout }: z.output<typeof inputSchema>): number | null => {
   if (timeout === undefined) return null;
-  if (!wait) throw new DuckmirrorError("USAGE", { detail: "--timeout needs --wait" });
   const ms = parseDuration(timeout);
-  if (ms !== null) return ms;
+  if (ms !== null && ms > 0) return ms;
   throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
 };
 
@@ -41,26 +43,35 @@ interface Waiting {
 }
 
 /**
- * The sync once it has ended. Where everybody has forgotten it (Redis was emptied, a worker without one restarted), it is
- * asked for again. Throws WAIT_SPENT, INTERRUPTED, and what kept the worker away for a minute.
+ * The sync once it has ended; its deadline ends it, too. Where everybody has forgotten it (Redis was emptied, a worker
+ * without one restarted), it is asked for again. Throws WAIT_SPENT where it goes on after the deadline because others gave
+ * it more time, or where nobody ended it in time; INTERRUPTED; and what kept the worker away for a minute.
  */
 export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
   const { triggers, clock, signal, timeoutMs } = waiting;
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
   let run = runId;
   let seenAt = clock.now();
+  /** It ends by itself soon after our deadline. */
+  let endsInTime = false;
   for (;;) {
     try {
       const sync = await triggers.find(run);
       if (sync !== null && sync.state !== "queued" && sync.state !== "running") return sync;
-      if (sync === null) run = (await triggers.start(ask)).runId;
+      if (sync === null) {
+        const left = timeoutMs === null ? {} : { timeoutMs: Math.max(1, deadline - clock.now()) };
+        run = (await triggers.start({ ...ask, ...left })).runId;
+      }
+      const dueAt = sync?.dueAt ?? null;
+      endsInTime = dueAt !== null && dueAt <= deadline + POLL_MS;
       seenAt = clock.now();
     } catch (error) {
       const isAway = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "WORKER_UNREACHABLE");
       if (!isAway || clock.now() - seenAt > AWAY_MS) throw error;
     }
-    if (clock.now() >= deadline) throw new DuckmirrorError("WAIT_SPENT", { run });
-    await clock.sleep(Math.min(POLL_MS, Math.max(0, deadline - clock.now())), signal);
+    const until = endsInTime ? deadline + ENDING_MS : deadline;
+    if (clock.now() >= until) throw new DuckmirrorError("WAIT_SPENT", { run });
+    await clock.sleep(Math.min(POLL_MS, Math.max(0, until - clock.now())), signal);
   }
 };
 
@@ -69,11 +80,12 @@ export const command = defineCommand({
     addStreams(cli, "mirror")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--wait", "wait for its end and answer with its report and its exit code")
-      .option("--timeout <d>", "wait at most so long, e.g. 15m (exit code 4; the sync goes on)"),
+      .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
   examples: {
     "duckmirror trigger": "everything that is due; prints the id of the run",
     "duckmirror trigger signals --wait": "one stream, with exit code and summary as of `sync`",
     "duckmirror trigger --wait --json": "the report, as `sync --json` prints it",
+    "duckmirror trigger --wait --timeout 15m": "ends after 15 minutes at the latest; the next sync goes on from there",
     "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
   },
   input: inputSchema,
@@ -87,6 +99,7 @@ export const command = defineCommand({
       profile: shared.profile ?? null,
       // So that asking again after a lost answer is not a second sync.
       idempotencyKey: `trigger ${randomUUID()}`,
+      timeoutMs,
     };
     const door = await openDoor(profiles, context);
     try {

@@ -7,6 +7,7 @@ import { listenText } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/server-key.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { syncProgress } from "../../core/sync-progress.ts";
 import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { CommandContext } from "../command.ts";
@@ -30,10 +31,13 @@ const runSchema = z
     asked_at: z.number(),
     report: z.unknown(),
     error: problemSchema.nullable(),
+    // A worker of an older version does not say.
+    due_at: z.number().nullable().default(null),
+    progress: syncProgress.nullable().default(null),
   })
-  .transform(
-    ({ run_id: runId, asked_at: askedAt, report, ...rest }): AskedSync => ({ ...rest, runId, askedAt, report }),
-  );
+  .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): AskedSync => {
+    return { ...rest, runId, askedAt, dueAt, report };
+  });
 const errorSchema = z.object({ error: problemSchema });
 
 /** An address others listen on, as one that can be called. */
@@ -76,12 +80,14 @@ export const httpTriggers = (address: string, key: Secret | null): Triggers => {
     throw errorOf(told);
   };
   return {
-    start: async ({ streams, full, profile, idempotencyKey, traceparent }) => {
+    start: async ({ streams, full, profile, idempotencyKey, traceparent, timeoutMs }) => {
       const headers: Record<string, string> = {
         ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
         ...(typeof traceparent === "string" ? { traceparent } : {}),
       };
-      const { body } = await call("POST", "/api/syncs", headers, { streams, full, profile });
+      // Only said where it is asked for: a worker of an older version refuses what it does not know.
+      const timed = typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {};
+      const { body } = await call("POST", "/api/syncs", headers, { streams, full, profile, ...timed });
       const { run_id: runId, joined } = startedSchema.parse(body);
       return { runId, joined };
     },

@@ -211,6 +211,8 @@ export const resolveConfig = (parts: {
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
     syncEveryMs: setting.sync_every,
+    /** How long one sync may run, ms; null: as long as it takes. */
+    syncTimeoutMs: setting.sync_timeout,
     schedules: setting.schedule,
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,

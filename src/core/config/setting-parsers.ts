@@ -92,4 +92,10 @@ export const retentionDays = one("a whole number of days, or keep", (value) => {
 }).transform((found): number | null => found.days);
 
 export const duration = one("a duration like 90s, 12h or 7d", (text) => parseDuration(text));
+/** A duration above zero; none: no limit. */
+export const timeLimit = one("a duration like 90s, 15m or 2h, or none", (value) => {
+  if (/^(none|null|off)$/i.test(value)) return { ms: null };
+  const ms = parseDuration(value);
+  return ms === null || ms === 0 ? null : { ms };
+}).transform((found): number | null => found.ms);
 export const text = one("a text", (value) => (value === "" ? null : value));

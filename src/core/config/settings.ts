@@ -18,6 +18,7 @@ import {
   retentionDays,
   shown,
   text,
+  timeLimit,
   whole,
   yesNo,
 } from "./setting-parsers.ts";
@@ -186,6 +187,9 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
     }),
+    sync_timeout: timeLimit
+      .prefault("none")
+      .meta({ description: "How long one sync may run, e.g. 2h; the next one goes on from there. none: no limit." }),
     schedule: z
       .unknown()
       .transform((value, ctx): readonly Schedule[] => {

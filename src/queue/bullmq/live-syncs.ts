@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
 import type { SyncPayload } from "../payloads.ts";
 import { keyOf, type Queues } from "./queues.ts";
-import { markedOf } from "./redis-board.ts";
+import { cancelledOf, timesOf } from "./redis-board.ts";
 
 const extent = z
   .string()
@@ -22,6 +22,8 @@ export interface LiveSync extends z.output<typeof extent> {
   readonly syncId: string;
   /** A run of it has started. */
   readonly started: boolean;
+  /** When it must have ended, ms by Redis's clock; null: nobody said. */
+  readonly dueAt: number | null;
 }
 
 const keyFor = (profile: string) => keyOf("live", profile);
@@ -38,20 +40,20 @@ export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload)
 export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
   !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
 
-/** Syncs of a profile, oldest first: queued or under way, and not cancelled. */
+/** Syncs of a profile, oldest first: queued or under way, not cancelled, and within their deadline. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
-  const live: Omit<LiveSync, "started">[] = [];
+  const live: Pick<LiveSync, "syncId" | "streams" | "full">[] = [];
   for (const [syncId, text] of found) {
     const parsed = extent.safeParse(text);
     if (parsed.success && (await isLive(queues, syncId))) live.push({ syncId, ...parsed.data });
     else await redis.hdel(keyFor(profile), syncId);
   }
   const ids = live.map(({ syncId }) => syncId);
-  const cancelled = await markedOf(redis, "cancelled", ids);
-  const started = await markedOf(redis, "started", ids);
-  return live
-    .filter(({ syncId }) => !cancelled.has(syncId))
-    .map((sync) => ({ ...sync, started: started.has(sync.syncId) }))
+  const cancelled = await cancelledOf(redis, ids);
+  const timed = await Promise.all(live.map(async (sync) => ({ ...sync, ...(await timesOf(redis, sync.syncId)) })));
+  return timed
+    .filter(({ syncId, now, dueAt }) => !cancelled.has(syncId) && (dueAt === null || dueAt > now))
+    .map(({ now, startedAt, ...sync }) => ({ ...sync, started: startedAt !== null }))
     .sort((a, b) => a.syncId.localeCompare(b.syncId));
 };

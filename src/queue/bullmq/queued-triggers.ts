@@ -10,6 +10,7 @@ import {
   type AskedSync,
   endedState,
   joins,
+  laterOf,
   payloadOf,
   profileOf,
   type Started,
@@ -19,14 +20,14 @@ import {
 import { toldFailure } from "../failures.ts";
 import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "../payloads.ts";
 import { findStored } from "../stored-syncs.ts";
-import { lifeOf, shownState } from "../sync-life.ts";
+import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { atRedis } from "./connection.ts";
 import { flowOf } from "./flow.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
 import { bringForward } from "./put-off-jobs.ts";
 import { keyOf, PREFIX, type Queues } from "./queues.ts";
-import { markedOf, markSync } from "./redis-board.ts";
+import { cancelledOf, markCancelled, readProgress, redisNow, setDue, timesOf } from "./redis-board.ts";
 
 /** How long one ask of a profile may keep another waiting, ms. */
 const TURN_MS = 5_000;
@@ -69,7 +70,8 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  const add = async (sync: SyncPayload, config: Config): Promise<void> => {
+  const add = async (sync: SyncPayload, config: Config, dueAt: number | null): Promise<void> => {
+    if (dueAt !== null) await setDue(redis, sync.syncId, dueAt);
     await announceSync(redis, sync);
     try {
       await flows.add(flowOf(sync, config.exportFormats.length > 0));
@@ -79,19 +81,26 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  const stateOf = async ({ syncId }: SyncPayload): Promise<AskedSync["state"]> => {
-    const [started, cancelled] = await Promise.all([
-      markedOf(redis, "started", [syncId]),
-      markedOf(redis, "cancelled", [syncId]),
+  /** A sync that has not ended, as far as the queue and its worker say. */
+  const describedLive = async ({ syncId, profile, askedAt }: SyncPayload): Promise<AskedSync> => {
+    const [times, cancelled, progress] = await Promise.all([
+      timesOf(redis, syncId),
+      cancelledOf(redis, [syncId]),
+      readProgress(redis, syncId),
     ]);
-    return shownState(lifeOf({ started: started.has(syncId), held: true, cancelled: cancelled.has(syncId) }));
+    const timeoutMs = profiles.find((config) => config.profile === profile)?.syncTimeoutMs ?? null;
+    const { leftMs } = timeLeftOf(times, timeoutMs);
+    const life = lifeOf({ times, timeoutMs, held: true, cancelled: cancelled.has(syncId) });
+    const error = life === "expired" ? LATE : null;
+    const dueAt = leftMs === null ? null : clock.now() + leftMs;
+    return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress };
   };
 
   const described = async (job: Job, state: string): Promise<AskedSync> => {
     const sync = parsePayload(syncPayload, job.id ?? "", job.data);
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
     if (state === "failed") return { ...base, state: "failed", report: null, error: toldFailure(job.failedReason) };
-    if (state !== "completed") return { ...base, state: await stateOf(sync), report: null, error: null };
+    if (state !== "completed") return describedLive(sync);
     const { report, problem, cancelled } = parsePayload(syncOutcome, sync.syncId, job.returnvalue);
     return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
   };
@@ -112,7 +121,9 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
       const live = await liveSyncs(redis, queues, config.profile);
       const joined = live.find((other) => joins(ask, sync, other));
-      if (joined === undefined) await add(sync, config);
+      const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
+      if (joined === undefined) await add(sync, config, dueAt);
+      else if (!joined.started) await setDue(redis, joined.syncId, laterOf(joined.dueAt, dueAt));
       const runId = joined?.syncId ?? sync.syncId;
       await rememberAsk(redis, config.profile, ask, runId);
       return { runId, joined: joined !== undefined };
@@ -125,7 +136,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     cancel: (runId) =>
       asking(async () => {
         if (!(await isLive(queues, runId))) return false;
-        await markSync(redis, "cancelled", runId);
+        await markCancelled(redis, runId);
         await bringForward(queues, runId);
         return true;
       }),

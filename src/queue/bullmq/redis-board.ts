@@ -3,25 +3,83 @@
 import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
+import { type SyncProgress, syncProgress } from "../../core/sync-progress.ts";
 import type { KeptEnd, SyncBoard } from "../sync-board.ts";
+import type { SyncTimes } from "../sync-life.ts";
 import { atRedis } from "./connection.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
 
-/** What is marked of a sync. */
-type Mark = "cancelled" | "started";
+/**
+ * What is kept of a sync beside its jobs: that it was cancelled; when it first started and when it must have ended, ms by
+ * Redis's clock; how far its run is.
+ */
+type Mark = "cancelled" | "started" | "due" | "progress";
 
 /** Longer than any sync is queued or under way, s. */
 const LASTS_S = 30 * 86_400;
+const PROGRESS_LASTS_S = 86_400;
 
-export const markSync = async (redis: Redis, mark: Mark, syncId: string): Promise<void> => {
-  await redis.set(keyOf(mark, syncId), "1", "EX", LASTS_S);
+const markOf = (mark: Mark, syncId: string) => keyOf(mark, syncId);
+
+export const markCancelled = async (redis: Redis, syncId: string): Promise<void> => {
+  await redis.set(markOf("cancelled", syncId), "1", "EX", LASTS_S);
 };
 
-/** Those of the syncs that have the mark. */
-export const markedOf = async (redis: Redis, mark: Mark, syncIds: readonly string[]): Promise<ReadonlySet<string>> => {
+/** Marks the first start of a sync. */
+const markStarted = async (redis: Redis, syncId: string): Promise<void> => {
+  await redis.set(markOf("started", syncId), await redisNow(redis), "EX", LASTS_S, "NX");
+};
+
+/** When the sync must have ended, ms by Redis's clock; null: nobody says so any more. */
+export const setDue = async (redis: Redis, syncId: string, dueAt: number | null): Promise<void> => {
+  if (dueAt === null) await redis.del(markOf("due", syncId));
+  else await redis.set(markOf("due", syncId), dueAt, "EX", LASTS_S);
+};
+
+/** Redis's clock: the one that all machines of a fleet share, ms since the epoch. */
+export const redisNow = async (redis: Redis): Promise<number> => {
+  const [seconds = 0, micros = 0] = await redis.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+};
+
+/** An older program marks a start without its moment: then it counts from now. */
+const momentIn = (text: string | null | undefined, now: number): number | null =>
+  text == null ? null : Number(text) > 1 ? Number(text) : now;
+
+export const timesOf = async (redis: Redis, syncId: string): Promise<SyncTimes> => {
+  const [now, [started, due]] = await Promise.all([
+    redisNow(redis),
+    redis.mget([markOf("started", syncId), markOf("due", syncId)]),
+  ]);
+  return { now, startedAt: momentIn(started, now), dueAt: momentIn(due, now) };
+};
+
+/** Those of the syncs that were cancelled. */
+export const cancelledOf = async (redis: Redis, syncIds: readonly string[]): Promise<ReadonlySet<string>> => {
   if (syncIds.length === 0) return new Set();
-  const marks = await redis.mget(syncIds.map((syncId) => keyOf(mark, syncId)));
+  const marks = await redis.mget(syncIds.map((syncId) => markOf("cancelled", syncId)));
   return new Set(syncIds.filter((_, index) => marks[index] !== null));
+};
+
+/** Keeps how far the runs of this worker are, which is a sign of life. */
+export const keepProgress = async (redis: Redis, running: ReadonlyMap<string, SyncProgress>): Promise<void> => {
+  if (running.size === 0) return;
+  const heartbeat_at = await redisNow(redis);
+  for (const [syncId, progress] of running) {
+    const text = JSON.stringify({ ...progress, heartbeat_at });
+    await redis.set(markOf("progress", syncId), text, "EX", PROGRESS_LASTS_S);
+  }
+};
+
+/** How far the run of a sync is; null: none is under way, or a newer program runs it. */
+export const readProgress = async (redis: Redis, syncId: string): Promise<SyncProgress | null> => {
+  const text = await redis.get(markOf("progress", syncId));
+  return text === null ? null : (syncProgress.safeParse(JSON.parse(text)).data ?? null);
+};
+
+/** The sync has ended: what was kept for as long as it ran goes. */
+export const dropTimes = async (redis: Redis, syncId: string): Promise<void> => {
+  await redis.del(markOf("progress", syncId), markOf("due", syncId));
 };
 
 const runnerKey = (syncId: string) => keyOf("runner", syncId);
@@ -74,10 +132,11 @@ export const createRedisBoard = (
     queues.sync.getJob(familyJobId(syncId, family));
   const at = <T>(work: () => Promise<T>) => atRedis(connection, work);
   return {
-    isCancelled: (syncId) => at(async () => (await markedOf(redis, "cancelled", [syncId])).has(syncId)),
+    isCancelled: (syncId) => at(async () => (await cancelledOf(redis, [syncId])).has(syncId)),
     claim: (syncId) => at(async () => (await redis.eval(CLAIM, 1, runnerKey(syncId), worker, claimMs)) === 1),
     giveUp: (syncId) => at(async () => void (await redis.eval(GIVE_UP, 1, runnerKey(syncId), worker))),
-    start: (syncId) => at(() => markSync(redis, "started", syncId)),
+    start: (syncId) => at(() => markStarted(redis, syncId)),
+    timesOf: (syncId) => at(() => timesOf(redis, syncId)),
     progressOf: (syncId, families) =>
       at(async () => {
         const jobs = await Promise.all(families.map((family) => jobOf(syncId, family)));

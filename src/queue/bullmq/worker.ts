@@ -15,6 +15,7 @@ import type { RunningWorker } from "../asks.ts";
 import { failureToKeep } from "../failures.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
+import { createProgressBook } from "../progress-book.ts";
 import { keepResult, processFamily } from "../run-family.ts";
 import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
@@ -24,7 +25,7 @@ import { openAsking, openWorking } from "./connection.ts";
 import { inJobSpan } from "./job-span.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
-import { createRedisBoard, markedOf, renewClaims } from "./redis-board.ts";
+import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 
 export interface WorkerDeps {
@@ -53,13 +54,22 @@ interface WorkerTimes {
   readonly stalledCheck: number;
   /** How often cancelled syncs are looked for. */
   readonly cancelCheck: number;
+  /** How often the runs of this worker give a sign of life. */
+  readonly heartbeat: number;
   /** How often schedules are compared with the configuration. */
   readonly scheduleCheck: number;
   /** How long what is under way may take to end once the worker is to stop. */
   readonly stop: number;
 }
 
-const TIMES: WorkerTimes = { lock: 15_000, stalledCheck: 10_000, cancelCheck: 100, scheduleCheck: 60_000, stop: 9_000 };
+const TIMES: WorkerTimes = {
+  lock: 15_000,
+  stalledCheck: 10_000,
+  cancelCheck: 100,
+  heartbeat: 2_000,
+  scheduleCheck: 60_000,
+  stop: 9_000,
+};
 /** The same complaint is logged at most this often, ms. */
 const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many that wait for them. */
@@ -95,10 +105,14 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const workerId = randomUUID();
   const board = createRedisBoard(asking, queues, { worker: workerId, claimMs: times.lock });
   const families = FAMILIES.map(({ family }) => family);
+  const book = createProgressBook(deps.run(asking), clock);
   const sessions = createSessions({
     clock,
-    run: deps.run(asking),
-    emit: deps.emit,
+    run: book.run,
+    emit: (event, run) => {
+      book.note(event, run.runId);
+      deps.emit(event, run);
+    },
     most,
     onStart: (syncId) => board.start(syncId),
     // Where Redis cannot be told, this process remembers it, and another one runs the streams again.
@@ -177,10 +191,16 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     return formats;
   };
 
+  const publishAndForget = async (...[taken, using]: Parameters<typeof processPublish>) => {
+    const outcome = await processPublish(taken, using);
+    await dropTimes(asking.redis, outcome.report.run_id).catch(complain);
+    return outcome;
+  };
+
   const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
   const workers = [
     syncs,
-    work("publish", most, processPublish),
+    work("publish", most, publishAndForget),
     work("export", EXPORTS_AT_ONCE, exportAndTell),
     work("schedule", 1, processTick),
   ];
@@ -194,7 +214,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   const endCancelled = async (): Promise<void> => {
     const live = [...new Set(underWay.values())];
-    const cancelled = await markedOf(asking.redis, "cancelled", live);
+    const cancelled = await cancelledOf(asking.redis, live);
     for (const [job, sync] of underWay) if (cancelled.has(sync)) syncs.cancelJob(job, ABORT.cancelled);
   };
   const keepClaims = () => renewClaims(asking.redis, [...new Set(underWay.values())], workerId, times.lock);
@@ -206,6 +226,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),
     every(times.lock / CLAIMS_PER_LOCK, keepClaims),
+    every(times.heartbeat, () => keepProgress(asking.redis, book.all())),
   ];
   for (const worker of workers) worker.run().catch(complain);
 

@@ -2,7 +2,7 @@
 // gone with the process; what was mirrored is not.
 import { schedule as startCron } from "node-cron";
 import { familiesOf } from "../../../jobs/families.ts";
-import { type FamilyJob, problemOf } from "../../../jobs/family.ts";
+import { type FamilyJob, type Problem, problemOf } from "../../../jobs/family.ts";
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "../../../jobs/merge-results.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
@@ -18,6 +18,7 @@ import {
   endedState,
   joins,
   KEY_LASTS_S,
+  laterOf,
   payloadOf,
   profileOf,
   type RunningWorker,
@@ -28,8 +29,9 @@ import {
 import { schedulesOf } from "../bullmq/schedules.ts";
 import type { SyncPayload } from "../payloads.ts";
 import { exportAll } from "../processors.ts";
+import { createProgressBook } from "../progress-book.ts";
 import { findStored } from "../stored-syncs.ts";
-import { endEvent, type Life, shownState, step } from "../sync-life.ts";
+import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
 
@@ -69,6 +71,10 @@ interface Entry {
   readonly cancel: AbortController;
   /** See sync-life.ts. */
   life: Life;
+  /** When those who asked for it want it to end, ms since the epoch; null: they did not say. */
+  dueAt: number | null;
+  /** When its run started, ms since the epoch. */
+  startedAt: number | null;
   outcome: SyncOutcome | null;
 }
 
@@ -80,11 +86,19 @@ const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const { profiles, clock, random, log, scheduler = nodeCron, tracer = noTracer } = deps;
   const schedules = schedulesOf(profiles);
+  const book = createProgressBook(deps.run, clock);
   const sessions = createSessions({
     clock,
-    run: deps.run,
-    emit: deps.emit,
+    run: book.run,
+    emit: (event, run) => {
+      book.note(event, run.runId);
+      deps.emit(event, run);
+    },
     most: Math.max(1, profiles[0]?.maxSyncs ?? 1),
+    onStart: async (syncId) => {
+      const entry = entries.get(syncId);
+      if (entry !== undefined) entry.startedAt ??= clock.now();
+    },
   });
   const { verify } = deps;
   const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
@@ -108,20 +122,27 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     }
   };
 
-  const endOf = async (family: FamilyJob, { sync, config, cancel }: Entry): Promise<FamilyEnd> => {
+  const timeLeft = ({ config, startedAt, dueAt }: Entry) =>
+    timeLeftOf({ now: clock.now(), startedAt, dueAt }, config.syncTimeoutMs);
+
+  const endOf = async (family: FamilyJob, entry: Entry): Promise<FamilyEnd> => {
+    const { sync, config, cancel } = entry;
     const streams = family.streams.filter((stream) => sync.streams.includes(stream));
     const ask = { ...sync, profile: config, open: async () => sync.streams };
+    const run = () => family.run({ ...ask, ...timeLeft(entry) }, { sessions, signal: cancel.signal });
     try {
-      const results = await whenFree(() => family.run(ask, { sessions, signal: cancel.signal }), cancel.signal);
+      const results = await whenFree(run, cancel.signal);
       return { streams, results, problem: null };
     } catch (error) {
-      if (!isInterruption(error)) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
+      const isFault = !isInterruption(error) && !isCode(error, "DURATION_SPENT");
+      if (isFault) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
       return { streams, results: [], problem: problemOf(error) };
     }
   };
 
   const carryOut = async (entry: Entry): Promise<void> => {
     const { sync, config, cancel } = entry;
+    if (hasEnded(entry)) return;
     const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
     const inJob = <T>(job: string, work: () => Promise<T>): Promise<T> =>
       inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
@@ -135,7 +156,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       const told = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
       entry.outcome = isInterruption(error) ? told : { ...told, problem: problemOf(error) };
     }
-    entry.life = step(entry.life, endEvent(entry.outcome.report.status));
+    entry.life = step(entry.life, endEvent(entry.outcome));
     if (cancel.signal.aborted || config.exportFormats.length === 0) return;
     const write = async () => {
       const startedAt = performance.now();
@@ -148,14 +169,22 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     });
   };
 
-  /** A fault of ours ends this sync, and not those behind it. */
-  const failed = (entry: Entry, error: unknown): void => {
+  /** Ends a sync whose run says nothing, or which had none. */
+  const endWith = (entry: Entry, problem: Problem): void => {
     const { sync, config } = entry;
-    const problem = problemOf(error);
     const end: FamilyEnd = { streams: sync.streams, results: [], problem };
     if (hasEnded(entry)) return;
     entry.outcome = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, [end], clock.now());
-    entry.life = step(entry.life, "fail");
+    entry.life = step(entry.life, endEvent(entry.outcome));
+  };
+
+  /** A sync that still waits when its deadline is over never starts; one that runs is ended by its session. */
+  const watchDeadline = async (entry: Entry): Promise<void> => {
+    while (entry.dueAt !== null && entry.life === "waiting" && !stopping.signal.aborted) {
+      const leftMs = entry.dueAt - clock.now();
+      if (leftMs <= 0) return endWith(entry, LATE);
+      await clock.sleep(leftMs, stopping.signal).catch(() => undefined);
+    }
   };
 
   const forgetOldest = (): void => {
@@ -183,21 +212,30 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     );
     const runId = joined?.sync.syncId ?? sync.syncId;
     if (key !== null) asked.set(key, { runId, digest: askDigest(ask), until: clock.now() + KEY_LASTS_S * 1000 });
+    const dueAt = typeof ask.timeoutMs === "number" ? clock.now() + ask.timeoutMs : null;
+    if (joined?.life === "waiting") joined.dueAt = laterOf(joined.dueAt, dueAt);
     if (joined !== undefined) return { runId, joined: true };
     if (stopping.signal.aborted) throw new DuckmirrorError("INTERRUPTED");
-    const entry: Entry = { sync, config, cancel: new AbortController(), life: step("asked", "queue"), outcome: null };
+    const life = step("asked", "queue");
+    const entry: Entry = { sync, config, cancel: new AbortController(), life, dueAt, startedAt: null, outcome: null };
     entries.set(runId, entry);
     const before = tails.get(config.profile) ?? Promise.resolve();
-    const mine = before.then(() => carryOut(entry)).catch((error: unknown) => failed(entry, error));
+    // A fault of ours ends this sync, and not those behind it.
+    const mine = before.then(() => carryOut(entry)).catch((error: unknown) => endWith(entry, problemOf(error)));
+    void watchDeadline(entry);
     tails.set(config.profile, mine);
     return { runId, joined: false };
   };
 
-  const described = ({ sync, life, outcome, cancel }: Entry): AskedSync => {
+  const described = (entry: Entry): AskedSync => {
+    const { sync, life, outcome, cancel } = entry;
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
     if (outcome === null) {
       const shown = life === "waiting" && cancel.signal.aborted ? step(life, "cancel") : life;
-      return { ...base, state: shownState(shown), report: null, error: null };
+      const { leftMs } = timeLeft(entry);
+      const dueAt = leftMs === null ? null : clock.now() + leftMs;
+      const progress = book.all().get(sync.syncId) ?? null;
+      return { ...base, state: shownState(shown), report: null, error: null, dueAt, progress };
     }
     const { report, problem } = outcome;
     return { ...base, state: endedState(report.status), report, error: problem };

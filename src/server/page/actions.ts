@@ -4,6 +4,8 @@ import { ago, counted } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
 
 const LOOK_MS = 1500;
+/** A worker that says nothing for so long may be lost. */
+const SILENT_MS = 20_000;
 const WAITS: Readonly<Record<string, string>> = { rate: "the rate limit", retry: "another try", quota: "credits" };
 const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
 
@@ -20,11 +22,35 @@ const problem = (error: unknown): void => {
   place.textContent = error instanceof Refused ? `${error.message}\n${error.hint}` : String(error);
 };
 
+const momentText = (at: number): string => {
+  const isToday = new Date(at).toDateString() === new Date().toDateString();
+  return isToday ? new Date(at).toLocaleTimeString() : new Date(at).toLocaleString();
+};
+
+const waitText = (why: string, until: number): string => `waits for ${WAITS[why] ?? why} until ${momentText(until)}`;
+
+/** What the worker that runs it says, wherever it is. */
+const progressTexts = ({ due_at, progress }: ActiveRun): readonly string[] => {
+  const now = Date.now();
+  const due = due_at === null ? [] : [`ends at ${momentText(due_at)} at the latest`];
+  if (progress === null) return due;
+  const { requests, rows, waiting, streams, heartbeat_at } = progress;
+  const reading = streams.filter(({ state }) => state === "reading").map(({ stream }) => stream);
+  return [
+    `${counted(requests, "request")}, ${counted(rows, "row")}${reading.length === 0 ? "" : `, reading ${reading.join(", ")}`}`,
+    ...(waiting !== null && waiting.until > now ? [waitText(waiting.why, waiting.until)] : []),
+    ...due,
+    ...(now - heartbeat_at > SILENT_MS ? [`no sign of life from its worker since ${momentText(heartbeat_at)}`] : []),
+  ];
+};
+
 const showActive = (): void => {
   byId("active").replaceChildren(
     ...[...followed].map(([runId, { run, told, wait }]) => {
       const waits = wait !== null && wait.until > Date.now() ? wait.text : "";
-      const does = [told, waits].filter((text) => text !== "").join("; ");
+      const live = run === null || OVER.includes(run.state) ? [] : progressTexts(run);
+      const texts = live.length > 0 ? live : [told, waits];
+      const does = texts.filter((text) => text !== "").join("; ");
       const state = run?.state ?? "queued";
       const cancel = make("button", { type: "button", "aria-label": `Cancel run ${runId}` }, "Cancel");
       cancel.addEventListener("click", () => {
@@ -81,9 +107,7 @@ export const tellProgress = (event: Readonly<Record<string, unknown>>): void => 
     entry.told = `${event.stream}: ${counted(Number(event.rows), "row")}, ${counted(Number(event.requests), "request")}`;
   else if (event.kind === "waiting") {
     const until = Number(event.until);
-    const isToday = new Date(until).toDateString() === new Date().toDateString();
-    const when = isToday ? new Date(until).toLocaleTimeString() : new Date(until).toLocaleString();
-    entry.wait = { text: `waits for ${WAITS[String(event.why)] ?? event.why} until ${when}`, until };
+    entry.wait = { text: waitText(String(event.why), until), until };
   } else if (event.kind === "published" || event.kind === "exported") entry.told = String(event.kind);
   showActive();
 };

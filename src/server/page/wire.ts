@@ -1,4 +1,5 @@
 // What the page asks the server and the shape of the answers, which is that of the functions that make them.
+import type { SyncProgress } from "../../core/sync-progress.ts";
 import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";
@@ -63,6 +64,8 @@ export interface ActiveRun {
   readonly state: string;
   readonly asked_at: number;
   readonly error: { readonly message: string; readonly hint: string } | null;
+  readonly due_at: number | null;
+  readonly progress: SyncProgress | null;
 }
 
 /** A refusal of the server, with what to do about it. */

@@ -3,15 +3,28 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { parseDuration } from "../../core/units.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
-import type { Started, SyncTriggers } from "../triggers.ts";
+import type { Started, SyncTriggers, TriggeredRun } from "../triggers.ts";
+
+const timeoutSchema = z
+  .string()
+  .transform((text, context): number => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms > 0) return ms;
+    context.addIssue({ code: "custom", message: `"${text.slice(0, 40)}" is not a duration like 90s, 15m or 2h` });
+    return z.NEVER;
+  })
+  .nullable()
+  .default(null);
 
 const askSchema = z
   .strictObject({
     streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
     profile: z.string().nullable().default(null),
+    timeout: timeoutSchema,
   })
   .prefault({});
 
@@ -37,6 +50,14 @@ const headerText = (value: string | string[] | undefined): string | null => {
 
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
+const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: TriggeredRun) => ({
+  run_id: runId,
+  asked_at: askedAt,
+  ...run,
+  due_at: dueAt,
+  progress,
+});
+
 export const syncRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const triggers = (): SyncTriggers => {
     if (context.triggers === undefined) throw new DuckmirrorError("SYNCS_NOT_STARTED_HERE");
@@ -50,7 +71,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     if (ask.profile !== null) context.mirror(ask.profile);
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
-    const started = await triggers().start({ ...ask, streams, idempotencyKey, ...traced });
+    const { full, profile, timeout: timeoutMs } = ask;
+    const started = await triggers().start({ streams, full, profile, timeoutMs, idempotencyKey, ...traced });
     reply.code(202).header("location", `/api/syncs/${started.runId}`);
     return startedJson(started);
   });
@@ -67,14 +89,13 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.get("/api/syncs", async () => {
     const active = (await triggers().active?.()) ?? [];
-    return { runs: active.map(({ runId, askedAt, ...run }) => ({ run_id: runId, asked_at: askedAt, ...run })) };
+    return { runs: active.map(runJson) };
   });
 
   app.get<{ Params: { id: string } }>("/api/syncs/:id", async (request) => {
     const run = await triggers().find(request.params.id);
     if (run === null) throw notFound("such run");
-    const { runId, askedAt, ...rest } = run;
-    return { run_id: runId, asked_at: askedAt, ...rest };
+    return runJson(run);
   });
 
   app.delete<{ Params: { id: string } }>("/api/syncs/:id", async (request, reply) => {

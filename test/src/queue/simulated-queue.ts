@@ -3,10 +3,18 @@
 import type { Clock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { type AskedSync, endedState, joins, payloadOf, type SyncAsk, type Triggers } from "../../../src/queue/asks.ts";
+import {
+  type AskedSync,
+  endedState,
+  joins,
+  laterOf,
+  payloadOf,
+  type SyncAsk,
+  type Triggers,
+} from "../../../src/queue/asks.ts";
 import { type SyncPayload, syncOutcome } from "../../../src/queue/payloads.ts";
 import type { KeptEnd, SyncBoard } from "../../../src/queue/sync-board.ts";
-import { type Life, lifeOf, shownState } from "../../../src/queue/sync-life.ts";
+import { LATE, type Life, lifeOf, type SyncTimes, shownState, timeLeftOf } from "../../../src/queue/sync-life.ts";
 
 export const LOCK_MS = 15_000;
 
@@ -35,6 +43,9 @@ export class SimQueue {
   readonly marks = new Set<string>();
   readonly runners = new Map<string, { worker: string; until: number }>();
   readonly keys = new Map<string, string>();
+  /** Sync -> its first start, and its deadline. */
+  readonly started = new Map<string, number>();
+  readonly due = new Map<string, number>();
   away = false;
   /** Runs as the mirror keeps them: what Redis forgot is looked up here. */
   readonly stored = new Map<string, AskedSync>();
@@ -53,7 +64,7 @@ export class SimQueue {
   }
 
   forgetAll(): void {
-    for (const map of [this.jobs, this.syncs, this.runners, this.keys]) map.clear();
+    for (const map of [this.jobs, this.syncs, this.runners, this.keys, this.started, this.due]) map.clear();
     this.marks.clear();
   }
 
@@ -118,8 +129,13 @@ export class SimQueue {
 
   lifeOf(syncId: string): Life {
     const held = (this.runners.get(syncId)?.until ?? 0) > this.clock.now();
-    const [started, cancelled] = [this.marks.has(`started ${syncId}`), this.marks.has(`cancelled ${syncId}`)];
-    return lifeOf({ started, held, cancelled });
+    const cancelled = this.marks.has(`cancelled ${syncId}`);
+    return lifeOf({ times: this.timesOf(syncId), timeoutMs: null, held, cancelled });
+  }
+
+  timesOf(syncId: string): SyncTimes {
+    const startedAt = this.started.get(syncId) ?? null;
+    return { now: this.clock.now(), startedAt, dueAt: this.due.get(syncId) ?? null };
   }
 
   board(worker: string, alive: () => Promise<void>): SyncBoard {
@@ -143,7 +159,8 @@ export class SimQueue {
         at(() => {
           if (this.runners.get(syncId)?.worker === worker) this.runners.delete(syncId);
         }),
-      start: (syncId) => at(() => void this.marks.add(`started ${syncId}`)),
+      start: (syncId) => at(() => void this.started.set(syncId, this.started.get(syncId) ?? this.clock.now())),
+      timesOf: (syncId) => at(() => this.timesOf(syncId)),
       progressOf: (syncId, families) =>
         at(() => {
           const jobs = families.map((family) => this.jobs.get(`${syncId}.${family}`));
@@ -173,7 +190,12 @@ export class SimQueue {
       const publish = this.jobs.get(runId);
       if (sync === undefined || publish === undefined) return this.stored.get(runId) ?? null;
       const base = { runId, profile: config.profile, askedAt: sync.askedAt, report: null, error: null };
-      if (this.isLive(runId)) return { ...base, state: shownState(this.lifeOf(runId)) };
+      if (this.isLive(runId)) {
+        const life = this.lifeOf(runId);
+        const { leftMs } = timeLeftOf(this.timesOf(runId), config.syncTimeoutMs);
+        const dueAt = leftMs === null ? null : this.clock.now() + leftMs;
+        return { ...base, state: shownState(life), error: life === "expired" ? LATE : null, dueAt, progress: null };
+      }
       if (publish.state === "failed") return { ...base, state: "failed" };
       const { report, problem, cancelled } = syncOutcome.parse(publish.result);
       return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
@@ -183,12 +205,21 @@ export class SimQueue {
       const earlier = this.keys.get(ask.idempotencyKey ?? "");
       if (earlier !== undefined && find(earlier) !== null) return { runId: earlier, joined: true };
       const live = [...this.syncs.values()].filter(
-        ({ syncId }) => this.isLive(syncId) && !this.marks.has(`cancelled ${syncId}`),
+        ({ syncId }) =>
+          this.isLive(syncId) &&
+          !this.marks.has(`cancelled ${syncId}`) &&
+          (this.due.get(syncId) ?? Number.POSITIVE_INFINITY) > this.clock.now(),
       );
-      const there = live.find((other) =>
-        joins(ask, sync, { ...other, started: this.marks.has(`started ${other.syncId}`) }),
-      );
-      if (there === undefined) this.add(sync);
+      const there = live.find((other) => joins(ask, sync, { ...other, started: this.started.has(other.syncId) }));
+      const dueAt = typeof ask.timeoutMs === "number" ? this.clock.now() + ask.timeoutMs : null;
+      if (there === undefined) {
+        this.add(sync);
+        if (dueAt !== null) this.due.set(sync.syncId, dueAt);
+      } else if (!this.started.has(there.syncId)) {
+        const later = laterOf(this.due.get(there.syncId) ?? null, dueAt);
+        if (later === null) this.due.delete(there.syncId);
+        else this.due.set(there.syncId, later);
+      }
       const { syncId: runId } = there ?? sync;
       this.keys.set(ask.idempotencyKey ?? "", runId);
       return { runId, joined: there !== undefined };

@@ -205,10 +205,12 @@ export class SimWorker {
       ended.set(stream, fails ? "failed" : "done");
     }
     mirror.writer = null;
+    if (error === null && isCode(signal.reason, "DURATION_SPENT")) error = signal.reason;
     const left = error === null ? "interrupted" : "stopped";
     const streams = request.streams.map((stream) => aStreamReport(stream, { status: ended.get(stream) ?? left }));
     const whole = [...ended.values()].includes("failed") ? "partial" : "done";
-    const status = error !== null ? "failed" : ended.size < streams.length ? "interrupted" : whole;
+    const why = error?.code === "DURATION_SPENT" ? "stopped" : "failed";
+    const status = error !== null ? why : ended.size < streams.length ? "interrupted" : whole;
     const at = new Date(begunAt).toISOString();
     return { report: { ...aReport({ run_id: runId, status, started_at: at }), streams }, error };
   };

@@ -24,9 +24,10 @@ const LIVES: readonly Life[] = [
   "finished",
   "failed",
   "cancelled",
+  "expired",
   "lost",
 ];
-const EVENTS: readonly LifeEvent[] = ["queue", "start", "lose", "finish", "fail", "cancel", "forget"];
+const EVENTS: readonly LifeEvent[] = ["queue", "start", "lose", "finish", "fail", "cancel", "expire", "forget"];
 
 const follow = (life: Life, event: LifeEvent): Life | null => {
   try {
@@ -45,9 +46,9 @@ const leads = (from: Life, to: Life, seen: readonly Life[] = []): boolean =>
   });
 
 describe("the life of a sync", () => {
-  test("ends finished, failed or cancelled, from every state, and stays so", () => {
+  test("ends finished, failed, cancelled or expired, from every state, and stays so", () => {
     const ends = LIVES.filter((life) => EVENTS.every((event) => follow(life, event) === null));
-    expect(ends).toEqual(["finished", "failed", "cancelled"]);
+    expect(ends).toEqual(["finished", "failed", "cancelled", "expired"]);
     for (const life of LIVES) expect(ends.some((end) => leads(life, end))).toBe(true);
   });
 
@@ -69,28 +70,46 @@ const seeded = (seed: number) => {
   };
 };
 
-const config = resolveConfig({
-  flags: { data_dir: "/mirror" },
-  env: {},
-  file: null,
-  cwd: "/",
-  vocabulary: vocabulary(),
-});
+const configWith = (timeout: string) =>
+  resolveConfig({
+    flags: { data_dir: "/mirror", sync_timeout: timeout },
+    env: {},
+    file: null,
+    cwd: "/",
+    vocabulary: vocabulary(),
+  });
+/** Of every third history. */
+const SYNC_TIMEOUT_MS = 12_000;
+/** A worker that is frozen at the deadline, or has lost Redis, ends late. */
+const LATE_AT_MOST_MS = 60_000 + 1_000;
 const ASKS = [[], ["accounts"], ["accounts", "account_insights"], ["signals", "contacts"]];
 
 interface Client {
   readonly askedAt: number;
+  endedAt: number;
   readonly ask: SyncAsk;
   /** Ids it followed. */
   readonly runs: Set<string>;
-  end: AskedSync | "away" | null;
+  /** `waited`: its time was over, and the sync goes on. */
+  end: AskedSync | "away" | "waited" | null;
 }
 
 /** Everything that goes wrong in one history, and how often. */
-const COUNTED = { asks: 0, kills: 0, stops: 0, freezes: 0, lostLocks: 0, absences: 0, amnesias: 0, cancels: 0 };
+const COUNTED = {
+  asks: 0,
+  kills: 0,
+  stops: 0,
+  freezes: 0,
+  lostLocks: 0,
+  absences: 0,
+  amnesias: 0,
+  cancels: 0,
+  timeouts: 0,
+};
 
 const aHistory = async (seed: number) => {
   const random = seeded(seed);
+  const config = configWith(seed % 3 === 0 ? `${SYNC_TIMEOUT_MS}ms` : "none");
   const clock = createManualClock();
   const queue = new SimQueue(clock, random);
   const mirror: SimMirror = { writer: null, runs: [], reads: [], faulty: new Set() };
@@ -106,8 +125,11 @@ const aHistory = async (seed: number) => {
 
   const ask = async () => {
     COUNTED.asks += 1;
-    const asked: SyncAsk = { streams: pick(ASKS) ?? [], full: false, profile: null, idempotencyKey: `key ${random()}` };
-    const client: Client = { askedAt: clock.now(), ask: asked, runs: new Set(), end: null };
+    const timeoutMs = random() < 0.3 ? Math.round(1_000 + random() * 60_000) : null;
+    if (timeoutMs !== null) COUNTED.timeouts += 1;
+    const streams = pick(ASKS) ?? [];
+    const asked: SyncAsk = { streams, full: false, profile: null, idempotencyKey: `key ${random()}`, timeoutMs };
+    const client: Client = { askedAt: clock.now(), endedAt: 0, ask: asked, runs: new Set(), end: null };
     const triggers = queue.triggers(config);
     const following = {
       ...triggers,
@@ -119,12 +141,13 @@ const aHistory = async (seed: number) => {
     try {
       const { runId } = await triggers.start(asked);
       clients.push(client);
-      const waiting = { triggers: following, clock, signal: new AbortController().signal, timeoutMs: null };
+      const waiting = { triggers: following, clock, signal: new AbortController().signal, timeoutMs };
       client.end = await untilEnded(runId, asked, waiting);
     } catch (error) {
-      if (!isCode(error, "REDIS_UNAVAILABLE")) throw error;
-      client.end = "away";
+      if (!isCode(error, "REDIS_UNAVAILABLE") && !isCode(error, "WAIT_SPENT")) throw error;
+      client.end = error.code === "WAIT_SPENT" ? "waited" : "away";
     }
+    client.endedAt = clock.now();
   };
   const replace = (nth: number) => {
     workers[nth] = aWorker();
@@ -183,7 +206,7 @@ const aHistory = async (seed: number) => {
       const state = publish?.state === "failed" ? "failed" : "finished";
       const now: Life = queue.isLive(syncId) ? queue.lifeOf(syncId) : cancelled.has(syncId) ? "cancelled" : state;
       const before = lives.get(syncId) ?? "asked";
-      const ended = ["finished", "failed", "cancelled"].includes(before) && now === "finished";
+      const ended = ["finished", "failed", "cancelled", "expired"].includes(before) && now === "finished";
       if (!ended && !leads(before, now)) throw new Error(`${syncId} went from ${before} to ${now}`);
       lives.set(syncId, now);
     }
@@ -203,13 +226,16 @@ const aHistory = async (seed: number) => {
     look();
   }
   for (const worker of workers) worker.kill();
-  return { clients, mirror, cancelled, emptied, endedAfterMs: clock.now() - calmAt };
+  return { clients, mirror, config, cancelled, emptied, endedAfterMs: clock.now() - calmAt };
 };
 
-const check = ({ clients, mirror, cancelled }: Awaited<ReturnType<typeof aHistory>>) => {
-  for (const { end, ask, askedAt, runs } of clients) {
+const check = ({ clients, mirror, config, cancelled }: Awaited<ReturnType<typeof aHistory>>) => {
+  for (const { end, ask, askedAt, endedAt, runs } of clients) {
     expect(end).not.toBeNull();
-    if (end === null || end === "away") continue;
+    const timeoutMs = ask.timeoutMs ?? null;
+    if (timeoutMs !== null) expect(endedAt - askedAt).toBeLessThanOrEqual(timeoutMs + LATE_AT_MOST_MS);
+    if (end === "waited") expect(endedAt - askedAt).toBeGreaterThanOrEqual(timeoutMs ?? Number.POSITIVE_INFINITY);
+    if (end === null || end === "away" || end === "waited") continue;
     const followed = [...runs];
     switch (end.state) {
       case "done": {
@@ -222,6 +248,13 @@ const check = ({ clients, mirror, cancelled }: Awaited<ReturnType<typeof aHistor
       case "cancelled":
         expect(followed.some((runId) => cancelled.has(runId))).toBe(true);
         break;
+      case "stopped": {
+        // The deadline of the ask or that of the profile was over, and not before.
+        expect(end.error?.code).toBe("DURATION_SPENT");
+        const limits = [timeoutMs, config.syncTimeoutMs].filter((limit) => limit !== null);
+        expect(endedAt - askedAt).toBeGreaterThanOrEqual(Math.min(...limits));
+        break;
+      }
       case "partial":
         expect(followed.some((runId) => mirror.faulty.has(runId))).toBe(true);
         break;
@@ -240,7 +273,7 @@ test(`${HISTORIES} histories: every sync asked for ends with one true result, in
       check(history);
       slowest = Math.max(slowest, history.endedAfterMs);
       for (const { end } of history.clients) {
-        const state = end === null || end === "away" ? "away" : end.state;
+        const state = typeof end === "string" ? end : (end?.state ?? "none");
         ends.set(state, (ends.get(state) ?? 0) + 1);
       }
     } catch (error) {

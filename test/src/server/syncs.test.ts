@@ -42,13 +42,25 @@ test("a sync is accepted with a run id and where to follow it", async () => {
   const answer = await ask("POST", "/api/syncs", body, { "idempotency-key": "cron-1" });
   expect([answer.status, answer.headers.location]).toEqual([202, "/api/syncs/run-1"]);
   expect(answer.body).toEqual({ run_id: "run-1", joined: false, url: "/api/syncs/run-1" });
-  expect(asks).toEqual([{ streams: ["accounts", "signals"], full: true, profile: null, idempotencyKey: "cron-1" }]);
+  expect(asks).toEqual([
+    { streams: ["accounts", "signals"], full: true, profile: null, timeoutMs: null, idempotencyKey: "cron-1" },
+  ]);
 });
 
 test("a post without a body asks for whatever is due", async () => {
   const { asks, ask } = await served();
   expect((await ask("POST", "/api/syncs")).status).toBe(202);
-  expect(asks).toEqual([{ streams: [], full: false, profile: null, idempotencyKey: null }]);
+  expect(asks).toEqual([{ streams: [], full: false, profile: null, timeoutMs: null, idempotencyKey: null }]);
+});
+
+test("a sync can be given a time limit", async () => {
+  const { asks, ask } = await served();
+  expect((await ask("POST", "/api/syncs", { timeout: "15m" })).status).toBe(202);
+  expect(asks).toMatchObject([{ timeoutMs: 900_000 }]);
+  expect(await ask("POST", "/api/syncs", { timeout: "soon" })).toMatchObject({
+    status: 400,
+    body: { error: { code: "USAGE", message: 'timeout: "soon" is not a duration like 90s, 15m or 2h' } },
+  });
 });
 
 test("what is not understood is refused by name, and nothing starts", async () => {
@@ -85,6 +97,8 @@ test("a run is found with its report, and cancelled while it is known", async ()
     asked_at: 5,
     report: { status: "done" },
     error: null,
+    due_at: null,
+    progress: null,
   });
   expect((await ask("GET", "/api/syncs/run-9")).status).toBe(404);
   expect((await ask("DELETE", "/api/syncs/run-1")).status).toBe(202);

@@ -82,6 +82,24 @@ describe("waiting for a sync", () => {
     await expect(result).rejects.toMatchObject({ code: "WAIT_SPENT", exitCode: 4 });
   });
 
+  test("outlasts the deadline of a sync that ends by it, and ends with what it says", async () => {
+    const late = { ...aSync("run-1", "running"), dueAt: 1_000_000 + 1_200 };
+    const answers = [...Array.from({ length: 10 }, () => late), aSync("run-1", "stopped")];
+    const { clock, result } = aRig(answers, 1_200);
+    await clock.advance(6_000);
+    expect((await result).state).toBe("stopped");
+    const never = aRig([late], 1_200);
+    await never.clock.advance(62_000);
+    await expect(never.result).rejects.toMatchObject({ code: "WAIT_SPENT", exitCode: 4 });
+  });
+
+  test("that is asked for again has what is left of the time", async () => {
+    const { clock, result, asked } = aRig([aSync("run-1", "running"), null, aSync("again-1", "done")], 10_000);
+    await clock.advance(1_500);
+    await result;
+    expect(asked).toEqual([{ ...ask, timeoutMs: 9_500 }]);
+  });
+
   test("ends when it is interrupted", async () => {
     const { clock, end, result } = aRig([aSync("run-1", "running")]);
     await clock.advance(600);
@@ -91,9 +109,9 @@ describe("waiting for a sync", () => {
   });
 });
 
-test("--timeout wants --wait and a duration", async () => {
+test("--timeout wants a duration", async () => {
   const env = { DUCKMIRROR_BASE_URL: "https://api.example" };
-  expect((await cli(["trigger", "--timeout", "5m"], { env })).err).toContain("--timeout needs --wait");
+  expect((await cli(["trigger", "--timeout", "0s"], { env })).err).toContain('"0s" is not a duration');
   expect((await cli(["trigger", "--wait", "--timeout", "soon"], { env })).err).toContain('"soon" is not a duration');
 });
 

@@ -209,7 +209,14 @@ export const runInSession = async (stage: Pick<Stage, "clock" | "config">, conne
     run: (config, sync, ends) => syncJob(config, { ...sync, full: true }, { ...context, ...ends }),
   });
   const ask = { syncId: "20261121T000000Z-waits", profile: stage.config, streams: STREAM_NAMES, full: true };
-  const runs = await sessions.join({ ...ask, open: async () => STREAM_NAMES, named: false, signal });
+  const runs = await sessions.join({
+    ...ask,
+    open: async () => STREAM_NAMES,
+    named: false,
+    signal,
+    leftMs: null,
+    runMs: null,
+  });
   const [last] = runs.slice(-1);
   if (last === undefined) throw new Error("the session made no run");
   return last;

@@ -22,6 +22,10 @@ const service = z.object({
   profiles: z.array(z.string()).optional(),
   ports: z.array(z.string()).optional(),
   volumes: z.array(z.string()).optional(),
+  read_only: z.boolean().optional(),
+  cap_drop: z.array(z.string()).optional(),
+  security_opt: z.array(z.string()).optional(),
+  tmpfs: z.array(z.string()).optional(),
 });
 const compose = z
   .object({ services: z.record(z.string(), service), secrets: z.record(z.string(), z.object({ file: z.string() })) })
@@ -51,6 +55,18 @@ describe("docker-compose.yml", () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, ...profiles]);
     expect(profiles).toEqual([["redis"], ["worker"], ["fetcher", "fetchers"], ["sandbox", "sandbox"]]);
     expect(services.fetcher?.command).toEqual(["worker", "--role", "fetch"]);
+  });
+
+  test("gives no container a right of the system, a way to get one, or a root to write to", () => {
+    for (const [name, { read_only, cap_drop, security_opt, tmpfs }] of Object.entries(services)) {
+      expect({ name, read_only, cap_drop, security_opt }).toEqual({
+        name,
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+      });
+      expect(tmpfs).toContain("/tmp");
+    }
   });
 
   test("shows the page to this machine only, with a key, and holds no secret itself", () => {

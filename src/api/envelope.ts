@@ -80,7 +80,10 @@ const invalid = (detail: string): EnvelopeReading => ({ ok: false, detail });
 
 const describeText = (text: string, problem: string): string => {
   if (text.replace("\uFEFF", "").trim() === "") return "the body is empty";
-  const title = /<title[^>]*>([^<]{1,200})/i.exec(text.slice(0, 20_000))?.[1]?.trim();
+  const title = /<title[^>]*>([^<]{1,200})/i
+    .exec(text.slice(0, 20_000))?.[1]
+    ?.replace(/\p{Cc}+/gu, " ")
+    .trim();
   if (/^\s*</.test(text))
     return title ? `the body is a page of HTML or XML titled "${title}"` : "the body is HTML or XML";
   return `the body is not valid JSON: ${problem}`;

@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/serve.ts"),
   },
   {
+    name: "key",
+    summary: "Make, list and revoke keys of page, API and metrics, each with a role",
+    load: () => import("./commands/key.ts"),
+  },
+  {
     name: "forget",
     summary: "Erase a contact from tables, archive and exports, and keep it out",
     load: () => import("./commands/forget.ts"),

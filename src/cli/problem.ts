@@ -2,6 +2,7 @@
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
+import { visible } from "../core/visible.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Anything thrown as an error with code, hint and exit code. */
@@ -23,9 +24,12 @@ export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
 /** Writes the failure to stderr; with `verbose` also where it came from. */
 export const writeProblem = (problem: DuckmirrorError, terminal: Terminal, scrubber: Scrubber, verbose: boolean) => {
   const { red, dim } = terminal.errColours;
-  const lines = [`${red(`error ${problem.code}:`)} ${problem.message}`, `${dim("hint:")} ${problem.hint}`];
+  const lines = [
+    `${red(`error ${problem.code}:`)} ${visible(problem.message)}`,
+    `${dim("hint:")} ${visible(problem.hint)}`,
+  ];
   for (let cause: unknown = problem; verbose && cause instanceof Error; cause = cause.cause) {
-    lines.push(dim(cause.stack ?? cause.message));
+    lines.push(dim(visible(cause.stack ?? cause.message)));
   }
   terminal.err(`${scrubber.scrub(lines.join("\n"))}\n`);
 };

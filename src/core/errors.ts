@@ -252,7 +252,7 @@ export const ERRORS = {
   SERVER_KEY_MISSING: row(
     EXIT.usage,
     "{listen} can be reached from other machines, and no key protects it.",
-    "Set DUCKMIRROR_SERVER_KEY_FILE (or `server_key_file`) to a file with a key, e.g. from `openssl rand -hex 32`, or listen on 127.0.0.1.",
+    "Make one with `duckmirror key add NAME --role read`, or set DUCKMIRROR_SERVER_KEY_FILE (or `server_key_file`) to a file with a key, e.g. from `openssl rand -hex 32`, or listen on 127.0.0.1.",
   ),
   LISTEN_FAILED: row(
     EXIT.usage,

@@ -2,6 +2,7 @@
 import { type Logger, pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { Scrubber } from "./secret.ts";
+import { visible } from "./visible.ts";
 
 export type { Logger } from "pino";
 
@@ -9,6 +10,10 @@ export type { Logger } from "pino";
 export interface LineTarget {
   write(text: string): void;
 }
+
+/** A line of JSON whose texts, once read, steer no terminal; an escaped backslash is no beginning of an escape. */
+const steerless = (json: string): string =>
+  visible(json.replace(/\\(?:\\|u00(?:0[0-8bcef]|1[\da-f]))/gi, (found) => (found === "\\\\" ? found : `\\${found}`)));
 
 /**
  * A logger to `target`. It scrubs finished lines, because redacting named fields missed secrets in messages, stacks,
@@ -32,7 +37,7 @@ export const createLogger = (options: {
         })
       : null;
   const line = {
-    write: (json: string) => target.write(scrubber.scrub(pretty === null ? json : (pretty(json) ?? json))),
+    write: (json: string) => target.write(scrubber.scrub(pretty === null ? json : (pretty(steerless(json)) ?? json))),
   };
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, line);
 };

@@ -86,7 +86,8 @@ export const processExport = async (taken: Taken, deps: ProcessorDeps): Promise<
 export const exportAll = async (profile: Config, signal: AbortSignal): Promise<readonly string[]> => {
   const formats = EXPORT_FORMATS.filter((format) => profile.exportFormats.includes(format));
   for (const format of formats) {
-    await exportJob(profile, { dir: null, format, tables: [], since: null, guardFormulas: false }, { signal });
+    const guardFormulas = format === "csv" && profile.exportGuardFormulas;
+    await exportJob(profile, { dir: null, format, tables: [], since: null, guardFormulas }, { signal });
   }
   return formats;
 };

@@ -1,10 +1,22 @@
 // The server: routes over the published snapshots behind one door. Reads only; whatever starts work is handed in.
 import { setMaxListeners } from "node:events";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { admission, isOwnHost, isSameOrigin, SECURITY_HEADERS } from "./access.ts";
+import {
+  type Admission,
+  admission,
+  allows,
+  isCostly,
+  isForwarded,
+  isOwnHost,
+  isSafe,
+  isSameOrigin,
+  roleFor,
+  SECURITY_HEADERS,
+} from "./door/access.ts";
+import { CONNECTION_LIMITS, httpOptions, limitConnections, secureServer } from "./door/connections.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { createMetrics } from "./metrics.ts";
-import { errorAnswer, HttpRefusal, notFound } from "./refusals.ts";
+import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -33,30 +45,58 @@ const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
   throw new HttpRefusal(401, "UNAUTHORIZED", "The key is missing or wrong.", "Send it as `Authorization: Bearer KEY`.");
 };
 
+const isOpenPath = (path: string): boolean => OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
+
+/** Where no key is asked for, only this machine may ask, by its own name and without a proxy between. */
+const checkNear = (request: FastifyRequest, listenHost: string): void => {
+  if (!isOwnHost(request.headers.host, listenHost)) {
+    throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
+  }
+  if (isForwarded(request.headers) && !isOpenPath(pathOf(request.url))) {
+    const hint = "Make one with `duckmirror key add`, or set `server_key_file`.";
+    throw new HttpRefusal(401, "KEY_NEEDED", "A request through a proxy needs a key, and this server has none.", hint);
+  }
+};
+
+const checkOrigin = (request: FastifyRequest, admitted: Admission): void => {
+  const { host, origin } = request.headers;
+  const needed = !isSafe(request.method) || isCostly(pathOf(request.url));
+  const site = one(request.headers["sec-fetch-site"]);
+  if (!needed || admitted.by === "bearer" || isSameOrigin({ host, origin, site })) return;
+  throw new HttpRefusal(403, "CROSS_SITE", "Another site asked for this.", "Use the server's own page.");
+};
+
 /** Checks each request before its body is read. */
 const guard =
-  ({ key, clock, listenHost }: ServerContext) =>
+  ({ keyring, sessions, guesses, clock, listenHost }: ServerContext) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     reply.headers(SECURITY_HEADERS);
-    const { host, origin, authorization, cookie } = request.headers;
-    if (key === null && !isOwnHost(host, listenHost)) {
-      throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
-    }
-    const site = one(request.headers["sec-fetch-site"]);
-    const safe = ["GET", "HEAD", "OPTIONS"].includes(request.method);
-    const admitted = admission({ authorization, cookie }, key, clock.now());
-    if (!safe && admitted !== "bearer" && !isSameOrigin({ host, origin, site })) {
-      throw new HttpRefusal(403, "CROSS_SITE", "Another site asked for this.", "Use the server's own page.");
-    }
+    const { authorization, cookie } = request.headers;
+    const now = clock.now();
     const path = pathOf(request.url);
-    if (admitted === null && !OPEN_PATHS.includes(path) && !path.startsWith(OPEN_FOLDER)) {
+    const admitted = admission({ authorization, cookie }, keyring, sessions, now);
+    if (admitted.by === "open") checkNear(request, listenHost);
+    checkOrigin(request, admitted);
+    if (admitted.by === "open" || isOpenPath(path)) return undefined;
+    if (admitted.by === "nothing") {
+      if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
       return refuseStranger(request, reply);
     }
-    return undefined;
+    const { name, role } = admitted.holder;
+    const needed = roleFor(request.method, path);
+    if (allows(role, needed)) return undefined;
+    throw new HttpRefusal(
+      403,
+      "ROLE_TOO_LOW",
+      `The key ${name} has the role ${role}; this needs ${needed}.`,
+      `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
+    );
   };
 
 export interface Server {
   readonly app: FastifyInstance;
+  /** At the start: whether any key was ever configured or made. */
+  readonly asksForKey: boolean;
   /** Ends event streams and queries, closes connections and snapshots. */
   close(): Promise<void>;
 }
@@ -69,12 +109,15 @@ export const createServer = async (
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const context = contextOf(options, stopping.signal);
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
     bodyLimit: LARGEST_BODY_BYTES,
     routerOptions: { maxParamLength: 4096 },
+    ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),
   });
+  limitConnections(app.server, limits);
   app.addHook("onRequest", guard(context));
   app.setErrorHandler((error, _request, reply) => {
     const { status, body } = errorAnswer(error);
@@ -108,6 +151,7 @@ export const createServer = async (
   };
   return {
     app,
+    asksForKey: context.keyring.required(),
     close: () => {
       closing ??= close();
       return closing;

@@ -21,12 +21,14 @@ export const startServer = async (
   listen: ListenAddress,
   more?: (app: FastifyInstance) => Promise<void> | void,
 ): Promise<RunningServer> => {
-  if (options.key === null && !isLoopbackHost(listen.host)) {
+  const server = await createServer({ ...options, listenHost: listen.host }, more);
+  if (!server.asksForKey && !isLoopbackHost(listen.host)) {
+    await server.close();
     throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
   }
-  const server = await createServer({ ...options, listenHost: listen.host }, more);
   try {
-    const url = await server.app.listen({ host: listen.host, port: listen.port });
+    const plain = await server.app.listen({ host: listen.host, port: listen.port });
+    const url = options.tls ? plain.replace(/^http:/, "https:") : plain;
     return { url, close: server.close };
   } catch (cause) {
     await server.close();

@@ -1,4 +1,5 @@
 // What the server answers when it does not answer: `{"error": {"code", "message", "hint"}}` and a status.
+import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 
@@ -65,3 +66,9 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
 
 export const notFound = (what: string): HttpRefusal =>
   new HttpRefusal(404, "NOT_FOUND", `There is no ${what}.`, "docs/SERVER.md lists the routes.");
+
+/** The answer to one wrong key too many. The right key is still taken. */
+export const tooManyGuesses = (reply: FastifyReply): HttpRefusal => {
+  reply.header("retry-after", "60").header("connection", "close");
+  return new HttpRefusal(429, "TOO_MANY_LOGINS", "Too many wrong keys from this address.", "Wait a minute.");
+};

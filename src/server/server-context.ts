@@ -1,7 +1,12 @@
 // What every route of the server works with.
 import type { Clock } from "../core/clock.ts";
+import type { TlsFiles } from "../core/config/tls-files.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
+import type { ConnectionLimits } from "./door/connections.ts";
+import { createGuesses, type Guesses } from "./door/guesses.ts";
+import { createKeyring, type Keyring } from "./door/keyring.ts";
+import { createSessions, type Sessions } from "./door/sessions.ts";
 import { HttpRefusal } from "./refusals.ts";
 import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
 import type { SyncTriggers } from "./triggers.ts";
@@ -28,8 +33,10 @@ export interface ServedProfile {
 export interface ServerOptions {
   /** At least one; the first one is meant where none is named. */
   readonly profiles: readonly ServedProfile[];
-  /** null: only this machine can reach the server, and everybody on it may. */
+  /** The configured key, which may do everything; null: none. */
   readonly key: Secret | null;
+  /** File of the named keys; absent: none. Without any key everybody on this machine may ask, and nobody else. */
+  readonly keyFile?: string;
   /** Host that is listened on, for the check of Host headers. */
   readonly listenHost: string;
   readonly clock: Clock;
@@ -40,6 +47,10 @@ export interface ServerOptions {
   readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
   /** Where the built page is; default: beside this program. */
   readonly pageFolder?: URL;
+  /** Certificate and key; absent: plain HTTP. */
+  readonly tls?: TlsFiles | null;
+  /** Limits on connections; the defaults are for production. */
+  readonly limits?: Partial<ConnectionLimits>;
   /** A fault of ours that a client only sees as 500. */
   readonly onFault: (error: unknown) => void;
 }
@@ -49,6 +60,9 @@ export interface Mirror extends Omit<ServedProfile, "snapshot"> {
 }
 
 export interface ServerContext extends Omit<ServerOptions, "profiles"> {
+  readonly keyring: Keyring;
+  readonly sessions: Sessions;
+  readonly guesses: Guesses;
   readonly mirrors: readonly Mirror[];
   /** The mirror of a profile; undefined: the first one. Throws a 404 refusal. */
   mirror(name: string | undefined): Mirror;
@@ -61,8 +75,12 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     ...profile,
     snapshots: openSnapshots(snapshot),
   }));
+  const keyring = createKeyring(options.key, options.keyFile ?? null, options.onFault);
   return {
     ...options,
+    keyring,
+    sessions: createSessions(keyring),
+    guesses: createGuesses(),
     mirrors,
     closing,
     mirror: (name) => {

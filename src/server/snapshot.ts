@@ -38,6 +38,8 @@ interface Version {
 /** A mirror that nobody looks at holds no memory after this time, ms; what was computed of it stays. */
 const IDLE_MS = 60_000;
 const MEMORY_LIMIT = "1GB";
+/** Beside the snapshot: readers must not fill the disk that the writer needs. */
+const MOST_SPILLED = "1GB";
 
 /**
  * A figure that is computed once per version: a page over a million rows must not scan them for each reader.
@@ -66,11 +68,14 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
 
   const open = async (): Promise<Database> => {
     assertReadable(path);
-    return openDatabase(path, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
-      (cause: unknown) => {
-        throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
-      },
-    );
+    return openDatabase(path, {
+      readOnly: true,
+      lockedDown: true,
+      memoryLimit: MEMORY_LIMIT,
+      maxTempSize: MOST_SPILLED,
+    }).catch((cause: unknown) => {
+      throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+    });
   };
   const closeDatabase = async (version: Version): Promise<void> => {
     const opened = version.database;

@@ -1,6 +1,6 @@
 // duckmirror serve as its users meet it: the built program, a socket, signals.
 
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -65,6 +65,53 @@ describe("duckmirror serve", () => {
     const { code, out, err } = await run.ended;
     expect(code).toBe(0);
     expect(out + err).not.toContain(KEY);
+  });
+
+  test("named keys: made, listed without their text, revoked while it runs; one allows other machines to ask", async () => {
+    const folder = tempFolder();
+    const key = async (...argv: string[]) => {
+      const { code, out } = await runBuilt(["key", ...argv, "--json", "--data-dir", folder], {});
+      return { code, answer: code === 0 ? JSON.parse(out) : JSON.parse(out).error.code };
+    };
+    const { answer: made } = await key("add", "grafana", "--role", "metrics", "--expires", "90d");
+    const { key: text } = z
+      .object({ key: z.string(), name: z.literal("grafana"), role: z.literal("metrics") })
+      .parse(made);
+    const listed = await key("list");
+    expect(listed.answer).toMatchObject([{ name: "grafana", role: "metrics", state: "active" }]);
+    expect(JSON.stringify(listed.answer)).not.toContain(text.slice(3));
+    expect(await key("add", "grafana", "--role", "read")).toEqual({ code: 2, answer: "USAGE" });
+    expect(await key("add", "x", "--role", "admin")).toEqual({ code: 2, answer: "USAGE" });
+    const run = startBuilt(["serve", "--json", "--data-dir", folder, "--listen", "0.0.0.0:0"], {});
+    const url = (await addressOf(run)).replace("0.0.0.0", "127.0.0.1");
+    const ask = async (path: string) =>
+      (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${text}` } })).status;
+    expect([await ask("/metrics"), await ask("/v1/accounts")]).toEqual([200, 403]);
+    expect((await key("revoke", "grafana")).answer).toEqual({ name: "grafana", revoked: true });
+    expect(await ask("/metrics")).toBe(401);
+    run.child.kill("SIGTERM");
+    expect((await run.ended).code).toBe(0);
+  });
+
+  test("with require_key it makes a key of its own, keeps it 0600, and prints a link", async () => {
+    const folder = tempFolder();
+    const env = { DUCKMIRROR_REQUIRE_KEY: "yes" };
+    const argv = ["serve", "--json", "--data-dir", folder, "--listen", "127.0.0.1:0"];
+    const login = z.object({ login: z.string() });
+    const links: string[] = [];
+    for (let start = 0; start < 2; start++) {
+      const run = startBuilt(argv, env);
+      const url = await addressOf(run);
+      links.push(login.parse(JSON.parse(run.out())).login.slice(url.length));
+      expect((await fetch(`${url}/v1/accounts`)).status).toBe(401);
+      const key = (links[0] ?? "").replace("/login#key=", "");
+      const answer = await fetch(`${url}/api/profiles`, { headers: { authorization: `Bearer ${key}` } });
+      expect(answer.status).toBe(200);
+      run.child.kill("SIGTERM");
+      expect((await run.ended).code).toBe(0);
+    }
+    expect(links[1]).toBe(links[0]);
+    expect(statSync(join(folder, "state", "server-key")).mode & 0o777).toBe(0o600);
   });
 
   test("shows every profile of the configuration, and is ready when each has its snapshot", async () => {

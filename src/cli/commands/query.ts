@@ -5,6 +5,7 @@ import { z } from "zod";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { counted, parseBytes, parseDuration } from "../../core/units.ts";
+import { visible } from "../../core/visible.ts";
 import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
@@ -92,6 +93,9 @@ const writeRows = async (
   context: CommandContext,
 ) => {
   const writer = rowWriter(format, columns);
+  const { out, isTty } = context.terminal;
+  // A file or program gets every character as it is.
+  const write = (text: string) => out(isTty.out ? visible(text) : text);
   let text = writer.head;
   let index = 0;
   for await (const batch of batches) {
@@ -99,13 +103,13 @@ const writeRows = async (
       text += writer.row(row, index);
       index += 1;
       if (text.length < CHUNK_CHARACTERS) continue;
-      await context.terminal.out(text);
+      await write(text);
       text = "";
     }
   }
   // An interrupted query ends its rows early: without this, half a result would look like a whole one.
   context.signal.throwIfAborted();
-  await context.terminal.out(text + writer.foot);
+  await write(text + writer.foot);
 };
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {

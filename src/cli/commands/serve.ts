@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/server-key.ts";
+import { resolveTls } from "../../core/config/tls-files.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { startServer } from "../../server/listen.ts";
 import { defineCommand } from "../command.ts";
+import { doorKeys } from "../worker/door-keys.ts";
 import { servedProfile } from "../worker/served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
@@ -35,13 +36,16 @@ export const command = defineCommand({
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const listen = listenOf(input, config);
-    const key = await resolveServerKey({ ...config, listen });
+    const { key, keyFile, open, madeIn } = await doorKeys(config, listen);
+    const tls = await resolveTls(config);
     if (key !== null) scrubber.hide(key);
     const logger = await context.logger(config);
     const server = await startServer(
       {
         profiles: configs.map((profile) => servedProfile(profile, context)),
         key,
+        keyFile,
+        tls,
         clock,
         version,
         onFault: (error) => logger.error({ err: error }, "a request failed"),
@@ -49,11 +53,15 @@ export const command = defineCommand({
       listen,
     );
     try {
-      if (shared.json) await printJson({ url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` });
+      // What stands behind # is sent to nobody: the page reads it.
+      const login = madeIn === null ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
+      const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
+      if (shared.json) await printJson(login === null ? places : { ...places, login });
       else await terminal.out(`${server.url}\n`);
       if (!shared.quiet && !shared.json) {
-        const door = key === null ? "only this machine can reach it" : "it asks for the server key";
+        const door = open ? "only this machine can reach it" : "it asks for a key";
         terminal.err(`Status page and API run there; ${door}. Ctrl-C ends it.\n`);
+        if (login !== null) terminal.err(`Log in: ${login}\n`);
       }
       if (!signal.aborted) await once(signal, "abort");
     } finally {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/server-key.ts";
+import { resolveTls } from "../../core/config/tls-files.ts";
 import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
@@ -11,6 +11,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { doorKeys } from "../worker/door-keys.ts";
 import { createWorkerLog } from "../worker/log.ts";
 import { servedProfile } from "../worker/served-profile.ts";
 
@@ -148,7 +149,8 @@ export const command = defineCommand({
       return EXIT.done;
     }
     const listen = listenOf(input, config);
-    const key = await resolveServerKey({ ...config, listen });
+    const { key, keyFile, madeIn } = await doorKeys(config, listen);
+    const tls = await resolveTls(config);
     if (key !== null) scrubber.hide(key);
     const { startServer } = await import("../../server/listen.ts");
     const log = createWorkerLog(logger, clock, config.logFormat);
@@ -166,6 +168,8 @@ export const command = defineCommand({
         {
           profiles: configs.map((profile) => servedProfile(profile, context)),
           key,
+          keyFile,
+          tls,
           clock,
           version,
           triggers: { ...worker.triggers, listen: log.listen },
@@ -177,6 +181,7 @@ export const command = defineCommand({
       );
       try {
         if (shared.json) await context.printJson({ url: server.url, role: input.role });
+        if (madeIn !== null) logger.info(`the key of its page is in ${madeIn}`);
         logger.info(`worker ready at ${server.url} for ${configs.map(({ profile }) => profile).join(", ")}`);
         await untilStopped(signal);
       } finally {

@@ -1,5 +1,6 @@
 // Tables for people: as wide as the terminal, numbers to the right, one record per block where it is too narrow.
 import Table from "cli-table3";
+import { visible } from "../../core/visible.ts";
 
 export interface TableColumn {
   readonly name: string;
@@ -19,10 +20,7 @@ export const displayWidth = (text: string): number => [...text].length + (text.m
 
 /** Control characters made visible: text from outside must not steer the terminal or break the table. */
 const printable = (text: string): string =>
-  text
-    .replace(/\r?\n/g, "↵")
-    .replaceAll("\t", " ")
-    .replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  visible(text.replace(/\r?\n/g, "↵").replaceAll("\t", " ").replaceAll("\r", "\\u000d"));
 
 const cut = (text: string, width: number): string => {
   if (displayWidth(text) <= width) return text;

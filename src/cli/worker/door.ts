@@ -5,12 +5,14 @@ import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/server-key.ts";
+import { resolveTls } from "../../core/config/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { syncProgress } from "../../core/sync-progress.ts";
 import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { CommandContext } from "../command.ts";
+import { callWorker, type WorkerPlace } from "./call-worker.ts";
 
 /** A request to the worker may take so long, ms. */
 const ANSWER_MS = 30_000;
@@ -43,29 +45,23 @@ const errorSchema = z.object({ error: problemSchema });
 /** An address others listen on, as one that can be called. */
 const callable = ({ host, port }: Config["listen"]) => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return listenText({ host: reachable, port });
+  return { host: reachable, port };
 };
 
 /** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and what the worker answers. */
-export const httpTriggers = (address: string, key: Secret | null): Triggers => {
+export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers => {
+  const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
     const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     let status: number;
     let text: string;
     try {
-      const response = await fetch(`http://${address}${path}`, {
-        method,
-        headers: { ...auth, ...type, ...more },
-        signal: AbortSignal.timeout(ANSWER_MS),
-        redirect: "error",
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      status = response.status;
-      text = await response.text();
+      const sent = body === undefined ? null : JSON.stringify(body);
+      const call = { method, path, headers: { ...auth, ...type, ...more }, body: sent };
+      ({ status, text } = await callWorker(place, call, AbortSignal.timeout(ANSWER_MS)));
     } catch (cause) {
-      const detail = cause instanceof Error && cause.cause !== undefined ? detailOf(cause.cause) : detailOf(cause);
-      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail }, { cause });
+      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: detailOf(cause) }, { cause });
     }
     const parsed = z.string().transform(parseJson).pipe(z.unknown()).parse(text);
     if (status < 300) return { status, body: parsed };
@@ -113,9 +109,11 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   const [config] = profiles;
   if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
   if (config.redisUrl === null) {
-    const key = await resolveServerKey(config);
+    const key = await resolveServerKey(config, true);
     if (key !== null) context.scrubber.hide(key);
-    return { triggers: httpTriggers(callable(config.listen), key), queues: null, close: async () => undefined };
+    const cert = (await resolveTls(config))?.cert ?? null;
+    const place = { address: callable(config.listen), cert };
+    return { triggers: httpTriggers(place, key), queues: null, close: async () => undefined };
   }
   const { openAsking } = await import("../../queue/bullmq/connection.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");

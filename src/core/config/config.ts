@@ -216,12 +216,17 @@ export const resolveConfig = (parts: {
     schedules: setting.schedule,
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
+    exportGuardFormulas: setting.export_guard_formulas,
     memory: memoryPlan(setting.memory, machineMemory()),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,
     listen: setting.listen,
     /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),
+    requireKey: setting.require_key,
+    /** Read by `resolveTls` (tls-files.ts). null: none. */
+    tlsCertFile: setting.tls_cert_file === undefined ? null : path("tls_cert_file", setting.tls_cert_file),
+    tlsKeyFile: setting.tls_key_file === undefined ? null : path("tls_key_file", setting.tls_key_file),
     logLevel: setting.log_level,
     logFormat: setting.log_format,
     redisUrl: setting.redis_url === undefined ? null : new Secret(setting.redis_url),

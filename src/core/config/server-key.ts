@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../errors.ts";
 import { Secret } from "../secret.ts";
 import type { Config } from "./config.ts";
+import { keyProblem } from "./key-text.ts";
 import { isLoopbackHost, listenText } from "./listen-address.ts";
 
 const readKeyFile = async (path: string): Promise<Secret> => {
@@ -13,19 +14,21 @@ const readKeyFile = async (path: string): Promise<Secret> => {
     const detail = `server_key_file ${path} cannot be read: ${detailOf(cause)}`;
     throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
   }
-  if (/^[\x21-\x7e]{16,}$/.test(text)) return new Secret(text);
-  throw new DuckmirrorError("CONFIG_INVALID", {
-    detail: `${path} must hold a key of 16 or more characters without spaces, and nothing else`,
-  });
+  const problem = keyProblem(text);
+  if (problem === null) return new Secret(text);
+  throw new DuckmirrorError("CONFIG_INVALID", { detail: `${path} must hold a key and nothing else: ${problem}` });
 };
 
 /**
- * The key for page, API and metrics; null when none is set and only this machine can reach the server.
- * Throws CONFIG_INVALID, SERVER_KEY_MISSING. No message contains the key.
+ * The configured key for page, API and metrics; null when none is set and either only this machine can reach the server
+ * or named keys exist. Throws CONFIG_INVALID, SERVER_KEY_MISSING. No message contains the key.
  */
-export const resolveServerKey = async ({ listen, serverKey }: Pick<Config, "listen" | "serverKey">) => {
+export const resolveServerKey = async (
+  { listen, serverKey }: Pick<Config, "listen" | "serverKey">,
+  hasNamedKeys = false,
+) => {
   if (serverKey?.kind === "value") return serverKey.value;
   if (serverKey?.kind === "file") return readKeyFile(serverKey.path);
-  if (isLoopbackHost(listen.host)) return null;
+  if (isLoopbackHost(listen.host) || hasNamedKeys) return null;
   throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
 };

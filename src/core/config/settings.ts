@@ -4,9 +4,9 @@ import { z } from "zod";
 import { didYouMean } from "../did-you-mean.ts";
 import { parseBytes, parseDuration } from "../units.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
-import { parseListen } from "./listen-address.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
+import { serverSettings } from "./server-settings.ts";
 import {
   choice,
   duration,
@@ -215,6 +215,9 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .transform((formats) => formats.filter((format) => format !== "none"))
       .prefault(["parquet"])
       .meta({ description: "What `worker` exports after each sync: parquet, csv, ndjson; none: nothing." }),
+    export_guard_formulas: yesNo
+      .prefault(false)
+      .meta({ description: "CSV that `worker` exports: a quote before cells that a spreadsheet would run." }),
     memory: one("a share of the machine like 25%, or a size like 2GiB, at least 512MiB", (value) => parseMemory(value))
       .prefault("25%")
       .meta({
@@ -227,17 +230,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     max_fetches: one("a whole number from 1 to 4096", (value) => whole(value, 1, 4096))
       .prefault(256)
       .meta({ description: "Most requests in flight at once in a worker with --role fetch, over all profiles." }),
-    listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
-      .prefault("127.0.0.1:8737")
-      .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
-    server_key: one("a key", (value) =>
-      /^[\x21-\x7e]{16,}$/.test(value) ? value : refuse("a key has 16 or more characters and no spaces"),
-    )
-      .optional()
-      .meta({ description: "Key for page, API and metrics of the server. Better kept in a file of its own." }),
-    server_key_file: text
-      .optional()
-      .meta({ description: "File that holds the server key.", examples: ["~/.config/duckmirror/server-key"] }),
+    ...serverSettings,
     log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
       .prefault("info")
       .meta({ description: "Least important messages that are logged." }),
@@ -276,6 +269,9 @@ export const PROGRAM_WIDE: readonly string[] = [
   "listen",
   "server_key",
   "server_key_file",
+  "require_key",
+  "tls_cert_file",
+  "tls_key_file",
   "memory",
   "max_syncs",
   "max_fetches",

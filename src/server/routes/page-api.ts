@@ -4,12 +4,15 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { readFindings } from "../figures/findings.ts";
 import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
+import { createPlans } from "../figures/plans.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const profileSchema = z.object({ profile: z.string().optional() });
-const runsSchema = profileSchema.extend({ before: z.coerce.number().optional() });
+/** The latest moment that a time of SQL can have, ms since the epoch. */
+const LATEST_MS = 8.64e15;
+const runsSchema = profileSchema.extend({ before: z.coerce.number().min(0).max(LATEST_MS).optional() });
 const requestsSchema = profileSchema.extend({
   stream: z.string().optional(),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
@@ -19,6 +22,8 @@ const REQUESTS_SHOWN = 100;
 
 export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
+
+  const planOf = createPlans(context.clock);
 
   app.get("/api/profiles", async () => ({
     version: context.version,
@@ -31,7 +36,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     syncs: context.triggers !== undefined,
     verify: context.triggers?.verify !== undefined,
     queues: context.queueDepths !== undefined,
-    login: context.key !== null,
+    login: context.keyring.required(),
   }));
 
   app.get("/api/status", async (request) => {
@@ -47,9 +52,9 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
   app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
 
   app.get("/api/plan", async (request) => {
-    const { plan } = mirrorOf(request.query);
-    if (plan === undefined) throw notFound("forecast on this server");
-    return plan();
+    const answer = planOf(mirrorOf(request.query));
+    if (answer === null) throw notFound("forecast on this server");
+    return answer;
   });
 
   app.get("/api/runs", async (request) => {

@@ -18,7 +18,7 @@ import { takeWriterLock } from "../file/writer-lock.ts";
 import { assertReadable } from "../read/readable.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { type Part, partsOf } from "./parts.ts";
-import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
+import { modesOf, recoverSwap, refuseLinks, stagingDir, swapIn, syncPath } from "./swap.ts";
 import { copySql, type ExportFormat, exportTables } from "./tables.ts";
 
 export interface ExportRequest {
@@ -152,6 +152,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   const mode = modesOf(dir).file;
   const staging = stagingDir(dir);
   await mkdir(staging, { recursive: true, mode: 0o700 });
+  refuseLinks(dir, staging);
   const others = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
@@ -193,8 +194,8 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
     .map(({ file }) => file)
     .filter((old) => !files.some(({ file }) => file === old));
   signal?.throwIfAborted();
-  // An export without changes leaves the folder untouched.
-  if (JSON.stringify(manifest) === JSON.stringify(before)) await recoverSwap(dir);
+  // An export without changes leaves the folder untouched. A file that was missing is a change, though its manifest is not.
+  if (moves.length === 0 && JSON.stringify(manifest) === JSON.stringify(before)) await recoverSwap(dir);
   else await swapIn(dir, { manifest, moves, removals });
   return reportOf(request, manifest, new Set(moves.map(({ to }) => to)), removals.length);
 };

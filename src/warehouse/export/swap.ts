@@ -2,7 +2,7 @@
 // moves. Once the plan exists, the new set is certain: this process, or the next one after a kill, carries the plan
 // out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
 // manifest is replaced last. Staged files without a plan are deleted.
-import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -49,8 +49,23 @@ const inside = (dir: string, path: string): string => {
   return full;
 };
 
+/**
+ * Refuses a folder that is a link, or stands in one, below `dir`: somebody else who may write there could lead what is
+ * written, or removed, to any place. `dir` itself may be a link: who asked for the export named it.
+ */
+export const refuseLinks = (dir: string, folder: string): void => {
+  for (let path = folder; path !== dir && path.startsWith(dir); path = dirname(path)) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || found.isDirectory()) continue;
+    const detail = `${relative(dir, path)} is not a folder of its own; remove it`;
+    throw new DuckmirrorError("EXPORT_FOLDER", { dir, detail });
+  }
+};
+
 const writeInPlace = (file: string, text: string, mode: number): void => {
-  writeFileSync(`${file}.new`, text, { mode });
+  // What stands there was left by a crash, or planted: a new file follows no link.
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, text, { mode, flag: "wx" });
   chmodSync(`${file}.new`, mode);
   renameSync(`${file}.new`, file);
 };
@@ -62,6 +77,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   const folders = new Set([dir]);
   for (const { to } of plan.moves) {
     const folder = dirname(inside(dir, to));
+    refuseLinks(dir, folder);
     folders.add(folder).add(dirname(folder));
     if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, modes.folder);
   }
@@ -69,6 +85,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   for (const { from, to } of plan.moves) ifThere(() => renameSync(inside(staging, from), inside(dir, to)));
   writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
   for (const file of plan.removals) {
+    refuseLinks(dir, dirname(inside(dir, file)));
     ifThere(() => rmSync(inside(dir, file)));
     // Remove the month's folder, then its table's folder if empty: readers refuse a folder without files.
     const folder = dirname(inside(dir, file));
@@ -94,6 +111,7 @@ export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
 /** Finishes or deletes the leftovers of a killed export. Returns which of the two it did. */
 export const recoverSwap = async (dir: string): Promise<"finished" | "discarded" | "nothing"> => {
   const staging = stagingDir(dir);
+  refuseLinks(dir, staging);
   const found = await readJson(join(staging, PLAN_NAME));
   if (found !== null) {
     await carryOut(dir, planSchema.parse(found));

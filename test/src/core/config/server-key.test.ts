@@ -69,4 +69,12 @@ describe("the key", () => {
     const missing = given({ DUCKMIRROR_SERVER_KEY_FILE: "nowhere" });
     await expect(resolveServerKey(missing)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   });
+
+  test.each(["a".repeat(40), "abababababababab", "passwordpassword"])("%s is easy to guess", (key) => {
+    expect(() => given({ DUCKMIRROR_SERVER_KEY: key })).toThrow(/easy to guess/);
+  });
+
+  test("named keys are enough for others to reach the server", async () => {
+    expect(await resolveServerKey(given({ DUCKMIRROR_LISTEN: "0.0.0.0:1" }), true)).toBeNull();
+  });
 });

@@ -142,9 +142,15 @@ test("the ledger can be exported: runs, requests, where every list stands", asyn
 test("a file that was removed or cut short is written again", async () => {
   const set = await anExport(TWO_MONTHS);
   await set.run();
+  const before = filesIn(set.dir);
   rmSync(join(set.dir, "accounts/accounts.parquet"));
   writeFileSync(join(set.dir, "contacts/contacts.parquet"), "PAR1");
   expect(await set.run()).toMatchObject({ written: 2 });
+  expect(filesIn(set.dir)).toEqual(before);
+  for (const { file, sha256: checksum } of (await set.manifest()).files) {
+    expect([file, sha256(join(set.dir, file))]).toEqual([file, checksum]);
+  }
+  expect(await set.run()).toMatchObject({ written: 0 });
 });
 
 test("history and views are exported when named, and stay part of the set from then on", async () => {

@@ -1,31 +1,12 @@
-// Who may ask, as pure decisions on headers: bearer key or session cookie, same origin for anything that changes
-// something, and the host names this machine answers to (a name that an attacker points here is refused).
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { isLoopbackHost } from "../core/config/listen-address.ts";
-import type { Secret } from "../core/secret.ts";
+// Who may ask, as pure decisions on headers: bearer key or session cookie, what a key's role allows, same origin for
+// anything that changes or costs something, and the host names this machine answers to (a name that an attacker points
+// here is refused).
+import { isLoopbackHost } from "../../core/config/listen-address.ts";
+import type { Role } from "./key-store.ts";
+import type { KeyHolder, Keyring } from "./keyring.ts";
+import { SESSION_MS, type Sessions } from "./sessions.ts";
 
 export const COOKIE = "duckmirror_session";
-/** How long a login holds, in ms. */
-export const SESSION_MS = 12 * 3_600_000;
-
-const digest = (text: string) => createHash("sha256").update(text).digest();
-/** Compares without telling by its time how much was right. */
-export const sameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
-
-const seal = (key: Secret, expiresAt: number): string =>
-  createHmac("sha256", key.reveal()).update(`session ${expiresAt}`).digest("base64url");
-
-/** Value of the session cookie: when it ends, and a seal that only the key makes. */
-export const sessionValue = (key: Secret, now: number): string => {
-  const expiresAt = now + SESSION_MS;
-  return `${expiresAt}.${seal(key, expiresAt)}`;
-};
-
-export const isSession = (key: Secret, value: string, now: number): boolean => {
-  const [expires = "", sealed = ""] = value.split(".");
-  if (!/^\d{1,15}$/.test(expires) || Number(expires) <= now) return false;
-  return sameText(sealed, seal(key, Number(expires)));
-};
 
 /** Set-Cookie; `value` null takes the session away. */
 export const cookieHeader = (value: string | null, secure: boolean): string =>
@@ -38,7 +19,8 @@ export const cookieHeader = (value: string | null, secure: boolean): string =>
     ...(secure ? ["Secure"] : []),
   ].join("; ");
 
-const cookieOf = (header: string): string | undefined =>
+/** The session in a Cookie header. */
+export const cookieOf = (header: string): string | undefined =>
   header
     .split(";")
     .map((part) => part.trim())
@@ -50,14 +32,50 @@ export interface Asker {
   readonly cookie?: string | undefined;
 }
 
-/** How a request shows that it may ask: null when it does not. Without a key everybody on this machine may. */
-export const admission = (asker: Asker, key: Secret | null, now: number): "bearer" | "session" | "open" | null => {
-  if (key === null) return "open";
+export type Admission =
+  /** No key is asked for. */
+  | { readonly by: "open" }
+  | { readonly by: "bearer" | "session"; readonly holder: KeyHolder }
+  /** `guessed`: a key came, and it was a wrong one. */
+  | { readonly by: "nothing"; readonly guessed: boolean };
+
+/** How a request shows that it may ask. */
+export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, now: number): Admission => {
+  if (!keyring.required()) return { by: "open" };
   const bearer = /^Bearer +(\S+)$/i.exec(asker.authorization ?? "")?.[1];
-  if (bearer !== undefined) return sameText(bearer, key.reveal()) ? "bearer" : null;
+  if (bearer !== undefined) {
+    const holder = keyring.holderOf(bearer, now);
+    return holder === null ? { by: "nothing", guessed: true } : { by: "bearer", holder };
+  }
   const session = cookieOf(asker.cookie ?? "");
-  return session !== undefined && isSession(key, session, now) ? "session" : null;
+  const holder = session === undefined ? null : sessions.find(session, now);
+  return holder === null ? { by: "nothing", guessed: false } : { by: "session", holder };
 };
+
+const SAFE = ["GET", "HEAD", "OPTIONS"];
+/** Requests that only read, though their method may change something. */
+const READS = ["/api/query", "/logout"];
+
+export const isSafe = (method: string): boolean => SAFE.includes(method);
+
+/** The least role that a request needs. */
+export const roleFor = (method: string, path: string): Role => {
+  if (!isSafe(method) && !READS.includes(path)) return "operate";
+  return path === "/metrics" ? "metrics" : "read";
+};
+
+const RANK: Readonly<Record<Role, number>> = { metrics: 0, read: 1, operate: 2 };
+
+export const allows = (role: Role, needed: Role): boolean => RANK[role] >= RANK[needed];
+
+/** Paths whose answers cost a look at the mirror: a page elsewhere must not make a browser ask for them. */
+export const isCostly = (path: string): boolean => /^\/(api|v1|profiles|metrics|queues)(\/|$)/.test(path);
+
+const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/** Whether a proxy handed the request on: then it may come from anywhere. */
+export const isForwarded = (headers: Readonly<Record<string, unknown>>): boolean =>
+  FORWARDING.some((name) => headers[name] !== undefined);
 
 /** `127.0.0.1:8737` → `127.0.0.1`, `[::1]:80` → `::1`. */
 const hostName = (host: string): string =>

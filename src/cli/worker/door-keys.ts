@@ -1,0 +1,50 @@
+// Keys that `serve` and `worker` ask for: the configured one, the named ones, or, with `require_key` and neither of them,
+// one that is made at the first start and kept beside the working database.
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "../../core/config/config.ts";
+import type { ListenAddress } from "../../core/config/listen-address.ts";
+import { resolveServerKey } from "../../core/config/server-key.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
+import { keysPath, readKeys } from "../../server/door/key-store.ts";
+
+export interface DoorKeys {
+  readonly key: Secret | null;
+  readonly keyFile: string;
+  /** Nobody is asked for a key. */
+  readonly open: boolean;
+  /** File of a key that was made here, so that people can log in with it; null: they have theirs. */
+  readonly madeIn: string | null;
+}
+
+const isTaken = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
+
+/** The key of this data directory; made where there is none. Throws DATA_DIR_UNWRITABLE. */
+const ownKey = async (dir: string, file: string): Promise<Secret> => {
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await writeFile(file, `dm_${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 }).catch(
+      (error: unknown) => {
+        if (!isTaken(error)) throw error;
+      },
+    );
+    return new Secret((await readFile(file, "utf8")).trim());
+  } catch (cause) {
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE. */
+export const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys> => {
+  const keyFile = keysPath(config.dataDir);
+  const hasNamed = (await readKeys(keyFile)).length > 0;
+  const key = await resolveServerKey({ ...config, listen }, hasNamed || config.requireKey);
+  if (key !== null || hasNamed || !config.requireKey) {
+    return { key, keyFile, open: key === null && !hasNamed, madeIn: null };
+  }
+  const dir = join(config.dataDir, "state");
+  const madeIn = join(dir, "server-key");
+  return { key: await ownKey(dir, madeIn), keyFile, open: false, madeIn };
+};

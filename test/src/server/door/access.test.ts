@@ -1,0 +1,244 @@
+// Who may ask: pure decisions, then the door of a real server.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Secret } from "../../../../src/core/secret.ts";
+import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/door/access.ts";
+import { createKeyring } from "../../../../src/server/door/keyring.ts";
+import { createSessions, SESSION_MS } from "../../../../src/server/door/sessions.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+
+const key = new Secret("0123456789abcdef0123456789abcdef");
+const other = new Secret("fedcba9876543210fedcba9876543210");
+const bearer = { authorization: `Bearer ${key.reveal()}` };
+
+const doorOf = (secret: Secret | null) => {
+  const keyring = createKeyring(secret, null, () => undefined);
+  return { keyring, sessions: createSessions(keyring) };
+};
+const sessionOf = (secret: Secret, now: number): string => {
+  const { keyring, sessions } = doorOf(secret);
+  const holder = keyring.holderOf(secret.reveal(), now);
+  if (holder === null) throw new Error("the key is not taken");
+  return sessions.open(holder, now);
+};
+
+describe("a session", () => {
+  const { sessions } = doorOf(key);
+  const value = sessionOf(key, 1000);
+
+  test("holds for its time and not longer", () => {
+    expect(sessions.find(value, 1000 + SESSION_MS - 1)).toMatchObject({ id: "server", role: "operate" });
+    expect(sessions.find(value, 1000 + SESSION_MS)).toBeNull();
+  });
+
+  test("ends with its logout, and no other one does", () => {
+    const logged = sessionOf(key, 1000);
+    sessions.end(logged, 1001);
+    expect(sessions.find(logged, 1001)).toBeNull();
+    expect(sessions.find(value, 1001)).not.toBeNull();
+  });
+
+  test.each([
+    ["made with another key", sessionOf(other, 1000)],
+    ["whose end was moved", value.replace(/\.\d+\./, ".99999999999999.")],
+    ["of another holder", value.replace(/^server/, "abc")],
+    ["without a seal", value.slice(0, value.lastIndexOf("."))],
+    ["that is empty", ""],
+  ])("%s is none", (_, forged) => {
+    expect(sessions.find(forged, 1000)).toBeNull();
+  });
+});
+
+test("a wrong bearer key is refused even beside a good session", () => {
+  const cookie = `a=b; ${COOKIE}=${sessionOf(key, 0)}`;
+  const by = (asker: Parameters<typeof admission>[0], secret: Secret | null = key) => {
+    const { keyring, sessions } = doorOf(secret);
+    return admission(asker, keyring, sessions, 1);
+  };
+  expect(by({ cookie })).toMatchObject({ by: "session" });
+  expect(by({ cookie, authorization: "Bearer nothing" })).toEqual({ by: "nothing", guessed: true });
+  expect(by(bearer)).toMatchObject({ by: "bearer" });
+  expect(by({})).toEqual({ by: "nothing", guessed: false });
+  expect(by({}, null)).toEqual({ by: "open" });
+});
+
+test.each([
+  ["GET", "/metrics", "metrics"],
+  ["GET", "/v1/accounts", "read"],
+  ["POST", "/api/query", "read"],
+  ["POST", "/api/syncs", "operate"],
+  ["DELETE", "/api/syncs/x", "operate"],
+  ["POST", "/api/feedback", "operate"],
+  ["PUT", "/metrics", "operate"],
+])("%s %s needs the role %s", (method, path, role) => {
+  expect(roleFor(method, path)).toBe(role);
+});
+
+test("without a key only names of this machine are answered to", () => {
+  expect(["127.0.0.1:8737", "localhost:1", "[::1]:80", "mirror.localhost"].every((host) => isOwnHost(host, "x"))).toBe(
+    true,
+  );
+  expect(["rebound.example.com", "127.0.0.1.example.com:80", "", undefined].some((host) => isOwnHost(host, "x"))).toBe(
+    false,
+  );
+});
+
+test.each([
+  [{ host: "127.0.0.1:8737", origin: "http://127.0.0.1:8737" }, true],
+  [{ host: "127.0.0.1:8737", origin: "http://127.0.0.1:9999" }, false],
+  [{ host: "127.0.0.1:8737", origin: "null" }, false],
+  [{ host: "127.0.0.1:8737", origin: "http://evil.example" }, false],
+  [{ host: "127.0.0.1:8737", site: "cross-site" }, false],
+  [{ host: "127.0.0.1:8737", site: "same-site", origin: "http://127.0.0.1:8737" }, false],
+  [{ host: "127.0.0.1:8737" }, true],
+])("changes are taken from the server's own pages and from programs: %o %s", (provenance, taken) => {
+  expect(isSameOrigin(provenance)).toBe(taken);
+});
+
+describe("the door", () => {
+  let mirror: ServedMirror;
+  beforeAll(async () => {
+    mirror = await serveMirror();
+  });
+  afterAll(() => mirror.close());
+
+  test("answers on this machine without a key, with a policy that lets no script in", async () => {
+    const { app } = await mirror.server();
+    const answer = await app.inject({ url: "/v1/accounts", headers: HERE });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers["content-security-policy"]).toContain("script-src 'self'");
+    expect(answer.headers["content-security-policy"]).not.toContain("unsafe");
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+  });
+
+  test("refuses a name that was pointed here from outside", async () => {
+    const { app } = await mirror.server();
+    const answer = await app.inject({ url: "/v1/accounts", headers: { host: "rebound.example.com" } });
+    expect(answer.statusCode).toBe(421);
+  });
+
+  test("refuses a change that another site's page asks for", async () => {
+    const { app } = await mirror.server();
+    const headers = { ...HERE, origin: "http://evil.example" };
+    const answer = await app.inject({ method: "POST", url: "/api/syncs", headers, payload: {} });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([403, "CROSS_SITE"]);
+  });
+
+  test("with a key: no data without it, all data with it, and health for everybody", async () => {
+    const { app } = await mirror.server({ key });
+    for (const url of ["/v1/accounts", "/api/syncs/x", "/openapi.json", "/profiles/default/v1/accounts"]) {
+      const answer = await app.inject({ url, headers: HERE });
+      expect([url, answer.statusCode, answer.headers["www-authenticate"]]).toEqual([url, 401, "Bearer"]);
+    }
+    const known = await app.inject({ url: "/v1/accounts", headers: { ...bearer, host: "mirror.example.com" } });
+    expect(known.statusCode).toBe(200);
+    expect((await app.inject({ url: "/healthz" })).statusCode).toBe(200);
+    expect((await app.inject({ url: "/readyz" })).json()).toEqual({ status: "ready", mirrors: 1, missing: 0 });
+  });
+
+  test("refuses a read that another site's page asks for where it costs something, and shows its pages", async () => {
+    const { app } = await mirror.server();
+    const statusOf = async (url: string, site: string) =>
+      (await app.inject({ url, headers: { ...HERE, "sec-fetch-site": site } })).statusCode;
+    for (const url of ["/api/plan", "/api/status", "/v1/accounts", "/profiles/default/v1/accounts", "/metrics"]) {
+      expect([url, await statusOf(url, "cross-site")]).toEqual([url, 403]);
+    }
+    expect(await statusOf("/v1/accounts", "same-origin")).toBe(200);
+    expect(await statusOf("/v1/accounts", "none")).toBe(200);
+    expect(await statusOf("/login", "cross-site")).toBe(200);
+  });
+
+  test("a request that came through a proxy needs a key, also on this machine", async () => {
+    const { app } = await mirror.server();
+    for (const name of ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via"]) {
+      const answer = await app.inject({ url: "/v1/accounts", headers: { ...HERE, [name]: "1.2.3.4" } });
+      expect([name, answer.statusCode, answer.json().error.code]).toEqual([name, 401, "KEY_NEEDED"]);
+    }
+    const { app: keyed } = await mirror.server({ key });
+    const headers = { ...HERE, ...bearer, "x-forwarded-for": "1.2.3.4" };
+    expect((await keyed.inject({ url: "/v1/accounts", headers })).statusCode).toBe(200);
+  });
+
+  test("wrong keys are told to wait, by address; the right key is taken all the same", async () => {
+    const { app } = await mirror.server({ key });
+    const ask = (authorization: string, remoteAddress: string) =>
+      app.inject({ url: "/v1/accounts", headers: { ...HERE, authorization }, remoteAddress });
+    const statuses = [];
+    for (let nth = 0; nth < 22; nth++) statuses.push((await ask("Bearer wrong", "10.0.0.1")).statusCode);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+    expect((await ask("Bearer wrong", "10.0.0.2")).statusCode).toBe(401);
+    expect((await ask(bearer.authorization, "10.0.0.1")).statusCode).toBe(200);
+    const login = (value: string) =>
+      app.inject({
+        method: "POST",
+        url: "/login",
+        headers: { ...HERE, "content-type": "application/x-www-form-urlencoded" },
+        payload: `key=${value}`,
+        remoteAddress: "10.0.0.1",
+      });
+    expect((await login("wrong")).statusCode).toBe(429);
+    expect((await login(key.reveal())).statusCode).toBe(303);
+  });
+
+  test("a cookie opens nothing after its logout", async () => {
+    const { app } = await mirror.server({ key });
+    const headers = { ...HERE, "content-type": "application/x-www-form-urlencoded" };
+    const login = await app.inject({ method: "POST", url: "/login", headers, payload: `key=${key.reveal()}` });
+    const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
+    const status = async () => (await app.inject({ url: "/api/profiles", headers: { ...HERE, cookie } })).statusCode;
+    expect(await status()).toBe(200);
+    await app.inject({ method: "POST", url: "/logout", headers: { ...HERE, cookie } });
+    expect(await status()).toBe(401);
+  });
+
+  test.each(["1e308", "-1", "NaN", "Infinity", "8.64e15", "1.5", "0"])(
+    "no moment is a fault: before=%s",
+    async (before) => {
+      const { app } = await mirror.server();
+      const { statusCode } = await app.inject({ url: `/api/runs?before=${before}`, headers: HERE });
+      expect([200, 400]).toContain(statusCode);
+    },
+  );
+
+  test("the plan is computed once for a snapshot, and one at a time", async () => {
+    let running = 0;
+    let most = 0;
+    let count = 0;
+    const plan = async () => {
+      count += 1;
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return { count };
+    };
+    const profiles = ["a", "b"].map((name) => ({ name, snapshot: mirror.snapshot, ratePerMinute: null, plan }));
+    const { app } = await mirror.server({ profiles });
+    const ask = (name: string) => app.inject({ url: `/api/plan?profile=${name}`, headers: HERE });
+    const answers = await Promise.all([...Array(20).fill("a"), ...Array(20).fill("b")].map(ask));
+    expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true);
+    expect({ count, most }).toEqual({ count: 2, most: 1 });
+  });
+
+  test("an encoded or doubled slash does not open what is closed", async () => {
+    const { app } = await mirror.server({ key });
+    for (const url of [
+      "/page/../v1/accounts",
+      "/page/%2e%2e/v1/accounts",
+      "//v1/accounts",
+      "/healthz/../v1/accounts",
+    ]) {
+      const answer = await app.inject({ url, headers: HERE });
+      expect([url, answer.statusCode >= 400]).toEqual([url, true]);
+    }
+  });
+
+  test("is not ready where a mirror is missing, and still alive", async () => {
+    const profiles = [{ name: "new", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null }];
+    const { app } = await mirror.server({ profiles });
+    expect((await app.inject({ url: "/readyz", headers: HERE })).statusCode).toBe(503);
+    expect((await app.inject({ url: "/healthz", headers: HERE })).json()).toEqual({ status: "ok", version: "1.2.3" });
+    const answer = await app.inject({ url: "/v1/accounts", headers: HERE });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([503, "SNAPSHOT_MISSING"]);
+  });
+});

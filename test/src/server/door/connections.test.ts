@@ -1,0 +1,89 @@
+// Limits on connections, over raw sockets: nobody can hold the door by holding connections.
+import { connect, type Socket } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { ConnectionLimits } from "../../../../src/server/door/connections.ts";
+import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
+
+const KEY = new Secret("0123456789abcdef0123456789abcdef");
+const sockets: Socket[] = [];
+let server: RunningServer | null = null;
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server?.close();
+  server = null;
+});
+
+const started = async (limits: Partial<ConnectionLimits>): Promise<number> => {
+  server = await startServer(
+    {
+      profiles: [{ name: "default", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null }],
+      key: KEY,
+      clock: systemClock,
+      version: "0.0.0",
+      limits,
+      onFault: () => undefined,
+    },
+    { host: "127.0.0.1", port: 0 },
+  );
+  return Number(new URL(server.url).port);
+};
+
+interface Held {
+  /** What came back until the server closed the connection. */
+  readonly ended: Promise<string>;
+}
+
+/** A connection that sends `text` and nothing more. */
+const holding = async (port: number, text: string): Promise<Held> => {
+  const socket = connect(port, "127.0.0.1");
+  sockets.push(socket);
+  let heard = "";
+  socket.setEncoding("utf8").on("data", (part: string) => {
+    heard += part;
+  });
+  const ended = new Promise<string>((resolve) =>
+    socket.on("error", () => undefined).once("close", () => resolve(heard)),
+  );
+  await new Promise<void>((resolve) => socket.once("connect", resolve).once("close", resolve));
+  socket.write(text);
+  return { ended };
+};
+
+const HOST = "Host: 127.0.0.1\r\n";
+const health = (port: number) => fetch(`http://127.0.0.1:${port}/healthz`).then(({ status }) => status);
+
+test.each([
+  ["a body that does not come", `POST /login HTTP/1.1\r\n${HOST}Content-Length: 1000\r\n\r\nkey=`],
+  [
+    "a chunked body that does not end",
+    `POST /login HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n4\r\nkey=\r\n`,
+  ],
+  ["a head that does not end", `GET /healthz HTTP/1.1\r\n${HOST}X-A: `],
+  ["a connection on which nothing comes", ""],
+])("%s is given up after its time", async (_, text) => {
+  const port = await started({ requestMs: 200, checkMs: 20, idleMs: 60_000 });
+  const held = await Promise.all(Array.from({ length: 40 }, () => holding(port, text)));
+  await Promise.all(held.map(({ ended }) => ended));
+  expect(await health(port)).toBe(200);
+});
+
+test("a connection on which nothing moves between requests is closed", async () => {
+  const port = await started({ idleMs: 200 });
+  const { ended } = await holding(port, `GET /healthz HTTP/1.1\r\n${HOST}\r\n`);
+  expect(await ended).toContain("200 OK");
+});
+
+test.each([
+  ["in all", { connections: 5 }],
+  ["from one address", { perAddress: 5 }],
+])("connections beyond their number %s are closed at once; when others go there is room again", async (_, limits) => {
+  const port = await started(limits);
+  const kept = await Promise.all(Array.from({ length: 5 }, () => holding(port, "GET /healthz HTTP/1.1\r\n")));
+  const beyond = await holding(port, `GET /healthz HTTP/1.1\r\n${HOST}\r\n`);
+  expect(await beyond.ended).toBe("");
+  for (const socket of sockets.slice(0, 5)) socket.destroy();
+  await Promise.all(kept.map(({ ended }) => ended));
+  await expect.poll(() => health(port).catch(() => null), { timeout: 30_000 }).toBe(200);
+});

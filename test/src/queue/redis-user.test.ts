@@ -1,0 +1,52 @@
+// Redis with a user of its own for duckmirror, with the rights that docs/WORKER.md gives it and no others.
+import { readFileSync } from "node:fs";
+import { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { aFetcher, load } from "./remote/remote-rig.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+
+const PASSWORD = "a-password-of-its-own";
+const documented = /`ACL SETUSER duckmirror (.+?)`/.exec(
+  readFileSync(new URL("../../../docs/WORKER.md", import.meta.url), "utf8"),
+)?.[1];
+
+/** A Redis that nobody enters without a password, and the address with the user of the documents. */
+const guarded = async () => {
+  const redis = await aRedis({ password: "the-administrator's" });
+  const admin = new Redis(redis.url);
+  afterTest(async () => admin.disconnect());
+  if (documented === undefined) throw new Error("docs/WORKER.md names no user");
+  await admin.acl("SETUSER", "duckmirror", ...documented.replace(">PASSWORD", `>${PASSWORD}`).split(" "));
+  return { url: `redis://duckmirror:${PASSWORD}@127.0.0.1:${redis.port}`, admin };
+};
+
+test("a worker and its triggers work with the rights of the documents", async () => {
+  const redis = await guarded();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: "0 0 1 1 *" })];
+  const { triggers } = await someTriggers(redis, profiles);
+  const { logged } = await aWorker(redis, profiles);
+  const { runId } = await triggers.start(anAsk());
+  expect((await reached(triggers, runId)).state).toBe("done");
+  expect([...logged, ...JSON.stringify(await redis.admin.acl("LOG"))].join("")).not.toMatch(/NOPERM|"command"/);
+});
+
+test("so do fetchers and a loader", async () => {
+  const redis = await guarded();
+  const org = await anOrg();
+  const config = org.config(redis);
+  const warned: string[] = [];
+  await aFetcher(redis, [config], { warn: (text) => void warned.push(text) });
+  expect((await load(redis, config).result).report.status).toBe("done");
+  expect(warned.join("\n")).not.toMatch(/NOPERM/);
+  expect(JSON.stringify(await redis.admin.acl("LOG"))).toBe("[]");
+});
+
+test("the user reaches no other key and changes no setting", async () => {
+  const redis = await guarded();
+  const user = new Redis(redis.url);
+  afterTest(async () => user.disconnect());
+  await expect(user.get("somebody's")).rejects.toThrow(/NOPERM/);
+  await expect(user.config("SET", "maxmemory-policy", "allkeys-lru")).rejects.toThrow(/NOPERM/);
+  await expect(user.acl("LIST")).rejects.toThrow(/NOPERM/);
+});

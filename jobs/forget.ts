@@ -17,13 +17,13 @@ export interface ForgetJobRequest {
 }
 
 const STEPS: Readonly<Record<ForgetStep, string>> = {
-  listed: "found, and on the list of whom no sync brings back",
+  listed: "found, and on the list that keeps syncs from storing them",
   archive: "archive cleaned",
   tables: "tables cleaned",
-  rewritten: "working database written anew",
+  rewritten: "working database rewritten",
   published: "snapshot published",
   exports: "exports brought up to date",
-  scanned: "every file looked through",
+  scanned: "every file searched",
 };
 
 const isAddress = (text: string) => text.includes("@");

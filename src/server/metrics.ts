@@ -58,7 +58,7 @@ const metricsIn = (registry: Registry) => {
       "credits_forecast_remaining",
       "Credits left at the reset at the pace of the last days; below 0: too few.",
     ),
-    readAt: gauge("credits_reading_timestamp_seconds", "When the service last told the credits."),
+    readAt: gauge("credits_reading_timestamp_seconds", "When the service last reported the credits."),
     spent: counter("credits_spent_total", "Credits this mirror spent since it began."),
     ambiguous: counter("credits_ambiguous_total", "Requests that died without an answer and may have cost a credit."),
     requests: counter("requests_total", "Requests by endpoint, status and charge.", "endpoint", "status", "charge"),

@@ -46,14 +46,14 @@ const KINDS: Readonly<Record<Hit["kind"], string>> = {
 };
 
 const mention = ({ file, table, kind, times }: Hit): string =>
-  `  ${KINDS[kind]} also stands in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
+  `  ${KINDS[kind]} also occurs in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
 
 const render = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport): string => {
   const lines = [
     `${counted(hashes.length, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
     ...exports.map((dir) => `export brought up to date: ${dir}`),
     ...removed.map((file) => `removed: ${file}`),
-    `looked through ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,
+    `searched ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,
     ...(scan.mentions.length === 0 ? [] : ["the same texts in records that are not the contact's:"]),
     ...scan.mentions.slice(0, 20).map(mention),
   ];

@@ -41,8 +41,8 @@ const creditsText = ({ credits, allowance, forecast, outlook }: PlanReport): rea
   if (allowance !== null && forecast.requests > allowance) {
     lines.push(
       allowance === 1
-        ? "only the most valuable request fits; the next sync goes on from there"
-        : `only the most valuable ${formatCount(allowance)} requests fit; the next sync goes on from there`,
+        ? "only the most valuable request fits; the next sync continues from there"
+        : `only the most valuable ${formatCount(allowance)} requests fit; the next sync continues from there`,
     );
   }
   lines.push(`an unchanged source costs about ${counted(outlook.creditsPerDay, "credit")} a day`);

@@ -75,7 +75,7 @@ const headline = ({ checks, differences }: VerifyReport): string => {
     "record",
   );
   return differences.length === 0
-    ? `Equal in everything that was looked at (${records}).`
+    ? `Equal in everything compared (${records}).`
     : `${counted(differences.length, "difference")} (${records} compared).`;
 };
 

@@ -27,10 +27,10 @@ interface SummaryColumn extends TableColumn {
 }
 
 const HEADLINES: Readonly<Record<Exclude<SyncReport["status"], "done">, string>> = {
-  stopped: "Stopped before its end. The mirror is consistent; the next sync goes on from here.",
+  stopped: "Stopped before its end. The mirror is consistent; the next sync continues from here.",
   partial: "Some streams failed, the others are committed. The next sync fetches only what failed.",
   failed: "The sync failed. What was fetched before is committed.",
-  interrupted: "Interrupted. What was fetched is committed; the next sync goes on from here.",
+  interrupted: "Interrupted. What was fetched is committed; the next sync continues from here.",
 };
 
 /** Headlines of runs that fetched nothing. */

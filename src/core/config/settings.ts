@@ -185,7 +185,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("7d")
       .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
     sync_every: duration.prefault("1d").meta({
-      description: "How often you sync: `plan` tells what is left at the reset, and pace even shares credits by it.",
+      description: "How often you sync: `plan` shows what is left at the reset, and pace even shares credits by it.",
     }),
     sync_timeout: timeLimit
       .prefault("none")

@@ -11,7 +11,7 @@ export const showCredits = ({ credits, now }: Overview): void => {
   const lead = byId("credits-lead");
   const points = credits.readings;
   if (last === undefined || points.length === 0) {
-    lead.textContent = "The service has not told the credits yet.";
+    lead.textContent = "The service has not reported the credits yet.";
     showPlot(byId("credits-plot"), { label: "Credits", x: [], lines: [] });
     return;
   }

@@ -140,7 +140,7 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
       },
     ];
     if (state === undefined) return candidate("walk", "never synced", MISSING_OR_NEWS);
-    if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", 200);
+    if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", 200);
     if (options.full) return candidate("walk", "--full", 0, true);
     if (state.walkedAt === null) return candidate("walk", "no complete walk yet");
     if (hint !== undefined)

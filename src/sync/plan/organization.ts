@@ -44,7 +44,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   const unfinished = { value: stream.worth + UNFINISHED_BONUS };
   const whole = pagesOf(context, stream, state?.totalCount ?? null);
   if (state === undefined) return candidate("walk", "never synced", null, unfinished);
-  if (state.status === "walking") return candidate("walk", "goes on where it was interrupted", whole, unfinished);
+  if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
   if (options.full) return candidate("walk", "--full", whole, { overlap: true });

@@ -134,7 +134,7 @@ test("an interrupted walk goes on before new ones start", () => {
     state.stream === "filings" && state.scope === "c_1" ? { ...state, status: "walking" as const } : state,
   );
   const due = dueCandidates(aView(states), OPTIONS);
-  expect(shown(due)).toContainEqual(["filings", "c_1", "walk", "goes on where it was interrupted"]);
+  expect(shown(due)).toContainEqual(["filings", "c_1", "walk", "resumes where it was interrupted"]);
 });
 
 test("a service that does not sort by change date has its lists walked, contacts filtered", () => {

@@ -37,7 +37,8 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       cursor: "Position from which that walk resumes, as JSON.",
       watermark: "Highest committed value of the stream's ordering field.",
       total_count: "Rows the service says the list holds.",
-      rows_at_walk: "Rows mirrored when the counts last agreed, or when the last complete walk of an unchanged list ended.",
+      rows_at_walk:
+        "Rows mirrored when the counts last agreed, or when the last complete walk of an unchanged list ended.",
       checked_at: "When it was last compared with the service; NULL: never.",
       walked_at: "When it was last read completely; NULL: never.",
       error: "Why the last check failed; NULL when it did not.",

@@ -1,38 +1,38 @@
-// How far the run of a sync is, from what it tells: for the API and the page. A sync that gives no sign of life any more has
-// lost its worker, or its worker has lost Redis. PURE.
+// Progress of a sync's run, computed from its events, for the API and the page. If a sync shows no sign of life, its
+// worker is lost, or has lost Redis. PURE.
 import { z } from "zod";
 import type { ProgressEvent } from "./progress-events.ts";
 
 const streamProgress = z.object({
   stream: z.string(),
-  /** `reading`, or how it ended. */
+  /** `reading`, or its final status. */
   state: z.string(),
-  /** Of this run so far. */
+  /** In this run so far. */
   requests: z.number(),
   credits: z.number(),
   rows: z.number(),
   pages_done: z.number(),
-  /** null: not known yet. */
+  /** null: unknown so far. */
   pages_total: z.number().nullable(),
 });
 type StreamProgress = z.output<typeof streamProgress>;
 
-/** Progress of the run under way, as it is kept and shown; times are ms since the epoch. */
+/** Progress of the present run, as stored and shown; times are ms since the epoch. */
 export const syncProgress = z.object({
   run_id: z.string().nullable(),
   started_at: z.number(),
-  /** The last sign of life of the worker that runs it. */
+  /** Last sign of life of the worker that runs it. */
   heartbeat_at: z.number(),
   requests: z.number(),
   credits: z.number(),
   rows: z.number(),
-  /** What the run waits for; null: for nothing but answers. */
+  /** Present wait of the run; null: only for responses. */
   waiting: z.object({ why: z.string(), until: z.number() }).nullable(),
   streams: z.array(streamProgress),
 });
 export type SyncProgress = z.output<typeof syncProgress>;
 
-/** Progress of a run that has told nothing yet. */
+/** Progress of a run before its first event. */
 export const progressAtStart = (now: number): SyncProgress => ({
   run_id: null,
   started_at: now,

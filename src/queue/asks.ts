@@ -1,5 +1,5 @@
-// What is asked for, and what an ask becomes: the same with Redis and without. The shape of triggers is that of
-// src/server/triggers.ts, which this layer may not import. PURE.
+// Requests for syncs, and the states of requested syncs, with Redis and without. The interface of triggers equals
+// that of src/server/triggers.ts, which this layer may not import. PURE.
 import { createHash } from "node:crypto";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { familiesOf } from "../../jobs/families.ts";
@@ -14,43 +14,43 @@ import { newRunId } from "../sync/run/run-sync.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 
 export interface SyncAsk {
-  /** Empty: those of the configuration. */
+  /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
-  /** null: the only or first one. */
+  /** null: the only profile, or the first. */
   readonly profile: string | null;
-  /** The same key within a day means the same sync. */
+  /** Within a day, the same key means the same sync. */
   readonly idempotencyKey: string | null;
-  /** W3C `traceparent` of whoever asked. */
+  /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | null | undefined;
-  /** A schedule fell due: a sync that runs already will do, since the next tick comes anyway. */
+  /** A schedule is due. A running sync suffices, because the next tick follows anyway. */
   readonly scheduled?: boolean;
-  /** The sync ends after this time, waiting included, ms; null or unset: as long as it takes. */
+  /** Time limit of the sync, including waiting, ms; null or unset: none. */
   readonly timeoutMs?: number | null | undefined;
 }
 
 export interface Started {
   readonly runId: string;
-  /** True when a sync that was asked for already takes it along. */
+  /** True when an already requested sync includes this one. */
   readonly joined: boolean;
 }
 
 export type AskedState = "queued" | "running" | "done" | "partial" | "stopped" | "failed" | "cancelled";
 
-/** A sync that was asked for. */
+/** A requested sync. */
 export interface AskedSync {
   readonly runId: string;
   readonly state: AskedState;
   readonly profile: string;
   /** ms since the epoch. */
   readonly askedAt: number;
-  /** The report, as `sync --json` prints it; null until it ended. */
+  /** The report, as printed by `sync --json`; null until the sync has ended. */
   readonly report: unknown;
-  /** Why it did not do all it set out to do; null: it did, or is under way. */
+  /** Reason why it is incomplete; null: it is complete, or has not ended. */
   readonly error: Problem | null;
-  /** When those who asked for it want it to end, ms since the epoch; null: they did not say. Unset: it has ended. */
+  /** Deadline set by its callers, ms since the epoch; null: none. Unset: it has ended. */
   readonly dueAt?: number | null;
-  /** Of the run that is under way; null: none is. Unset: it has ended. */
+  /** Progress of the present run; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
 }
 
@@ -58,29 +58,29 @@ export interface Triggers {
   /** Throws USAGE, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and, where the queue is in Redis, REDIS_UNAVAILABLE. */
   start(ask: SyncAsk): Promise<Started>;
   find(runId: string): Promise<AskedSync | null>;
-  /** False when it is unknown or over. */
+  /** Returns false when it is unknown or has ended. */
   cancel(runId: string): Promise<boolean>;
-  /** Compares the mirror with the service; absent where asking does not start any. */
+  /** Compares the mirror with the service; absent where this is not possible. */
   verify?(ask: { readonly profile: string | null }): Promise<Started>;
-  /** Syncs queued or under way. */
+  /** Queued and running syncs. */
   active(): Promise<readonly AskedSync[]>;
 }
 
 /** A worker, with Redis or without. */
 export interface RunningWorker {
   readonly triggers: Triggers;
-  /** State -> jobs in it, over all queues; absent without Redis. */
+  /** State -> number of jobs in all queues; absent without Redis. */
   readonly depths?: () => Promise<Readonly<Record<string, number>>>;
-  /** Its queues for a page that shows them; absent without Redis. */
+  /** Queues for the page that shows them; absent without Redis. */
   readonly board?: () => Promise<readonly BaseAdapter[]>;
-  /** Takes no further work, ends runs at their next checkpoint, closes; by force when that takes too long. */
+  /** Takes no more work, ends runs at their next checkpoint, and closes; by force after a time limit. */
   stop(): Promise<void>;
 }
 
-/** A key is remembered so long, s. */
+/** Lifetime of an idempotency key, s. */
 export const KEY_LASTS_S = 86_400;
 
-/** The profile an ask means. Throws PROFILE_UNKNOWN. */
+/** The profile of a request. Throws PROFILE_UNKNOWN. */
 export const profileOf = (profiles: readonly Config[], name: string | null): Config => {
   const found = name === null ? profiles[0] : profiles.find(({ profile }) => profile === name);
   if (found !== undefined) return found;
@@ -91,7 +91,7 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
   });
 };
 
-/** What an ask means, as it is queued. Throws USAGE for a stream that does not exist. */
+/** The payload of a request. Throws USAGE for a stream that does not exist. */
 export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
   const unknown = ask.streams.find((name) => !isStreamName(name));
   if (unknown !== undefined) {
@@ -117,28 +117,28 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
 type Extent = Pick<SyncPayload, "streams" | "full">;
 
 /**
- * True when an ask may join this sync: it does all that was asked, and has not started, because a run that has may have
- * read its lists before the change that somebody asks for.
+ * True when a request may join this sync: the sync covers it and has not started. A started run may have read its
+ * lists before the change that the request is about.
  */
 export const joins = (ask: SyncAsk, wanted: Extent, sync: Extent & { readonly started: boolean }): boolean =>
   covers(sync, wanted) && (!sync.started || ask.scheduled === true);
 
-/** The deadline of a sync that one more asks for: whoever gives it most time decides. null: none. */
+/** Deadline of a sync after another request joins: the later of the two. null: none. */
 export const laterOf = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.max(one, other);
 
-/** True when a sync does all that another one would. */
+/** True when a sync covers another one. */
 const covers = (sync: Extent, other: Extent): boolean =>
   (sync.full || !other.full) && other.streams.every((stream) => sync.streams.includes(stream));
 
-/** A key of any length and content as part of a name. */
+/** A key of any length and content in a form for names. */
 export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
 
-/** What an idempotency key stands for: the same key with another digest is a mistake of the caller. */
+/** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
 export const askDigest = ({ streams, full }: Pick<SyncAsk, "streams" | "full">): string =>
   keyDigest(JSON.stringify([[...new Set(streams)].sort(), full]));
 
-/** State of a sync that has ended. */
+/** State of an ended sync. */
 export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);
 
 /** The error of a stored failure. */
@@ -147,7 +147,7 @@ export const errorOf = (problem: Problem): DuckmirrorError => {
   return new ToldError(code ?? "UNEXPECTED", problem);
 };
 
-/** Words of another process: its message was filled in there. */
+/** An error of another process, with its message already filled in. */
 class ToldError extends DuckmirrorError {
   override readonly hint: string;
 

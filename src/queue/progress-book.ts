@@ -1,15 +1,15 @@
-// The progress of the syncs that run in this process.
+// Progress of the syncs that run in this process.
 import type { SessionDeps } from "../../jobs/session.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ProgressEvent } from "../core/progress-events.ts";
 import { progressAfter, progressAtStart, type SyncProgress } from "../core/sync-progress.ts";
 
 export interface ProgressBook {
-  /** Runs the engine like `run`, and follows it. */
+  /** Runs the engine like `run`, and records its progress. */
   readonly run: SessionDeps["run"];
-  /** Notes what a run tells. */
+  /** Records an event of a run. */
   readonly note: (event: ProgressEvent, syncId: string) => void;
-  /** Sync -> its progress, of syncs that run in this process now. Being asked is a sign of life. */
+  /** Sync -> its progress, for syncs that run in this process now. A call counts as a sign of life. */
   readonly all: () => ReadonlyMap<string, SyncProgress>;
 }
 

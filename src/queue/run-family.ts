@@ -1,4 +1,4 @@
-// The job of a family: joins the run of its sync, and ends, fails or runs again as sync-life.ts says.
+// The job of a family: joins the run of its sync; sync-life.ts decides whether it then ends, fails or runs again.
 import type { z } from "zod";
 import { familyNamed, openStreams } from "../../jobs/families.ts";
 import { type FamilyResult, type Problem, resultFor } from "../../jobs/family.ts";
@@ -20,18 +20,18 @@ export interface FamilyDeps {
   readonly sessions: Pick<Sessions, "join">;
   readonly board: SyncBoard;
   readonly clock: Clock;
-  /** What is kept in Redis holds no secret. */
+  /** Removes secrets from values stored in Redis. */
   readonly scrubber: Pick<Scrubber, "scrub">;
 }
 
-/** The same value without secrets in its texts. */
+/** The value with secrets removed from its texts. */
 export const scrubbed = <T>(schema: z.ZodType<T>, value: T, { scrubber }: Pick<FamilyDeps, "scrubber">): T =>
   schema.parse(JSON.parse(scrubber.scrub(JSON.stringify(value))));
 
 const resultsIn = (progress: unknown): readonly FamilyResult[] =>
   familyProgress.safeParse(progress).data?.results ?? [];
 
-/** Runs in the order they were made; of the same run the later word counts. */
+/** Runs in order; of one run, the later result counts. */
 const joined = (earlier: readonly FamilyResult[], later: readonly FamilyResult[]): FamilyResult[] => [
   ...new Map([...earlier, ...later].map((result) => [result.report.run_id, result])).values(),
 ];
@@ -39,7 +39,7 @@ const joined = (earlier: readonly FamilyResult[], later: readonly FamilyResult[]
 const streamsOf = (family: string, sync: Pick<SyncPayload, "streams">): readonly StreamName[] =>
   familyNamed(family)?.streams.filter((stream) => sync.streams.includes(stream)) ?? [];
 
-/** Streams that a further run of the sync must do, as the jobs of all its families say. */
+/** Streams for a further run of the sync, by the jobs of all its families. */
 const openOf = async (sync: SyncPayload, { board }: FamilyDeps): Promise<readonly StreamName[]> => {
   const progress = await board.progressOf(sync.syncId, sync.families);
   const open = sync.families.flatMap((family) => {
@@ -49,7 +49,7 @@ const openOf = async (sync: SyncPayload, { board }: FamilyDeps): Promise<readonl
   return openStreams(sync.streams, open);
 };
 
-/** Keeps what a run says with the jobs of all families, so that those in other processes end as it did. */
+/** Stores the result of a run with the jobs of all families, so that jobs in other processes end in the same way. */
 export const keepResult = async (
   syncId: string,
   result: SyncResult,
@@ -66,7 +66,7 @@ export const keepResult = async (
   }
 };
 
-/** Runs a family's streams. Its result holds those of earlier workers that were stopped. */
+/** Runs a family's streams. The result includes the results of earlier workers that were stopped. */
 export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<FamilyProgress> => {
   const { job, signal } = taken;
   const { clock, board } = deps;
@@ -96,7 +96,7 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
       results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
     } catch (error) {
       const fate = fateOfError(error, await isCancelled());
-      // While it waited for its turn another ask may have given it more time.
+      // Another request may have extended the deadline while it waited for its turn.
       const isLate = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) <= 0;
       return isCode(error, "DURATION_SPENT") && !isLate ? { kind: "again", afterMs: HANDED_ON_MS } : fate;
     }
@@ -108,7 +108,7 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
     case "end":
       return keep(fate.problem);
     case "fail":
-      // A result says itself why its streams failed.
+      // The result contains the reason why its streams failed.
       await keep(settles(results, own) ? null : fate.problem);
       throw errorOf(fate.problem);
     case "again":

@@ -1,4 +1,5 @@
-// The life of a sync in the queue, and what becomes of a job of it. PURE. An arrow that is not drawn here throws.
+// States of a sync in the queue, and the decision on each of its jobs. PURE. A transition that is not drawn here
+// throws.
 //
 //   asked ─queue─▶ waiting ─start─▶ running ──finish──▶ finished
 //                    │               │ │ └────fail────▶ failed
@@ -32,58 +33,58 @@ const ARROWS: Readonly<Record<Life, Readonly<Partial<Record<LifeEvent, Life>>>>>
   lost: { queue: "waiting" },
 };
 
-/** The next state. Throws a TypeError for an arrow that is not drawn. */
+/** The next state. Throws a TypeError for a transition that is not drawn. */
 export const step = (life: Life, event: LifeEvent): Life => {
   const next = ARROWS[life][event];
   if (next === undefined) throw new TypeError(`a sync that is ${life} cannot ${event}`);
   return next;
 };
 
-/** The event that an ended sync's outcome is. */
+/** The event for an ended sync's outcome. */
 export const endEvent = ({ report: { status }, problem }: SyncOutcome): LifeEvent => {
   if (status === "interrupted") return "cancel";
   if (status === "failed") return "fail";
   return problem?.code === LATE.code ? "expire" : "finish";
 };
 
-/** Moments of a sync, ms by the queue's clock. */
+/** Times of a sync, ms by the queue's clock. */
 export interface SyncTimes {
   readonly now: number;
-  /** When its first run started; null: none has. */
+  /** Start of its first run; null: none has started. */
   readonly startedAt: number | null;
-  /** When those who asked for it want it to end; null: they did not say. */
+  /** Deadline set by its callers; null: none. */
   readonly dueAt: number | null;
 }
 
-/** How long a sync may still take, ms. null: as long as it takes. */
+/** Time left for a sync, ms. null: unlimited. */
 export interface TimeLeft {
   readonly leftMs: number | null;
-  /** From the start of its first run on. */
+  /** Counted from the start of its first run. */
   readonly runMs: number | null;
 }
 
-/** `timeoutMs`: how long a sync of its profile may run. It counts from the first start, over all runs of the sync. */
+/** `timeoutMs`: time limit of a sync of its profile, counted from the first start, over all its runs. */
 export const timeLeftOf = ({ now, startedAt, dueAt }: SyncTimes, timeoutMs: number | null): TimeLeft => {
   const ends = [dueAt, startedAt === null || timeoutMs === null ? null : startedAt + timeoutMs];
   const first = ends.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
   return { leftMs: first === null ? null : first - now, runMs: startedAt === null ? timeoutMs : null };
 };
 
-/** What the queue knows of a sync that has not ended. */
+/** Facts in the queue about a sync that has not ended. */
 export interface LifeFacts {
   readonly times: SyncTimes;
-  /** How long a sync of its profile may run, ms; null: as long as it takes. */
+  /** Time limit of a sync of its profile, ms; null: none. */
   readonly timeoutMs: number | null;
-  /** A worker runs it now. */
+  /** Whether a worker runs it now. */
   readonly held: boolean;
   readonly cancelled: boolean;
 }
 
-/** State of a sync that has not ended. One that waits and was cancelled, or whose deadline is over, never starts. */
+/** State of a sync that has not ended. A waiting sync that was cancelled, or is past its deadline, never starts. */
 export const lifeOf = ({ times, timeoutMs, held, cancelled }: LifeFacts): Life => {
   const waiting = step("asked", "queue");
   const { now, startedAt, dueAt } = times;
-  // A run that started in the moment in which the deadline was over is none.
+  // A run that started exactly at the deadline does not count.
   const started = startedAt !== null && (dueAt === null || startedAt < dueAt);
   if (started) return held ? step(waiting, "start") : step(step(waiting, "start"), "lose");
   if (cancelled) return step(waiting, "cancel");
@@ -91,7 +92,7 @@ export const lifeOf = ({ times, timeoutMs, held, cancelled }: LifeFacts): Life =
   return leftMs !== null && leftMs <= 0 ? step(waiting, "expire") : waiting;
 };
 
-/** How a state is shown to those who ask. */
+/** State as shown to callers. */
 export const shownState = (life: Life): AskedState => SHOWN[life];
 const SHOWN: Readonly<Record<Life, AskedState>> = {
   asked: "queued",
@@ -105,31 +106,31 @@ const SHOWN: Readonly<Record<Life, AskedState>> = {
   lost: "failed",
 };
 
-/** Why a running job was aborted; these reach it as a bare text. */
+/** Reasons for aborting a running job; they reach the job as a bare text. */
 export const ABORT = { stopping: "stopping", cancelled: "cancelled", lockLost: "lock lost" } as const;
 
-/** Another process writes to the mirror, or Redis was away: look again after this time, ms. */
+/** Delay before trying again when another process writes to the mirror, or Redis was away, ms. */
 export const BUSY_MS = 2_000;
-/** A job that is handed on to another worker, or to this one after its restart, ms. */
+/** Delay of a job that is passed to another worker, or to this one after its restart, ms. */
 export const HANDED_ON_MS = 200;
-/** Runs that Redis broke off, after which the sync fails. */
+/** Number of runs ended by Redis after which the sync fails. */
 const MOST_BROKEN_OFF = 20;
 
-/** What becomes of the job of a family. */
+/** Decision on the job of a family. */
 export type Fate =
   | { readonly kind: "end"; readonly problem: Problem | null }
   | { readonly kind: "fail"; readonly problem: Problem }
   | { readonly kind: "again"; readonly afterMs: number };
 
 const INTERRUPTED = problemOf(new DuckmirrorError("INTERRUPTED"));
-/** Why a sync whose deadline is over ended. */
+/** Problem of a sync that ended at its deadline. */
 export const LATE: Problem = problemOf(new DuckmirrorError("DURATION_SPENT"));
 
-/** Redis was away: that says nothing of the streams, so the job runs again where the cursor is. */
+/** Redis was away, which is no failure of the streams, so the job runs again from the cursor. */
 const isBrokenOff = ({ report, problem }: FamilyResult): boolean =>
   report.status === "failed" && problem?.code === "REDIS_UNAVAILABLE";
 
-/** Whether these runs say how each of the streams ended. */
+/** Whether these runs settle each of the streams. */
 export const settles = (results: readonly FamilyResult[], streams: readonly string[]): boolean =>
   streams.every((name) =>
     results.some(
@@ -139,7 +140,7 @@ export const settles = (results: readonly FamilyResult[], streams: readonly stri
     ),
   );
 
-/** The fate of a family's job after its runs, oldest first. `streams`: the family's. */
+/** Decision on a family's job after its runs, oldest first. `streams`: the family's. */
 export const fateAfter = (results: readonly FamilyResult[], streams: readonly string[], cancelled: boolean): Fate => {
   const last = results.at(-1);
   if (last === undefined || !settles(results, streams)) {
@@ -153,7 +154,7 @@ export const fateAfter = (results: readonly FamilyResult[], streams: readonly st
   return problem === null ? { kind: "end", problem: null } : { kind: "fail", problem };
 };
 
-/** The fate of a family's job whose run threw. */
+/** Decision on a family's job whose run threw. */
 export const fateOfError = (error: unknown, cancelled: boolean): Fate => {
   if (isCode(error, "INTERRUPTED"))
     return cancelled ? { kind: "end", problem: INTERRUPTED } : { kind: "again", afterMs: HANDED_ON_MS };

@@ -1,44 +1,44 @@
-// What starts work, as the server sees it: the worker implements it on BullMQ or in its own process.
+// Interface for starting work. The worker implements it on BullMQ or in its own process.
 import type { ProgressEvent } from "../core/progress-events.ts";
 import type { SyncProgress } from "../core/sync-progress.ts";
 
 export const TRIGGERED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
 export type TriggeredState = (typeof TRIGGERED_STATES)[number];
 
-/** A sync or verification that was asked for. */
+/** A requested sync or verification. */
 export interface TriggeredRun {
   readonly runId: string;
   readonly state: TriggeredState;
   readonly profile: string;
   /** ms since the epoch. */
   readonly askedAt: number;
-  /** The report, as `sync --json` or `verify --json` prints it; null until it ended. */
+  /** The report, as printed by `sync --json` or `verify --json`; null until it has ended. */
   readonly report: unknown;
-  /** Why it failed; null where it did not. */
+  /** Reason of its failure; null: none. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null;
-  /** When it is ended at the latest, ms since the epoch; null: nobody said. Unset: it has ended. */
+  /** Deadline, ms since the epoch; null: none. Unset: it has ended. */
   readonly dueAt?: number | null;
-  /** How far the run under way is, and the last sign of life of its worker; null: none is. Unset: it has ended. */
+  /** Progress of the present run, with its worker's last sign of life; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
 }
 
 export interface SyncAsk {
-  /** Empty: those of the configuration. */
+  /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
-  /** null: the only or first one. */
+  /** null: the only profile, or the first. */
   readonly profile: string | null;
-  /** The same key within a day means the same run. */
+  /** Within a day, the same key means the same run. */
   readonly idempotencyKey: string | null;
-  /** W3C `traceparent` of whoever asked. */
+  /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | null | undefined;
-  /** The sync ends after this time, waiting included, ms; null: as long as it takes. */
+  /** Time limit of the sync, including waiting, ms; null: none. */
   readonly timeoutMs?: number | null;
 }
 
 export interface Started {
   readonly runId: string;
-  /** True when a run that was under way already takes it along. */
+  /** True when an already requested run includes this one. */
   readonly joined: boolean;
 }
 
@@ -46,12 +46,12 @@ export interface SyncTriggers {
   /** Throws USAGE for a stream or profile that does not exist. */
   start(ask: SyncAsk): Promise<Started>;
   find(runId: string): Promise<TriggeredRun | null>;
-  /** False when it is unknown or over. */
+  /** Returns false when it is unknown or has ended. */
   cancel(runId: string): Promise<boolean>;
-  /** Compares mirror and service at few credits; absent: this server cannot. */
+  /** Compares mirror and service for few credits; absent: not possible here. */
   verify?(ask: { readonly profile: string | null }): Promise<Started>;
-  /** Runs queued or under way, for the page; absent: only those that were started from it are shown. */
+  /** Queued and running work, for the page; absent: the page shows only what it started. */
   active?(): Promise<readonly TriggeredRun[]>;
-  /** Calls `listener` with what runs tell while they run; answers with a function that ends it. */
+  /** Calls `listener` for the events of runs; returns a function that stops it. */
   listen?(listener: (event: ProgressEvent, run: { runId: string; profile: string }) => void): () => void;
 }

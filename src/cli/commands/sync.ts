@@ -1,4 +1,4 @@
-// duckmirror sync: mirrors what is due, within rate and credits. Exit code and --json as the contract says.
+// duckmirror sync: mirrors what is due, within rate and credits. The contract defines exit code and --json.
 import { z } from "zod";
 import { GRACE_MS } from "../../../jobs/engine.ts";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";

@@ -1,4 +1,4 @@
-// duckmirror trigger: asks the worker for a sync. For schedulers: with --wait it ends as `sync` would.
+// duckmirror trigger: requests a sync from the worker. For schedulers: with --wait it ends like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
@@ -14,7 +14,7 @@ import { renderSummary } from "../terminal/summary.ts";
 import { openDoor } from "../worker/door.ts";
 
 const POLL_MS = 500;
-/** How long the worker or Redis may be away while the end of a sync is waited for, ms. */
+/** Time for which the worker or Redis may be away while waiting for the end of a sync, ms. */
 const AWAY_MS = 60_000;
 
 const inputSchema = z.object({
@@ -24,7 +24,7 @@ const inputSchema = z.object({
   timeout: z.string().optional(),
 });
 
-/** How long after its deadline a sync may take to end what is in flight, publish and say so, ms. */
+/** Time for a sync to end requests in flight, publish and report after its deadline, ms. */
 const ENDING_MS = 60_000;
 
 const timeoutOf = ({ timeout }: z.output<typeof inputSchema>): number | null => {
@@ -34,7 +34,7 @@ const timeoutOf = ({ timeout }: z.output<typeof inputSchema>): number | null => 
   throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
 };
 
-/** What waiting needs; replaced in tests. */
+/** Dependencies of waiting; replaced in tests. */
 interface Waiting {
   readonly triggers: Triggers;
   readonly clock: Clock;
@@ -43,16 +43,17 @@ interface Waiting {
 }
 
 /**
- * The sync once it has ended; its deadline ends it, too. Where everybody has forgotten it (Redis was emptied, a worker
- * without one restarted), it is asked for again. Throws WAIT_SPENT where it goes on after the deadline because others gave
- * it more time, or where nobody ended it in time; INTERRUPTED; and what kept the worker away for a minute.
+ * Waits until the sync has ended, at its deadline at the latest. If no process knows it any more (Redis was emptied,
+ * a worker without Redis restarted), requests it again. Throws WAIT_SPENT when it continues after the deadline
+ * because another caller gave it more time, or did not end in time; INTERRUPTED; and the error that kept the worker
+ * away for a minute.
  */
 export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
   const { triggers, clock, signal, timeoutMs } = waiting;
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
   let run = runId;
   let seenAt = clock.now();
-  /** It ends by itself soon after our deadline. */
+  /** The sync ends by itself soon after our deadline. */
   let endsInTime = false;
   for (;;) {
     try {
@@ -97,7 +98,7 @@ export const command = defineCommand({
       streams: streamsOf(input.args),
       full: input.full,
       profile: shared.profile ?? null,
-      // So that asking again after a lost answer is not a second sync.
+      // So that a repetition after a lost response is not a second sync.
       idempotencyKey: `trigger ${randomUUID()}`,
       timeoutMs,
     };

@@ -1,9 +1,9 @@
-// The flow of one sync: its families, then publish, then export. PURE: what BullMQ is asked to add in one step.
+// The flow of one sync: its families, then publish, then export. PURE: returns the flow that BullMQ adds in one step.
 import type { FlowJob } from "bullmq";
 import type { SyncPayload } from "../payloads.ts";
 import { END_OPTIONS, familyJobId, JOB_OPTIONS, PREFIX, QUEUE } from "./queues.ts";
 
-/** A family that failed is a dead letter; its siblings go on, and publish still runs when all have ended. */
+/** A failed family is a dead letter; its siblings continue, and publish runs when all have ended. */
 const ON_FAILURE = { ignoreDependencyOnFailure: true } as const;
 
 /** The flow; `exports`: something is to be written after it. */

@@ -1,5 +1,5 @@
-// Which syncs of a profile are queued or under way, so that an ask can join one: a hash per profile, sync id -> what it
-// covers. The publish job says whether a sync is over: the hash is only an index, and may be lost.
+// Queued and running syncs of a profile, which a new request may join: a hash per profile, sync id -> its streams.
+// The publish job decides whether a sync has ended; the hash is only an index and may be lost.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
@@ -20,9 +20,9 @@ const extent = z
 
 export interface LiveSync extends z.output<typeof extent> {
   readonly syncId: string;
-  /** A run of it has started. */
+  /** Whether a run of it has started. */
   readonly started: boolean;
-  /** When it must have ended, ms by Redis's clock; null: nobody said. */
+  /** Deadline, ms by Redis's clock; null: none. */
   readonly dueAt: number | null;
 }
 
@@ -36,11 +36,11 @@ export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload)
   await redis.hdel(keyFor(profile), syncId);
 };
 
-/** True while the sync is queued or under way. */
+/** True while the sync is queued or running. */
 export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
   !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
 
-/** Syncs of a profile, oldest first: queued or under way, not cancelled, and within their deadline. */
+/** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
   const live: Pick<LiveSync, "syncId" | "streams" | "full">[] = [];

@@ -1,5 +1,5 @@
-// Jobs of a cancelled sync that were put off, because another process writes to the mirror or Redis was away: they come now,
-// see that they are cancelled, and end.
+// Makes postponed jobs of a cancelled sync due at once, so that they see the cancellation and end. They were
+// postponed because another process writes to the mirror, or Redis was away.
 import { FAMILIES } from "../../../jobs/families.ts";
 import { familyJobId, type Queues } from "./queues.ts";
 
@@ -12,7 +12,7 @@ export const bringForward = async (queues: Queues, syncId: string): Promise<void
     try {
       await job.promote();
     } catch (error) {
-      // It fell due in between.
+      // It became due meanwhile.
       if (await job.isDelayed()) throw error;
     }
   }

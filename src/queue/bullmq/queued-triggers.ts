@@ -1,5 +1,5 @@
-// Triggers on BullMQ: an ask becomes a flow of jobs, or joins one that covers it. Any process with the same Redis and
-// configuration can ask; a worker does the work.
+// Triggers on BullMQ: a request becomes a flow of jobs, or joins one that covers it. Any process with the same Redis
+// and configuration can request a sync; a worker runs it.
 import { randomUUID } from "node:crypto";
 import { FlowProducer, type Job } from "bullmq";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
@@ -29,7 +29,7 @@ import { bringForward } from "./put-off-jobs.ts";
 import { keyOf, PREFIX, type Queues } from "./queues.ts";
 import { cancelledOf, markCancelled, readProgress, redisNow, setDue, timesOf } from "./redis-board.ts";
 
-/** How long one ask of a profile may keep another waiting, ms. */
+/** Longest time for which one request of a profile may delay another, ms. */
 const TURN_MS = 5_000;
 const TURN_POLL_MS = 20;
 const FREE_TURN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
@@ -55,7 +55,10 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
 
   const asking = <T>(work: () => Promise<T>): Promise<T> => atRedis(connection, work);
 
-  /** One ask of a profile at a time, so that two cannot both find nothing to join. A turn that is lost costs a sync. */
+  /**
+   * Handles one request of a profile at a time, so that two cannot both find nothing to join. Losing a turn costs a
+   * superfluous sync.
+   */
   const inTurn = async <T>(profile: string, work: () => Promise<T>): Promise<T> => {
     const key = keyOf("asking", profile);
     const token = randomUUID();
@@ -81,7 +84,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  /** A sync that has not ended, as far as the queue and its worker say. */
+  /** State of a sync that has not ended, from the queue and its worker. */
   const describedLive = async ({ syncId, profile, askedAt }: SyncPayload): Promise<AskedSync> => {
     const [times, cancelled, progress] = await Promise.all([
       timesOf(redis, syncId),
@@ -106,7 +109,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   };
 
   const find = async (runId: string): Promise<AskedSync | null> => {
-    // The state first: a job read after it has ended holds its result, and one read before may not.
+    // Read the state first: a job read after its end has its result; a job read before may not.
     const state = await queues.publish.getJobState(runId);
     const job: Job | undefined = state === "unknown" ? undefined : await queues.publish.getJob(runId);
     return job === undefined ? findStored(profiles, runId) : described(job, state);
@@ -117,7 +120,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     const sync = payloadOf(ask, config, clock.now(), random);
     return inTurn(config.profile, async () => {
       const earlier = await askedBefore(redis, config.profile, ask);
-      // One that nobody remembers any more would be waited for in vain.
+      // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
       const live = await liveSyncs(redis, queues, config.profile);
       const joined = live.find((other) => joins(ask, sync, other));
@@ -144,7 +147,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       asking(async () => {
         const live = await Promise.all(profiles.map(({ profile }) => liveSyncs(redis, queues, profile)));
         const known = (error: unknown) => {
-          // A newer program queued it: this one cannot show it.
+          // A newer program queued it, and this one cannot show it.
           if (isCode(error, "JOB_VERSION")) return null;
           throw error;
         };

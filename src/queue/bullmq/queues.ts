@@ -1,8 +1,8 @@
-// THE table of queues: their names, what is kept of finished jobs, and the key prefix they share.
+// THE table of queues: names, retention of finished jobs, and the common key prefix.
 import { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 
-/** In braces: all keys lie in one slot of a Redis Cluster, because a flow is added in one step. */
+/** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
 
 /** Families of a sync, its end, its exports, and the ticks of schedules. */
@@ -12,8 +12,8 @@ export type QueueName = keyof typeof QUEUE;
 const DAY_S = 86_400;
 
 /**
- * One attempt: only lost workers are made up for, by BullMQ's check for stalled jobs; what the service does is the
- * engine's to retry. Dead letters are kept for thirty days.
+ * One attempt. BullMQ's check for stalled jobs makes up for lost workers; the engine retries requests. Finished jobs
+ * are kept for a day, dead letters for thirty.
  */
 export const JOB_OPTIONS = {
   attempts: 1,
@@ -27,18 +27,18 @@ export const JOB_OPTIONS = {
  */
 export const END_OPTIONS = { ...JOB_OPTIONS, removeOnComplete: { age: DAY_S, count: 250_000 } } as const;
 
-/** Unclean ends of workers a job survives: the work is resumed where its cursor stands, so many are harmless. */
+/** Number of lost workers that a job survives. Many are harmless, because work resumes at its cursor. */
 export const MOST_STALLS = 20;
 
-/** Where a value or job lies. */
+/** Redis key of a value or job. */
 export const keyOf = (...parts: readonly string[]): string => [PREFIX, ...parts].join(":");
 
-/** Id of a family's job. A colon is BullMQ's own. */
+/** Id of a family's job, without a colon, which BullMQ reserves. */
 export const familyJobId = (syncId: string, family: string): string => `${syncId}.${family}`;
 
 export type Queues = Readonly<Record<QueueName, Queue>>;
 
-/** Opens the queues for adding and looking; nothing is taken from them. `onError` hears what no caller is told. */
+/** Opens the queues for adding and reading, not for taking jobs. `onError` receives errors that no caller gets. */
 export const openQueues = (connection: Redis, onError: (error: Error) => void): Queues => {
   const open = (name: QueueName) => {
     const queue = new Queue(QUEUE[name], { connection, prefix: PREFIX, defaultJobOptions: JOB_OPTIONS });
@@ -50,7 +50,7 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
 
 const DEPTHS = ["waiting", "active", "delayed", "waiting-children", "failed"] as const;
 
-/** State -> jobs in it, over all queues. */
+/** State -> number of jobs in all queues. */
 export const depthsOf = async (queues: Queues): Promise<Readonly<Record<string, number>>> => {
   const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS)));
   return Object.fromEntries(

@@ -1,5 +1,5 @@
-// The board of syncs in Redis: a key for each mark, so that no message can be lost while a worker reconnects, and the
-// progress that BullMQ keeps with each job.
+// The board of syncs in Redis: one key per mark, so that no mark is lost while a worker reconnects, and the progress
+// that BullMQ stores with each job.
 import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
@@ -10,12 +10,12 @@ import { atRedis } from "./connection.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
 
 /**
- * What is kept of a sync beside its jobs: that it was cancelled; when it first started and when it must have ended, ms by
- * Redis's clock; how far its run is.
+ * Marks of a sync besides its jobs: cancelled; time of its first start and deadline, ms by Redis's clock; progress of
+ * its run.
  */
 type Mark = "cancelled" | "started" | "due" | "progress";
 
-/** Longer than any sync is queued or under way, s. */
+/** Longer than any sync waits or runs, s. */
 const LASTS_S = 30 * 86_400;
 const PROGRESS_LASTS_S = 86_400;
 
@@ -30,19 +30,19 @@ const markStarted = async (redis: Redis, syncId: string): Promise<void> => {
   await redis.set(markOf("started", syncId), await redisNow(redis), "EX", LASTS_S, "NX");
 };
 
-/** When the sync must have ended, ms by Redis's clock; null: nobody says so any more. */
+/** Sets the deadline of a sync, ms by Redis's clock; null: removes it. */
 export const setDue = async (redis: Redis, syncId: string, dueAt: number | null): Promise<void> => {
   if (dueAt === null) await redis.del(markOf("due", syncId));
   else await redis.set(markOf("due", syncId), dueAt, "EX", LASTS_S);
 };
 
-/** Redis's clock: the one that all machines of a fleet share, ms since the epoch. */
+/** Redis's clock, which all machines share, ms since the epoch. */
 export const redisNow = async (redis: Redis): Promise<number> => {
   const [seconds = 0, micros = 0] = await redis.time();
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 };
 
-/** An older program marks a start without its moment: then it counts from now. */
+/** An older program marks a start without its time; it then counts from now. */
 const momentIn = (text: string | null | undefined, now: number): number | null =>
   text == null ? null : Number(text) > 1 ? Number(text) : now;
 
@@ -54,14 +54,14 @@ export const timesOf = async (redis: Redis, syncId: string): Promise<SyncTimes> 
   return { now, startedAt: momentIn(started, now), dueAt: momentIn(due, now) };
 };
 
-/** Those of the syncs that were cancelled. */
+/** The cancelled ones of these syncs. */
 export const cancelledOf = async (redis: Redis, syncIds: readonly string[]): Promise<ReadonlySet<string>> => {
   if (syncIds.length === 0) return new Set();
   const marks = await redis.mget(syncIds.map((syncId) => markOf("cancelled", syncId)));
   return new Set(syncIds.filter((_, index) => marks[index] !== null));
 };
 
-/** Keeps how far the runs of this worker are, which is a sign of life. */
+/** Stores the progress of this worker's runs, which is also a sign of life. */
 export const keepProgress = async (redis: Redis, running: ReadonlyMap<string, SyncProgress>): Promise<void> => {
   if (running.size === 0) return;
   const heartbeat_at = await redisNow(redis);
@@ -71,13 +71,13 @@ export const keepProgress = async (redis: Redis, running: ReadonlyMap<string, Sy
   }
 };
 
-/** How far the run of a sync is; null: none is under way, or a newer program runs it. */
+/** Progress of a sync's run; null: no run, or a newer program runs it. */
 export const readProgress = async (redis: Redis, syncId: string): Promise<SyncProgress | null> => {
   const text = await redis.get(markOf("progress", syncId));
   return text === null ? null : (syncProgress.safeParse(JSON.parse(text)).data ?? null);
 };
 
-/** The sync has ended: what was kept for as long as it ran goes. */
+/** Removes the marks of an ended sync that only matter while it runs. */
 export const dropTimes = async (redis: Redis, syncId: string): Promise<void> => {
   await redis.del(markOf("progress", syncId), markOf("due", syncId));
 };
@@ -95,7 +95,7 @@ const GIVE_UP = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call
 const RENEW =
   "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0";
 
-/** The claims of this worker to these syncs last for another `claimMs`. */
+/** Extends this worker's claims to these syncs by `claimMs`. */
 export const renewClaims = async (
   redis: Redis,
   syncIds: readonly string[],
@@ -105,7 +105,7 @@ export const renewClaims = async (
   for (const syncId of syncIds) await redis.eval(RENEW, 1, runnerKey(syncId), worker, claimMs);
 };
 
-/** Family -> how its job ended; those that have not are left out. */
+/** Family -> end of its job; jobs that have not ended are omitted. */
 const endsIn = async (queues: Queues, syncId: string, families: readonly string[]) => {
   const publish: Job | undefined = await queues.publish.getJob(syncId);
   const values = (await publish?.getChildrenValues<unknown>()) ?? {};
@@ -121,7 +121,7 @@ const endsIn = async (queues: Queues, syncId: string, families: readonly string[
   return ends;
 };
 
-/** `worker` names this process. A worker that does not renew its claim to a sync for `claimMs` has lost it. */
+/** `worker`: name of this process. A worker that does not renew its claim to a sync for `claimMs` has lost it. */
 export const createRedisBoard = (
   connection: RedisConnection,
   queues: Queues,

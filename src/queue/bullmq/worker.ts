@@ -35,11 +35,11 @@ export interface WorkerDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly scrubber: Pick<Scrubber, "scrub">;
-  /** Tells people what goes on. */
+  /** Writes to the log. */
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
-  /** Runs the engine, over requests whose rate and credits are shared through this connection. */
+  /** Runs the engine; this connection shares rate and credits with other processes. */
   readonly run: (connection: RedisConnection) => SessionDeps["run"];
-  /** Makes verifications, over the same connection; unset: this worker makes none. */
+  /** Runs verifications over the same connection; unset: this worker runs none. */
   readonly verify?: (connection: RedisConnection) => Verify;
   readonly emit: SessionDeps["emit"];
   readonly tracer?: Tracer;
@@ -48,17 +48,17 @@ export interface WorkerDeps {
 }
 
 interface WorkerTimes {
-  /** A worker that does not renew its lock for so long has lost its job. */
+  /** Time without renewal after which a worker has lost its job. */
   readonly lock: number;
-  /** How often lost jobs are looked for. */
+  /** Interval of the check for lost jobs. */
   readonly stalledCheck: number;
-  /** How often cancelled syncs are looked for. */
+  /** Interval of the check for cancelled syncs. */
   readonly cancelCheck: number;
-  /** How often the runs of this worker give a sign of life. */
+  /** Interval at which this worker's runs give a sign of life. */
   readonly heartbeat: number;
-  /** How often schedules are compared with the configuration. */
+  /** Interval for comparing schedules with the configuration. */
   readonly scheduleCheck: number;
-  /** How long what is under way may take to end once the worker is to stop. */
+  /** Time limit for ending running work when the worker stops. */
   readonly stop: number;
 }
 
@@ -70,15 +70,15 @@ const TIMES: WorkerTimes = {
   scheduleCheck: 60_000,
   stop: 9_000,
 };
-/** The same complaint is logged at most this often, ms. */
+/** Shortest time between two log lines with the same error, ms. */
 const COMPLAIN_EVERY_MS = 30_000;
-/** Jobs taken at once per sync that may run: six families, and as many that wait for them. */
+/** Jobs taken at once per sync that may run: six families, and as many waiting for them. */
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
 /** How often a claim is renewed while it lasts. */
 const CLAIMS_PER_LOCK = 5;
 
-/** Logs failures of the connection once in a while: while Redis is away there are several a second. */
+/** Logs connection failures at intervals, because there are several per second while Redis is away. */
 const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
   const told = new Map<string, number>();
   return (error: unknown): void => {
@@ -90,7 +90,9 @@ const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
   };
 };
 
-/** Starts it. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule. */
+/**
+ * Starts the worker. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule.
+ */
 export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const { profiles, clock, random, log, redisUrl, scrubber, tracer = noTracer } = deps;
   schedulesOf(profiles);
@@ -115,7 +117,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     },
     most,
     onStart: (syncId) => board.start(syncId),
-    // Where Redis cannot be told, this process remembers it, and another one runs the streams again.
+    // If Redis does not receive the result, this process keeps it, and another one runs the streams again.
     onEnd: (syncId, result) => keepResult(syncId, result, families, { board, scrubber }).catch(complain),
   });
   const verify = deps.verify?.(asking);
@@ -133,7 +135,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  /** Job -> sync, of jobs that are being worked on. */
+  /** Job -> sync, for running jobs. */
   const underWay = new Map<string, string>();
 
   const work = <T>(
@@ -143,7 +145,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   ): Worker => {
     const worker = new Worker(
       QUEUE[name],
-      // Three parameters: BullMQ looks at their number to know that a signal is wanted.
+      // BullMQ passes a signal only to functions with three parameters.
       async (job, token, signal) => {
         const id = job.id ?? "";
         underWay.set(id, id.split(".")[0] ?? id);
@@ -153,7 +155,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
           return await inJobSpan(tracer, job, () => processor(taken, processing));
         } catch (error) {
           if (error instanceof DelayedError) throw error;
-          // Redis was away: that says nothing of the job. Where it still is, the lock runs out, and the job comes again.
+          // Redis was away, which is no failure of the job. If it still is, the lock expires and the job is delivered
+          // again.
           if (isCode(error, "REDIS_UNAVAILABLE")) {
             await job.moveToDelayed(clock.now() + BUSY_MS, token);
             throw new DelayedError();
@@ -176,7 +179,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     );
     worker.on("error", complain);
     worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
-    // Another worker has the job now: this one must not go on spending.
+    // Another worker has the job now, so this one must stop spending credits.
     worker.on("lockRenewalFailed", (ids) => {
       for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
     });
@@ -205,7 +208,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     work("schedule", 1, processTick),
   ];
 
-  /** Does something again and again until the worker stops; a failure is told, and tried again. */
+  /** Repeats a task until the worker stops; a failure is logged, and the task is tried again. */
   const every = async (ms: number, task: () => Promise<unknown>): Promise<void> => {
     while (!stopping.signal.aborted) {
       await task().catch(complain);
@@ -222,7 +225,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   await settleSchedules(queues.schedule, profiles, clock);
   const chores = [
     every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
-    // Its settings can be changed while it runs.
+    // Redis's settings can change while it runs.
     every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),
     every(times.lock / CLAIMS_PER_LOCK, keepClaims),
@@ -236,7 +239,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     const closed = Promise.all(ends).catch(complain);
     const done = new AbortController();
     const deadline = clock.sleep(times.stop, done.signal).catch(() => undefined);
-    // A job may still arrive that was being fetched: it must hear it, too.
+    // A job that was being fetched may still arrive and must be stopped too.
     const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
     const telling = setInterval(tell, 100);
     tell();

@@ -1,5 +1,5 @@
-// The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. What is queued is
-// gone with the process; what was mirrored is not.
+// The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. Queued work
+// is lost with the process; mirrored rows are not.
 import { schedule as startCron } from "node-cron";
 import { familiesOf } from "../../../jobs/families.ts";
 import { type FamilyJob, type Problem, problemOf } from "../../../jobs/family.ts";
@@ -35,7 +35,7 @@ import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
 
-/** Calls `tick` at the moments of a schedule until it is stopped. */
+/** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
 
 export interface LocalWorkerDeps {
@@ -43,10 +43,10 @@ export interface LocalWorkerDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Tells people what goes on. */
+  /** Writes to the log. */
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly run: SessionDeps["run"];
-  /** Makes verifications; unset: this worker makes none. */
+  /** Runs verifications; unset: this worker runs none. */
   readonly verify?: Verify;
   readonly emit: SessionDeps["emit"];
   readonly tracer?: Tracer;
@@ -54,10 +54,10 @@ export interface LocalWorkerDeps {
   readonly scheduler?: Scheduler;
 }
 
-/** Another process writes to the mirror: look again after this time, ms. */
+/** Delay before trying again while another process writes to the mirror, ms. */
 const BUSY_MS = 2_000;
 const STOP_MS = 9_000;
-/** Ended syncs that are remembered; older ones are looked up in the mirror. */
+/** Number of ended syncs kept in memory; older ones are read from the mirror. */
 const REMEMBERED = 1_000;
 
 const nodeCron: Scheduler = ({ cron, timeZone }, tick) => {
@@ -71,9 +71,9 @@ interface Entry {
   readonly cancel: AbortController;
   /** See sync-life.ts. */
   life: Life;
-  /** When those who asked for it want it to end, ms since the epoch; null: they did not say. */
+  /** Deadline set by its callers, ms since the epoch; null: none. */
   dueAt: number | null;
-  /** When its run started, ms since the epoch. */
+  /** Start of its run, ms since the epoch. */
   startedAt: number | null;
   outcome: SyncOutcome | null;
 }
@@ -82,7 +82,7 @@ const hasEnded = ({ outcome }: Entry) => outcome !== null;
 
 const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 
-/** Starts it. Throws CONFIG_INVALID for a schedule that names no moment. */
+/** Starts the worker. Throws CONFIG_INVALID for a schedule that matches no time. */
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const { profiles, clock, random, log, scheduler = nodeCron, tracer = noTracer } = deps;
   const schedules = schedulesOf(profiles);
@@ -104,11 +104,11 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
   const entries = new Map<string, Entry>();
   const asked = new Map<string, { readonly runId: string; readonly digest: string; readonly until: number }>();
-  /** The last sync of each profile: the next one waits for it. */
+  /** The last sync of each profile; the next one waits for it. */
   const tails = new Map<string, Promise<void>>();
   const stopping = new AbortController();
 
-  /** Tries again while another process writes. */
+  /** Repeats the work while another process writes. */
   const whenFree = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     for (;;) {
       try {
@@ -169,7 +169,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     });
   };
 
-  /** Ends a sync whose run says nothing, or which had none. */
+  /** Ends a sync whose run reported nothing, or that had no run. */
   const endWith = (entry: Entry, problem: Problem): void => {
     const { sync, config } = entry;
     const end: FamilyEnd = { streams: sync.streams, results: [], problem };
@@ -178,7 +178,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     entry.life = step(entry.life, endEvent(entry.outcome));
   };
 
-  /** A sync that still waits when its deadline is over never starts; one that runs is ended by its session. */
+  /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
     while (entry.dueAt !== null && entry.life === "waiting" && !stopping.signal.aborted) {
       const leftMs = entry.dueAt - clock.now();
@@ -220,7 +220,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     const entry: Entry = { sync, config, cancel: new AbortController(), life, dueAt, startedAt: null, outcome: null };
     entries.set(runId, entry);
     const before = tails.get(config.profile) ?? Promise.resolve();
-    // A fault of ours ends this sync, and not those behind it.
+    // A fault of duckmirror ends this sync, but not later ones.
     const mine = before.then(() => carryOut(entry)).catch((error: unknown) => endWith(entry, problemOf(error)));
     void watchDeadline(entry);
     tails.set(config.profile, mine);

@@ -1,15 +1,15 @@
-// Buttons that start work, and what is under way. Shown only where the server can start any.
+// Buttons that start work, and the list of running work. Shown only if the server can start any.
 import { badge, byId, make, ofKind } from "./dom.ts";
 import { ago, counted } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
 
 const LOOK_MS = 1500;
-/** A worker that says nothing for so long may be lost. */
+/** A worker without a sign of life for this long may be lost. */
 const SILENT_MS = 20_000;
 const WAITS: Readonly<Record<string, string>> = { rate: "the rate limit", retry: "another try", quota: "credits" };
 const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
 
-/** Run id → what it last told, and what it waits for while it does. */
+/** Run id → its last event and its present wait. */
 const followed = new Map<
   string,
   { run: ActiveRun | null; told: string; wait: { text: string; until: number } | null }
@@ -29,7 +29,7 @@ const momentText = (at: number): string => {
 
 const waitText = (why: string, until: number): string => `waits for ${WAITS[why] ?? why} until ${momentText(until)}`;
 
-/** What the worker that runs it says, wherever it is. */
+/** Progress as reported by the worker that runs it, on any machine. */
 const progressTexts = ({ due_at, progress }: ActiveRun): readonly string[] => {
   const now = Date.now();
   const due = due_at === null ? [] : [`ends at ${momentText(due_at)} at the latest`];
@@ -97,7 +97,7 @@ const start = async (path: string, body: unknown): Promise<void> => {
   }
 };
 
-/** What a run tells while it runs, in a few words. */
+/** Text for an event of a run. */
 export const tellProgress = (event: Readonly<Record<string, unknown>>): void => {
   const runId = String(event.run_id);
   follow(runId);
@@ -122,7 +122,7 @@ export const startActions = ({ syncs, verify }: Abilities): void => {
   byId("verify-now").addEventListener("click", () => void start("/api/verifications", { profile: chosenProfile() }));
 };
 
-/** Runs that were under way before this page was opened. */
+/** Shows runs that started before this page was opened. */
 export const followActive = async (): Promise<void> => {
   const { runs } = await ask<{ runs: readonly ActiveRun[] }>("/api/syncs");
   for (const run of runs) follow(run.run_id);

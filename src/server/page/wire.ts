@@ -1,4 +1,4 @@
-// What the page asks the server and the shape of the answers, which is that of the functions that make them.
+// The page's requests and the types of their responses, which are those of the server's functions.
 import type { SyncProgress } from "../../core/sync-progress.ts";
 import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
@@ -68,7 +68,7 @@ export interface ActiveRun {
   readonly progress: SyncProgress | null;
 }
 
-/** A refusal of the server, with what to do about it. */
+/** A refusal of the server, with a hint. */
 export class Refused extends Error {
   readonly hint: string;
   readonly status: number;
@@ -96,10 +96,10 @@ const read = async (response: Response) => {
   throw new Refused(response.status, String(message), String(hint));
 };
 
-/** GET of this profile. The caller names the type its route answers with. */
+/** GET of this profile. The caller gives the type of the response. */
 export const ask = async <T>(path: string): Promise<T> => read(await fetch(withProfile(path)));
 
-/** Anything that changes something or runs something. */
+/** A request that changes or runs something. */
 export const send = async <T>(
   method: "POST" | "DELETE",
   path: string,

@@ -1,5 +1,5 @@
-// Starting, following and cancelling syncs: POST /api/syncs (202 with a run id), GET and DELETE /api/syncs/{id},
-// POST /api/verifications. What does the work is somebody else's: the triggers.
+// Starts, shows and cancels syncs: POST /api/syncs (202 with a run id), GET and DELETE /api/syncs/{id}, POST
+// /api/verifications. The triggers do the work.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -30,7 +30,7 @@ const askSchema = z
 
 const verifySchema = z.strictObject({ profile: z.string().nullable().default(null) }).prefault({});
 
-/** A body as the schema wants it. Throws USAGE that names what is wrong. */
+/** Validates a body. Throws USAGE with the problem. */
 const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
   const parsed = schema.safeParse(body ?? {});
   if (parsed.success) return parsed.data;
@@ -38,7 +38,7 @@ const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
   throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}` });
 };
 
-/** Longer ones are not of any version that is known (W3C Trace Context, section 3.2). */
+/** Longer values belong to no known version (W3C Trace Context, section 3.2). */
 const MOST_TRACEPARENT = 128;
 
 const headerText = (value: string | string[] | undefined): string | null => {

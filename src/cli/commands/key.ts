@@ -81,8 +81,10 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { dataDir } = await context.loadConfig();
-    const path = keysPath(dataDir);
+    // The server looks for keys where its first profile is.
+    const [config] = await context.loadProfiles();
+    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const path = keysPath(config.dataDir);
     const [action] = input.args;
     if (action === "add") await add(input, path, context);
     else if (action === "revoke") await revoke(input, path, context);

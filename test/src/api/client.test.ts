@@ -104,6 +104,11 @@ describe("the request", () => {
 describe("a 200 that is no envelope", () => {
   const cases: readonly (readonly [string, play.Script, RegExp])[] = [
     ["an HTML page", play.answer("<!doctype html><title>Sign in</title>"), /HTML.*Sign in/],
+    [
+      "a title that steers terminals",
+      play.answer("<html><title>A\u001b]0;x\u0007\u009bB</title>"),
+      /titled "A \]0;x B"/,
+    ],
     ["an empty body", play.answer(""), /empty/],
     ["an array", play.answer("[]"), /an array/],
     ["no data", play.json({ meta: {} }), /no data/],

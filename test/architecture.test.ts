@@ -74,6 +74,14 @@ describe("the checker refuses", () => {
     expect(architectureProblems([{ path: "src/api/a.ts", text: "export const x = 1;\n" }])).toHaveLength(1);
   });
 
+  test.each(["// Whoever asks gets it.", "/** Where the row stands. */", "  // The header tells the rate."])(
+    "a comment that hides who does what: %s",
+    (comment) => {
+      const text = `// What it is.\n${comment}\nexport const x = 1;\n`;
+      expect(architectureProblems([{ path: "src/api/a.ts", text }])).toHaveLength(1);
+    },
+  );
+
   test("a cycle, also one by types, and names it", () => {
     const found = problems(
       ["src/replica/a.ts", 'import { b } from "./b.ts";'],
@@ -104,6 +112,7 @@ describe("the checker allows", () => {
       "src/sync/run/a.ts",
       "export const x = (job: { process: { id: number } }) => job.process.id;",
     ],
+    ["any word in a text", "src/sync/run/a.ts", 'export const x = "told by whoever stands there";'],
     ["a moment as a Date", "src/sync/run/a.ts", "export const x = (ms: number) => new Date(ms).toISOString();"],
     ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(400)],
   ])("%s", (_, path, code) => {

@@ -1,11 +1,11 @@
-// How a failure is told: code, message and hint, never a stack unless asked for, never a secret.
+// Reports a failure: code, message and hint; a stack only on request, never a secret.
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
 import { visible } from "../core/visible.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** Anything thrown as an error with code, hint and exit code. */
+/** Converts any thrown value to an error with code, hint and exit code. */
 export const asProblem = (error: unknown): DuckmirrorError => {
   if (error instanceof DuckmirrorError) return error;
   if (error instanceof CommanderError) {
@@ -16,12 +16,12 @@ export const asProblem = (error: unknown): DuckmirrorError => {
   return new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) }, { cause: error });
 };
 
-/** The object that --json puts on stdout instead of a result. */
+/** The object that --json prints to stdout instead of a result. */
 export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
   error: { code: problem.code, message: scrubber.scrub(problem.message), hint: scrubber.scrub(problem.hint) },
 });
 
-/** Writes the failure to stderr; with `verbose` also where it came from. */
+/** Writes the failure to stderr; with `verbose` also its stack. */
 export const writeProblem = (problem: DuckmirrorError, terminal: Terminal, scrubber: Scrubber, verbose: boolean) => {
   const { red, dim } = terminal.errColours;
   const lines = [

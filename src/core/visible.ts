@@ -1,5 +1,5 @@
-// Control characters made visible: text from outside must not steer a terminal. Line ends and tabs stay.
+// Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay.
 
-/** The text with every other control character as `\u001b`. */
+/** The text with every other control character in the form `\u001b`. */
 export const visible = (text: string): string =>
   text.replace(/(?![\t\n\r])\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);

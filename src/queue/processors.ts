@@ -1,5 +1,5 @@
-// What a worker does with a job it took: parse, call the job's function, keep what it told. Each answers with the job's
-// result, throws to leave a dead letter, or puts the job off.
+// Handles a job that a worker took: validates it, calls the job's function, stores the result. Each function returns
+// the job's result, throws to leave a dead letter, or postpones the job.
 import type { Job } from "bullmq";
 import { exportJob } from "../../jobs/export.ts";
 import { familyNamed } from "../../jobs/families.ts";
@@ -38,7 +38,7 @@ export interface ProcessorDeps extends FamilyDeps, PublishDeps {
   readonly random: () => number;
 }
 
-/** How each family of the sync ended: results of those that completed, what is kept of those that failed. */
+/** End of each family of the sync: results of completed jobs, stored progress of failed ones. */
 const endsOf = async (sync: SyncPayload, { board }: PublishDeps): Promise<readonly FamilyEnd[]> => {
   const ends = await board.ends(sync);
   return sync.families.flatMap((name): FamilyEnd[] => {
@@ -52,7 +52,7 @@ const endsOf = async (sync: SyncPayload, { board }: PublishDeps): Promise<readon
   });
 };
 
-/** Ends a sync: the snapshot is current, and its report is kept. */
+/** Ends a sync: makes the snapshot current and stores the report. */
 export const processPublish = async (taken: Taken, deps: PublishDeps): Promise<StoredOutcome> => {
   const sync = await readPayload(syncPayload, taken, SYNC_PATIENCE_MS, deps);
   const profile = await knownProfile(taken, sync.profile, SYNC_PATIENCE_MS, deps);
@@ -68,7 +68,7 @@ export const processPublish = async (taken: Taken, deps: PublishDeps): Promise<S
   }
 };
 
-/** Writes what the profile wants exported. */
+/** Writes the profile's exports. */
 export const processExport = async (taken: Taken, deps: ProcessorDeps): Promise<readonly string[]> => {
   const { signal } = taken;
   const { profile: name } = await readPayload(exportPayload, taken, SYNC_PATIENCE_MS, deps);
@@ -82,7 +82,7 @@ export const processExport = async (taken: Taken, deps: ProcessorDeps): Promise<
   }
 };
 
-/** Brings every export folder up to the snapshot; answers with the formats. Throws what `exportJob` throws. */
+/** Brings every export folder up to date with the snapshot; returns the formats. Throws the errors of `exportJob`. */
 export const exportAll = async (profile: Config, signal: AbortSignal): Promise<readonly string[]> => {
   const formats = EXPORT_FORMATS.filter((format) => profile.exportFormats.includes(format));
   for (const format of formats) {
@@ -92,14 +92,14 @@ export const exportAll = async (profile: Config, signal: AbortSignal): Promise<r
   return formats;
 };
 
-/** A schedule fell due: asks for its sync, as anybody else would. */
+/** A schedule is due: requests its sync like any other caller. */
 export const processTick = async (taken: Taken<Job>, deps: ProcessorDeps) => {
   const { job } = taken;
   const tick = await readPayload(tickPayload, taken, TICK_PATIENCE_MS, deps);
   try {
     await knownProfile(taken, tick.profile, TICK_PATIENCE_MS, deps);
   } catch (error) {
-    // No worker has this organization any more: its schedule ends.
+    // No worker has this organization any more, so its schedule ends.
     if (isCode(error, "PROFILE_UNKNOWN")) await deps.queues.schedule.removeJobScheduler(tick.schedule);
     throw error;
   }
@@ -108,6 +108,6 @@ export const processTick = async (taken: Taken<Job>, deps: ProcessorDeps) => {
     return putOff(taken, Math.floor(deps.random() * tick.jitterMs), deps.clock.now());
   }
   const { profile, streams, full } = tick;
-  // A tick that is delivered twice asks once.
+  // A tick that is delivered twice requests one sync.
   return deps.triggers.start({ profile, streams, full, idempotencyKey: `schedule ${job.id}`, scheduled: true });
 };

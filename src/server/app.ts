@@ -1,4 +1,5 @@
-// The server: routes over the published snapshots behind one door. Reads only; whatever starts work is handed in.
+// The server: routes over the published snapshots, behind one access check. Reads only; functions that start work are
+// passed in.
 import { setMaxListeners } from "node:events";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import {
@@ -27,7 +28,7 @@ import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
 
-/** Paths that need no key: they tell nothing of the data. */
+/** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
 const OPEN_FOLDER = "/page/";
 const LARGEST_BODY_BYTES = 256 * 1024;
@@ -37,7 +38,7 @@ const one = (value: string | string[] | undefined): string | undefined => (Array
 
 const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
   const path = pathOf(request.url);
-  // A person is led to the login; a program is told what is missing.
+  // A person is sent to the login; a program gets an error.
   if (request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "")) {
     return reply.redirect(path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`, 303);
   }
@@ -47,7 +48,7 @@ const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
 
 const isOpenPath = (path: string): boolean => OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
 
-/** Where no key is asked for, only this machine may ask, by its own name and without a proxy between. */
+/** Without a key, only this machine may send requests, by its own name and not through a proxy. */
 const checkNear = (request: FastifyRequest, listenHost: string): void => {
   if (!isOwnHost(request.headers.host, listenHost)) {
     throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
@@ -95,13 +96,13 @@ const guard =
 
 export interface Server {
   readonly app: FastifyInstance;
-  /** At the start: whether any key was ever configured or made. */
+  /** At the start: whether any key was ever configured or created. */
   readonly asksForKey: boolean;
   /** Ends event streams and queries, closes connections and snapshots. */
   close(): Promise<void>;
 }
 
-/** The server, not listening yet. `more` adds routes behind the same door, e.g. the page of the queues. */
+/** The server, not listening yet. `more` adds routes behind the same check, e.g. the page of the queues. */
 export const createServer = async (
   options: ServerOptions,
   more: (app: FastifyInstance) => Promise<void> | void = () => undefined,

@@ -1,4 +1,4 @@
-// The server on a socket.
+// Starts the server on a socket.
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/listen-address.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
@@ -13,8 +13,8 @@ export interface RunningServer {
 }
 
 /**
- * Starts the server. Throws LISTEN_FAILED, and SERVER_KEY_MISSING for an address that others reach without a key.
- * `more` adds routes behind the same door.
+ * Starts the server. Throws LISTEN_FAILED, and SERVER_KEY_MISSING for an address that other machines can reach
+ * without a key. `more` adds routes behind the same access check.
  */
 export const startServer = async (
   options: Omit<ServerOptions, "listenHost">,

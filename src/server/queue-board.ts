@@ -1,5 +1,5 @@
-// bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's own door. The package
-// for Fastify is not used: it brings a library that needs Node 22 (docs/decisions/0060).
+// bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's access check. The
+// package for Fastify is not used, because one of its libraries needs Node 22 (docs/decisions/0060).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,12 +20,12 @@ import { SECURITY_HEADERS } from "./door/access.ts";
 const BASE = "/queues";
 const POLICY = "content-security-policy";
 
-/** The server's policy; only `<base>` is allowed as well, because that page finds its files by it. */
+/** The server's policy, which also allows `<base>`, because the page finds its files by it. */
 const HEADERS = {
   [POLICY]: (SECURITY_HEADERS[POLICY] ?? "").replace("base-uri 'none'", "base-uri 'self'; worker-src 'self'"),
 };
 
-/** Nothing of Redis or of the machines that work: the page tells of jobs. */
+/** Hides Redis and the worker's machines: the page shows jobs only. */
 const UI: UIConfig = {
   boardTitle: "duckmirror queues",
   hideRedisDetails: true,
@@ -34,7 +34,7 @@ const UI: UIConfig = {
   miscLinks: [{ text: "Status", url: "/" }],
 };
 
-/** What its page shows in place of what it asked for; it wants the words beside one another. */
+/** Shown by the page instead of a failed response; both members have the same text. */
 const AWAY = {
   code: "REDIS_UNAVAILABLE",
   error: "Redis does not answer.",
@@ -43,7 +43,7 @@ const AWAY = {
 
 const parameters = z.record(z.string(), z.unknown());
 
-/** What bull-board hands to the server it is mounted on. */
+/** The parts that bull-board passes to its server. */
 const partsOf = (queues: readonly BaseAdapter[]) => {
   const parts: {
     queues: BullBoardQueues;
@@ -78,7 +78,7 @@ const partsOf = (queues: readonly BaseAdapter[]) => {
       parts.api = routes;
       return serverAdapter;
     },
-    // The server's own handler answers: it tells no inner details.
+    // The server's own handler responds, without inner details.
     setErrorHandler: () => serverAdapter,
   };
   createBullBoard({ queues, serverAdapter, options: { uiConfig: UI } });
@@ -87,7 +87,7 @@ const partsOf = (queues: readonly BaseAdapter[]) => {
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** The page without what the policy refuses: fonts from elsewhere, and the inline styles of its waiting screen. */
+/** The page without parts that the policy refuses: external fonts, and the inline styles of its waiting screen. */
 const pageOf = (template: string, values: Readonly<Record<string, string>>): string =>
   template
     .replace(/<link [^>]*href="https?:[^>]*>/g, "")
@@ -97,7 +97,7 @@ const pageOf = (template: string, values: Readonly<Record<string, string>>): str
       kind === "-" ? (values[name] ?? "") : escaped(values[name] ?? ""),
     );
 
-/** Routes for `startServer`: the page of these queues. Only what reads is mounted, whatever the queues would allow. */
+/** Routes for `startServer`: the page of these queues. Only reading routes are mounted, whatever the queues allow. */
 export const queueBoard =
   (queues: readonly BaseAdapter[]) =>
   async (app: FastifyInstance): Promise<void> => {
@@ -125,7 +125,7 @@ export const queueBoard =
                 const answer = await handler({ ...asked, ...rest });
                 return reply.code(answer?.status ?? 200).send(answer?.body);
               } catch {
-                // All that a route does is to ask Redis; the worker's log says why it does not answer.
+                // These routes only query Redis; the worker's log has the reason for its failure.
                 return reply.code(503).send(AWAY);
               }
             });

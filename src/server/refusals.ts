@@ -1,4 +1,4 @@
-// What the server answers when it does not answer: `{"error": {"code", "message", "hint"}}` and a status.
+// Error responses of the server: `{"error": {"code", "message", "hint"}}` and a status.
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
@@ -17,7 +17,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Statuses of the errors a request can meet; every other one is a fault of ours: 500. */
+/** Statuses of the errors of requests; every other error is a fault of duckmirror: 500. */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   USAGE: 400,
   QUERY_FAILED: 400,
@@ -47,7 +47,10 @@ export interface ErrorAnswer {
   readonly body: { readonly error: { readonly code: string; readonly message: string; readonly hint: string } };
 }
 
-/** Anything thrown, as status and body. A fault of ours does not tell its text: it may hold paths or SQL of others. */
+/**
+ * Any thrown value as status and body. The text of an internal fault is not shown, because it may contain paths or
+ * SQL of others.
+ */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const answer = (status: number, code: string, message: string, hint: string): ErrorAnswer => ({
     status,
@@ -67,7 +70,7 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
 export const notFound = (what: string): HttpRefusal =>
   new HttpRefusal(404, "NOT_FOUND", `There is no ${what}.`, "docs/SERVER.md lists the routes.");
 
-/** The answer to one wrong key too many. The right key is still taken. */
+/** The response after too many wrong keys. The right key is still accepted. */
 export const tooManyGuesses = (reply: FastifyReply): HttpRefusal => {
   reply.header("retry-after", "60").header("connection", "close");
   return new HttpRefusal(429, "TOO_MANY_LOGINS", "Too many wrong keys from this address.", "Wait a minute.");

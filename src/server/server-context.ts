@@ -1,4 +1,4 @@
-// What every route of the server works with.
+// Context of the server's routes.
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/tls-files.ts";
 import type { Secret } from "../core/secret.ts";
@@ -11,47 +11,47 @@ import { HttpRefusal } from "./refusals.ts";
 import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
 import type { SyncTriggers } from "./triggers.ts";
 
-/** What feedback was answered with, and what it cost. */
+/** Response to feedback, and its cost. */
 export interface FeedbackReceipt {
   readonly receipt: unknown;
   readonly credits: number;
 }
 
-/** One organization's mirror, as the server is told of it. */
+/** One organization's mirror, as passed to the server. */
 export interface ServedProfile {
   readonly name: string;
   /** Path of the published snapshot. */
   readonly snapshot: string;
-  /** Requests per minute that are configured; null: what the service says. */
+  /** Configured requests per minute; null: the service's limit. */
   readonly ratePerMinute: number | null;
-  /** What the next sync would request, from the snapshot; absent: the page does not show it. */
+  /** Forecast of the next sync, from the snapshot; absent: the page does not show it. */
   readonly plan?: () => Promise<unknown>;
-  /** Sends feedback to the service, which costs a credit; absent: not offered. */
+  /** Sends feedback to the service, which costs a credit; absent: not available. */
   readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;
 }
 
 export interface ServerOptions {
-  /** At least one; the first one is meant where none is named. */
+  /** At least one; the first is the default. */
   readonly profiles: readonly ServedProfile[];
-  /** The configured key, which may do everything; null: none. */
+  /** The configured key, with all rights; null: none. */
   readonly key: Secret | null;
-  /** File of the named keys; absent: none. Without any key everybody on this machine may ask, and nobody else. */
+  /** File of the named keys; absent: none. Without any key, everyone on this machine has access, and nobody else. */
   readonly keyFile?: string;
-  /** Host that is listened on, for the check of Host headers. */
+  /** Listen host, for the check of Host headers. */
   readonly listenHost: string;
   readonly clock: Clock;
   readonly version: string;
   /** Absent: this server only reads. */
   readonly triggers?: SyncTriggers;
-  /** State → jobs in it, where there is a queue. */
+  /** State → number of jobs, if there is a queue. */
   readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
-  /** Where the built page is; default: beside this program. */
+  /** Folder of the built page; default: beside this program. */
   readonly pageFolder?: URL;
   /** Certificate and key; absent: plain HTTP. */
   readonly tls?: TlsFiles | null;
   /** Limits on connections; the defaults are for production. */
   readonly limits?: Partial<ConnectionLimits>;
-  /** A fault of ours that a client only sees as 500. */
+  /** Called for internal faults, which clients only see as 500. */
   readonly onFault: (error: unknown) => void;
 }
 

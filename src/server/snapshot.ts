@@ -1,13 +1,13 @@
-// The published snapshot as the server reads it: opened once, opened anew after each publish, its figures kept with it.
-// A publish renames a new file into place, so another inode means another snapshot (decision 0002).
+// The published snapshot for the server: opened once and again after each publish, with its computed figures. A
+// publish renames a new file into place, so another inode means another snapshot (decision 0002).
 import { statSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { assertReadable } from "../warehouse/read/readable.ts";
 
-/** One version of the mirror. Valid while the `use` that handed it out runs. */
+/** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {
-  /** Another one for each publish. */
+  /** Different for each publish. */
   readonly version: string;
   readonly path: string;
   readonly bytes: number;
@@ -18,7 +18,7 @@ export interface Snapshot {
 
 export interface SnapshotSource {
   readonly path: string;
-  /** Which version stands on disk now; null: none yet. Opens nothing. */
+  /** The version on disk; null: none yet. Opens nothing. */
   version(): string | null;
   /** Runs `work` on the present version. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
   use<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>;
@@ -26,7 +26,10 @@ export interface SnapshotSource {
   close(): Promise<void>;
 }
 
-/** One version of the file and how many read it. Its database is open only while somebody does, and a while longer. */
+/**
+ * One version of the file and the number of its readers. Its database is open while it has readers, and for a while
+ * after.
+ */
 interface Version {
   readonly snapshot: Snapshot;
   database: Promise<Database> | null;
@@ -35,15 +38,15 @@ interface Version {
   idle: ReturnType<typeof setTimeout> | null;
 }
 
-/** A mirror that nobody looks at holds no memory after this time, ms; what was computed of it stays. */
+/** Time without readers after which a mirror's memory is released, ms; computed figures stay. */
 const IDLE_MS = 60_000;
 const MEMORY_LIMIT = "1GB";
-/** Beside the snapshot: readers must not fill the disk that the writer needs. */
+/** Limit of files spilled beside the snapshot: readers must not fill the disk that the writer needs. */
 const MOST_SPILLED = "1GB";
 
 /**
- * A figure that is computed once per version: a page over a million rows must not scan them for each reader.
- * A computation that failed is forgotten, so that the next reader tries again.
+ * Computes a figure once per version, so that not every reader scans a million rows. A failed computation is dropped,
+ * and the next reader tries again.
  */
 export const perSnapshot = <T>(compute: (snapshot: Snapshot) => Promise<T>): ((snapshot: Snapshot) => Promise<T>) => {
   const kept = new WeakMap<Snapshot, Promise<T>>();
@@ -108,7 +111,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
     current = version;
     return version;
   };
-  /** No new reader gets it; the last one closes it. */
+  /** Gives it to no new reader; the last one closes it. */
   const retire = (version: Version): void => {
     version.superseded = true;
     release(version);
@@ -143,7 +146,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       if (last === null) return;
       last.superseded = true;
       if (last.idle !== null) clearTimeout(last.idle);
-      // A reader under way ends first: closing waits for its statement.
+      // Closing waits for a reader's statement.
       await closeDatabase(last);
     },
   };

@@ -81,6 +81,9 @@ const MOST_LINES = 300;
 const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
 /** The one parser of times; and code that runs in a browser, where times are shown as people there know them. */
 const READS_DATES = /^src\/(core\/time\.ts$|server\/page\/)/;
+/** Words that hide who does what (docs/GLOSSARY.md, CONTRIBUTING.md): "tells" may mean reports, shows or decides. */
+const HIDING_WORDS = /\b(whoever|stands|stood|tells|told|goes over|takes no place|so many)\b/i;
+const COMMENT = /(?:^|\s)(?:\/\/|\/?\*+)\s(.*)$/;
 const VAGUE_NAMES = /^(utils?|helpers?|common|misc)$/;
 
 /** `src/api/client.ts` → api, `jobs/sync.ts` → jobs; null outside the layers. */
@@ -149,6 +152,14 @@ const nameProblems = ({ path, text }: Parsed): string[] => {
   ];
 };
 
+const wordProblems = ({ path, text }: Parsed): string[] =>
+  layerOf(path) === null
+    ? []
+    : text.split("\n").flatMap((line, index) => {
+        const word = HIDING_WORDS.exec(COMMENT.exec(line)?.[1] ?? "")?.[0];
+        return word === undefined ? [] : [`${path}:${index + 1}: "${word}" hides who does what: name actor and action`];
+      });
+
 const cycleProblems = (files: ReadonlyMap<string, Parsed>): string[] => {
   const done = new Set<string>();
   const problems: string[] = [];
@@ -180,6 +191,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...globalProblems(file),
       ...timeProblems(file),
       ...nameProblems(file),
+      ...wordProblems(file),
     ]),
     ...cycleProblems(layered),
   ];

@@ -1,4 +1,4 @@
-// duckmirror key: makes, lists and revokes the named keys of page, API and metrics.
+// duckmirror key: creates, lists and revokes the named keys of page, API and metrics.
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/units.ts";

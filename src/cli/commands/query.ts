@@ -1,4 +1,4 @@
-// duckmirror query: read-only SQL on the published snapshot, as table, CSV, JSON or NDJSON.
+// duckmirror query: runs read-only SQL on the published snapshot; prints a table, CSV, JSON or NDJSON.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -12,9 +12,9 @@ import { type CommandContext, defineCommand } from "../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../terminal/query-output.ts";
 import { renderTable } from "../terminal/table.ts";
 
-/** A terminal shows this many rows of a table; everything else gets all. */
+/** Most rows of a table on a terminal; other outputs get all rows. */
 const MOST_ROWS_SHOWN = 1000;
-/** Text is handed to stdout in pieces of about this many characters. */
+/** Approximate number of characters per write to stdout. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
 const MIB = 1024 ** 2;
@@ -45,7 +45,7 @@ const sqlOf = async ({ args, file }: Input, context: CommandContext): Promise<st
   return sql;
 };
 
-/** What the statement may use. Throws USAGE. */
+/** Limits of the statement. Throws USAGE. */
 const limitsOf = ({ timeout, memory }: Input) => {
   const timeMs = parseDuration(timeout);
   if (timeMs === null || timeMs === 0) {
@@ -94,7 +94,7 @@ const writeRows = async (
 ) => {
   const writer = rowWriter(format, columns);
   const { out, isTty } = context.terminal;
-  // A file or program gets every character as it is.
+  // A file or program gets every character unchanged.
   const write = (text: string) => out(isTty.out ? visible(text) : text);
   let text = writer.head;
   let index = 0;
@@ -107,7 +107,7 @@ const writeRows = async (
       text = "";
     }
   }
-  // An interrupted query ends its rows early: without this, half a result would look like a whole one.
+  // An interrupted query ends its rows early; without this check, half a result would look complete.
   context.signal.throwIfAborted();
   await write(text + writer.foot);
 };

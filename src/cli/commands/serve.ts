@@ -1,4 +1,5 @@
-// duckmirror serve: status page, local copy of the API and metrics over the mirror. Reads only; runs until stopped.
+// duckmirror serve: serves status page, local copy of the API, and metrics from the mirror. Reads only; runs until
+// stopped.
 import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
@@ -12,7 +13,7 @@ import { servedProfile } from "../worker/served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
 
-/** The flag over the setting. Throws USAGE. */
+/** The flag overrides the setting. Throws USAGE. */
 const listenOf = ({ listen }: z.output<typeof inputSchema>, config: Config): ListenAddress => {
   if (listen === undefined) return config.listen;
   const parsed = parseListen(listen);
@@ -53,7 +54,7 @@ export const command = defineCommand({
       listen,
     );
     try {
-      // What stands behind # is sent to nobody: the page reads it.
+      // A browser does not send the part after #; the page reads it.
       const login = madeIn === null ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
       const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
       if (shared.json) await printJson(login === null ? places : { ...places, login });

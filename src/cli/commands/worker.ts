@@ -1,4 +1,4 @@
-// duckmirror worker: syncs on schedules and on demand until it is stopped; with Redis together with other workers.
+// duckmirror worker: syncs by schedule and on request until it is stopped; with Redis, together with other workers.
 import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
@@ -23,7 +23,7 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-/** How long requests of a fetcher that is stopped may take to end, ms. */
+/** Time limit for requests in flight when a fetcher is stopped, ms. */
 const FETCH_GRACE_MS = 6_000;
 
 const listenOf = ({ listen }: Input, config: Config): ListenAddress => {
@@ -42,7 +42,7 @@ const untilStopped = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, "abort");
 };
 
-/** Starts what does the work: over Redis where there is one, else in this process. */
+/** Starts the worker's jobs: over Redis if configured, else in this process. */
 const startSyncing = async (
   role: "all" | "load",
   profiles: readonly Config[],
@@ -81,14 +81,14 @@ const startSyncing = async (
   });
 };
 
-/** The page of the queues, where there are any. */
+/** The page of the queues, if there are any. */
 const queuePage = async ({ board }: RunningWorker) => {
   if (board === undefined) return undefined;
   const { queueBoard } = await import("../../server/queue-board.ts");
   return queueBoard(await board());
 };
 
-/** A fetcher answers nobody: it has no mirror to show. */
+/** A fetcher serves no page, because it has no mirror. */
 const fetchUntilStopped = async (
   profiles: readonly Config[],
   redisUrl: Secret,
@@ -142,7 +142,7 @@ export const command = defineCommand({
     if (configs.some(({ baseUrl }) => baseUrl === null)) throw new DuckmirrorError("BASE_URL_MISSING");
     if (configs.some(({ token }) => token === null)) throw new DuckmirrorError("TOKEN_MISSING");
     const logger = await context.logger(config);
-    // Its runs are no part of whatever started it, weeks ago.
+    // Its runs do not belong to the trace of the process that started the worker.
     const tracer = await context.tracer(config, null);
     if (input.role === "fetch" && redisUrl !== null) {
       await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, tracer, context);

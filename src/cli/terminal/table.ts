@@ -1,4 +1,5 @@
-// Tables for people: as wide as the terminal, numbers to the right, one record per block where it is too narrow.
+// Tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too
+// narrow.
 import Table from "cli-table3";
 import { visible } from "../../core/visible.ts";
 
@@ -7,7 +8,7 @@ export interface TableColumn {
   readonly align?: "left" | "right";
 }
 
-/** Columns are not cut below this many characters. */
+/** Narrowest column, in characters. */
 const NARROWEST = 8;
 /** `│ ` and a space around each cell, and the last `│`. */
 const frameWidth = (columns: number) => 3 * columns + 1;
@@ -15,10 +16,10 @@ const frameWidth = (columns: number) => 3 * columns + 1;
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
 
-/** Terminal cells a text takes. */
+/** Width of a text in terminal cells. */
 export const displayWidth = (text: string): number => [...text].length + (text.match(WIDE)?.length ?? 0);
 
-/** Control characters made visible: text from outside must not steer the terminal or break the table. */
+/** Makes control characters visible, because external text must not control the terminal or break the table. */
 const printable = (text: string): string =>
   visible(text.replace(/\r?\n/g, "↵").replaceAll("\t", " ").replaceAll("\r", "\\u000d"));
 
@@ -35,7 +36,9 @@ const cut = (text: string, width: number): string => {
   return `${taken}…`;
 };
 
-/** Widths that fit: the widest columns give way first. Null when the frame alone leaves too little. */
+/**
+ * Column widths that fit; the widest columns are reduced first. Null when the frame alone leaves too little space.
+ */
 const fitWidths = (natural: readonly number[], available: number): readonly number[] | null => {
   const room = available - frameWidth(natural.length);
   const least = natural.map((width) => Math.min(width, NARROWEST));
@@ -51,7 +54,7 @@ const naturalWidths = (columns: readonly TableColumn[], rows: readonly (readonly
     rows.reduce((width, row) => Math.max(width, displayWidth(row[index] ?? "")), displayWidth(name)),
   );
 
-/** Width of the table when nothing is cut. */
+/** Width of the uncut table. */
 export const tableWidth = (columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number =>
   naturalWidths(columns, rows).reduce((sum, width) => sum + width, frameWidth(columns.length));
 
@@ -66,7 +69,7 @@ const asBlocks = (columns: readonly TableColumn[], rows: readonly (readonly stri
 
 /**
  * A table as text without a final line end. Cells are made printable and cut to fit here, so colour comes after that:
- * `paint` is given what is left of a cell, its column and its row.
+ * `paint` gets the cut cell, its column and its row.
  */
 export const renderTable = (
   columns: readonly TableColumn[],

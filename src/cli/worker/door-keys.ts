@@ -1,5 +1,5 @@
-// Keys that `serve` and `worker` ask for: the configured one, the named ones, or, with `require_key` and neither of them,
-// one that is made at the first start and kept beside the working database.
+// Keys for `serve` and `worker`: the configured one, the named ones, or, with `require_key` and neither of them, one
+// that is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import { keysPath, readKeys } from "../../server/door/key-store.ts";
 export interface DoorKeys {
   readonly key: Secret | null;
   readonly keyFile: string;
-  /** Nobody is asked for a key. */
+  /** No key is required. */
   readonly open: boolean;
-  /** File of a key that was made here, so that people can log in with it; null: they have theirs. */
+  /** File of a key created here, so that people can log in with it; null: they have a key already. */
   readonly madeIn: string | null;
 }
 
 const isTaken = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
 
-/** The key of this data directory; made where there is none. Throws DATA_DIR_UNWRITABLE. */
+/** The key of this data directory; created if missing. Throws DATA_DIR_UNWRITABLE. */
 const ownKey = async (dir: string, file: string): Promise<Secret> => {
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 });

@@ -1,5 +1,4 @@
-// The way to the worker for commands that ask something of it: straight to the queue where there is a Redis, else over
-// HTTP to the worker's own address.
+// Connection of commands to the worker: the queue if there is Redis, else HTTP to the worker's address.
 import { z } from "zod";
 import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -14,12 +13,12 @@ import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
 
-/** A request to the worker may take so long, ms. */
+/** Time limit of a request to the worker, ms. */
 const ANSWER_MS = 30_000;
 
 export interface WorkerDoor {
   readonly triggers: Triggers;
-  /** null without Redis: then nothing outlives the worker. */
+  /** null without Redis: nothing outlives the worker then. */
   readonly queues: Queues | null;
   close(): Promise<void>;
 }
@@ -33,7 +32,7 @@ const runSchema = z
     asked_at: z.number(),
     report: z.unknown(),
     error: problemSchema.nullable(),
-    // A worker of an older version does not say.
+    // Absent from workers of older versions.
     due_at: z.number().nullable().default(null),
     progress: syncProgress.nullable().default(null),
   })
@@ -42,13 +41,13 @@ const runSchema = z
   });
 const errorSchema = z.object({ error: problemSchema });
 
-/** An address others listen on, as one that can be called. */
+/** The address to call for a listen address. */
 const callable = ({ host, port }: Config["listen"]) => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return { host: reachable, port };
 };
 
-/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and what the worker answers. */
+/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
 export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers => {
   const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
@@ -81,7 +80,7 @@ export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers =
         ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
         ...(typeof traceparent === "string" ? { traceparent } : {}),
       };
-      // Only said where it is asked for: a worker of an older version refuses what it does not know.
+      // Sent only if given, because a worker of an older version refuses unknown members.
       const timed = typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {};
       const { body } = await call("POST", "/api/syncs", headers, { streams, full, profile, ...timed });
       const { run_id: runId, joined } = startedSchema.parse(body);
@@ -104,7 +103,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Opens the door. Throws REDIS_UNAVAILABLE and the like; without Redis nothing is called yet. */
+/** Opens the connection. Throws REDIS_UNAVAILABLE and the like; without Redis it calls nothing yet. */
 export const openDoor = async (profiles: readonly Config[], context: CommandContext): Promise<WorkerDoor> => {
   const [config] = profiles;
   if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });

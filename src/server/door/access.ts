@@ -1,6 +1,6 @@
-// Who may ask, as pure decisions on headers: bearer key or session cookie, what a key's role allows, same origin for
-// anything that changes or costs something, and the host names this machine answers to (a name that an attacker points
-// here is refused).
+// Access checks, as pure decisions on headers: bearer key or session cookie, rights of a key's role, same origin for
+// requests that change or cost something, and this machine's host names (a name that an attacker points here is
+// refused).
 import { isLoopbackHost } from "../../core/config/listen-address.ts";
 import type { Role } from "./key-store.ts";
 import type { KeyHolder, Keyring } from "./keyring.ts";
@@ -8,7 +8,7 @@ import { SESSION_MS, type Sessions } from "./sessions.ts";
 
 export const COOKIE = "duckmirror_session";
 
-/** Set-Cookie; `value` null takes the session away. */
+/** Set-Cookie; `value` null removes the session. */
 export const cookieHeader = (value: string | null, secure: boolean): string =>
   [
     `${COOKIE}=${value ?? ""}`,
@@ -33,13 +33,13 @@ export interface Asker {
 }
 
 export type Admission =
-  /** No key is asked for. */
+  /** No key is required. */
   | { readonly by: "open" }
   | { readonly by: "bearer" | "session"; readonly holder: KeyHolder }
-  /** `guessed`: a key came, and it was a wrong one. */
+  /** `guessed`: the request had a wrong key. */
   | { readonly by: "nothing"; readonly guessed: boolean };
 
-/** How a request shows that it may ask. */
+/** The access right that a request proves. */
 export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, now: number): Admission => {
   if (!keyring.required()) return { by: "open" };
   const bearer = /^Bearer +(\S+)$/i.exec(asker.authorization ?? "")?.[1];
@@ -53,12 +53,12 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
 };
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
-/** Requests that only read, though their method may change something. */
+/** Requests that only read, although their method may change something. */
 const READS = ["/api/query", "/logout"];
 
 export const isSafe = (method: string): boolean => SAFE.includes(method);
 
-/** The least role that a request needs. */
+/** The lowest role for a request. */
 export const roleFor = (method: string, path: string): Role => {
   if (!isSafe(method) && !READS.includes(path)) return "operate";
   return path === "/metrics" ? "metrics" : "read";
@@ -68,12 +68,12 @@ const RANK: Readonly<Record<Role, number>> = { metrics: 0, read: 1, operate: 2 }
 
 export const allows = (role: Role, needed: Role): boolean => RANK[role] >= RANK[needed];
 
-/** Paths whose answers cost a look at the mirror: a page elsewhere must not make a browser ask for them. */
+/** Paths whose responses need a read of the mirror: a page of another site must not make a browser request them. */
 export const isCostly = (path: string): boolean => /^\/(api|v1|profiles|metrics|queues)(\/|$)/.test(path);
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
-/** Whether a proxy handed the request on: then it may come from anywhere. */
+/** Whether a proxy forwarded the request, which may then come from anywhere. */
 export const isForwarded = (headers: Readonly<Record<string, unknown>>): boolean =>
   FORWARDING.some((name) => headers[name] !== undefined);
 
@@ -85,8 +85,8 @@ const hostName = (host: string): string =>
     .toLowerCase();
 
 /**
- * Whether a request without a key may carry this Host header. A page elsewhere can point its own name at this machine
- * and then read answers as its own (DNS rebinding); with a key it has no session under that name.
+ * Whether a request without a key may have this Host header. A page of another site can point its own name at this
+ * machine and read responses as its own (DNS rebinding); with a key it has no session under that name.
  */
 export const isOwnHost = (host: string | undefined, listenHost: string): boolean => {
   if (host === undefined) return false;
@@ -102,17 +102,17 @@ export interface Provenance {
 }
 
 /**
- * Whether a request that changes something comes from the server's own pages or from no browser at all.
- * A browser names its origin with every such request, so one without comes from a program, which no page can steer.
+ * Whether a request that changes something comes from the server's own pages or from no browser. A browser sends an
+ * origin with every such request, so a request without one comes from a program, which no page controls.
  */
 export const isSameOrigin = ({ host, origin, site }: Provenance): boolean => {
-  // The browser's own word, where it gives it (https and this machine only).
+  // The browser's own statement, if it sends one (https and this machine only).
   if (site !== undefined) return site === "same-origin" || site === "none";
   if (origin === undefined) return true;
   return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 };
 
-/** What a browser may do with anything served here. */
+/** Rights of browsers for everything served here. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
@@ -127,7 +127,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   ].join("; "),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  // Not `no-referrer`: a form would then name its origin as `null`, and no login could be told from a forged one.
+  // Not `no-referrer`: a form would then send `null` as its origin, and a login could not be distinguished from a
+  // forged one.
   "referrer-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",

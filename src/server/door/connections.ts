@@ -1,16 +1,16 @@
-// Limits on connections: how long a request may take to arrive, how many connections there may be, in all and from one
-// address. What is beyond is closed at once, so that nobody can hold the door by holding connections.
+// Limits on connections: time for a request to arrive, and number of connections in total and per address. Further
+// connections are closed at once, so that nobody can block the server with open connections.
 import type { RequestListener, Server } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TlsFiles } from "../../core/config/tls-files.ts";
 
 export interface ConnectionLimits {
-  /** Head and body of a request must be here within this time, ms. */
+  /** Time limit for head and body of a request, ms. */
   readonly requestMs: number;
-  /** How often that is looked at, ms. */
+  /** Interval of this check, ms. */
   readonly checkMs: number;
-  /** A connection on which nothing moves is closed after this time, ms. Longer than the heartbeat of event streams. */
+  /** Time after which an idle connection is closed, ms. Longer than the heartbeat of event streams. */
   readonly idleMs: number;
   readonly connections: number;
   readonly perAddress: number;

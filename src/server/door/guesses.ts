@@ -1,19 +1,19 @@
-// Wrong keys, counted by the address they come from. A right key is always taken, so nobody can lock another out; how
-// hard a key is to guess is the key's business (core/config/key-text.ts).
+// Counts wrong keys by address. The right key is always accepted, so nobody can lock others out;
+// core/config/key-text.ts ensures that a key is hard to guess.
 
-/** Wrong keys of an address within a minute before it is told to wait. */
+/** Number of wrong keys from an address within a minute before it must wait. */
 const MOST_WRONG = 20;
 const MINUTE_MS = 60_000;
 const MOST_ADDRESSES = 10_000;
 
-/** One network of IPv6 is one address: who has one address of it has all. */
+/** One IPv6 network counts as one address, because its owner has all of its addresses. */
 const addressOf = (address: string): string => {
   const bare = address.replace(/^::ffff:/i, "");
   return bare.includes(":") ? bare.split(":").slice(0, 4).join(":") : bare;
 };
 
 export interface Guesses {
-  /** A wrong key came from `address`; true: it has sent too many. */
+  /** Records a wrong key from `address`; true: it has sent too many. */
   isTooMany(address: string, now: number): boolean;
 }
 

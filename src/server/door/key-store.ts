@@ -1,5 +1,5 @@
-// Named keys of a server: a file beside the working database (0600) that holds their hashes, roles and ends. A key is 256
-// random bits, so one SHA-256 is enough to keep it; the key itself is shown once, when it is made.
+// Named keys of a server: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
+// random bits, so one SHA-256 is enough; the key itself is shown once, when it is created.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { systemClock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 
-/** What a key may: `metrics` only /metrics, `read` all that changes nothing, `operate` everything. */
+/** Rights of a key: `metrics` only /metrics, `read` everything that changes nothing, `operate` everything. */
 export const ROLES = ["read", "operate", "metrics"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -35,7 +35,7 @@ export const stateOf = (key: StoredKey, now: number): "active" | "expired" | "re
   return key.expires_at !== null && key.expires_at <= now ? "expired" : "active";
 };
 
-/** The keys in the text of the file. Throws CONFIG_INVALID: a door whose keys cannot be read stays shut. */
+/** The keys in the file's text. Throws CONFIG_INVALID: if the keys cannot be read, nobody gets access. */
 export const parseKeys = (path: string, text: string): readonly StoredKey[] => {
   try {
     return fileSchema.parse(JSON.parse(text)).keys;
@@ -48,7 +48,7 @@ export const parseKeys = (path: string, text: string): readonly StoredKey[] => {
 const isCode = (error: unknown, code: string): boolean =>
   error instanceof Error && "code" in error && error.code === code;
 
-/** Every key that was ever made here, revoked ones included. Throws CONFIG_INVALID. */
+/** Every key ever created here, including revoked ones. Throws CONFIG_INVALID. */
 export const readKeys = async (path: string): Promise<readonly StoredKey[]> => {
   let text: string;
   try {
@@ -63,7 +63,7 @@ export const readKeys = async (path: string): Promise<readonly StoredKey[]> => {
 const WAIT_MS = 20;
 const MOST_WAITS = 100;
 
-/** The file that will replace the keys; while it exists, nobody else changes them. */
+/** The file that will replace the keys; while it exists, no other process changes them. */
 const openNext = async (path: string) => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   for (let waits = 0; ; waits++) {
@@ -76,7 +76,7 @@ const openNext = async (path: string) => {
   }
 };
 
-/** Changes the file in one step. Throws what `change` throws, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
+/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
 const changeKeys = async (
   path: string,
   change: (keys: readonly StoredKey[]) => readonly StoredKey[],
@@ -103,11 +103,11 @@ const changeKeys = async (
 export interface KeyWish {
   readonly name: string;
   readonly role: Role;
-  /** ms since the epoch; null: it holds until it is revoked. */
+  /** ms since the epoch; null: valid until revoked. */
   readonly expiresAt: number | null;
 }
 
-/** Makes a key. Throws USAGE where an active one has the name. */
+/** Creates a key. Throws USAGE when an active key has the name. */
 export const addKey = async (path: string, { name, role, expiresAt }: KeyWish, now: number): Promise<Secret> => {
   const secret = `dm_${randomBytes(32).toString("base64url")}`;
   const id = randomBytes(6).toString("hex");
@@ -121,7 +121,7 @@ export const addKey = async (path: string, { name, role, expiresAt }: KeyWish, n
   return new Secret(secret);
 };
 
-/** Revokes every key of that name that is not revoked yet. Throws USAGE where there is none. */
+/** Revokes every active key of that name. Throws USAGE when there is none. */
 export const revokeKey = (path: string, name: string, now: number): Promise<void> =>
   changeKeys(path, (keys) => {
     const meant = (key: StoredKey) => key.name === name && key.revoked_at === null;

@@ -1,26 +1,26 @@
-// Keys that open the server's door: the configured one, which may do everything, and the named ones of the key file. The
-// file is looked at with each request, so a key that is added or revoked counts at once.
+// Valid keys of the server: the configured one, with all rights, and the named ones of the key file. The file is
+// checked on each request, so an added or revoked key takes effect at once.
 import { readFileSync, statSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { hashOfKey, parseKeys, type Role, type StoredKey, stateOf } from "./key-store.ts";
 import { sameText } from "./same-text.ts";
 
-/** Who a key belongs to. */
+/** Holder of a key. */
 export interface KeyHolder {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
-  /** What the holder's sessions are sealed with: known to nobody but the server and who reads its files. */
+  /** Secret that seals the holder's sessions: known only to the server and to readers of its files. */
   readonly sealedWith: string;
 }
 
 export interface Keyring {
-  /** Whether a key is asked for. Once a key was made, revoking the last one opens the door to nobody. */
+  /** Whether a key is required. Once a key was created, revoking the last one gives nobody access. */
   required(): boolean;
-  /** Whose key it is; null: nobody's, or it has ended. */
+  /** Holder of the key; null: unknown, or no longer valid. */
   holderOf(text: string, now: number): KeyHolder | null;
-  /** The holder of a session; null: the key has ended. */
+  /** Holder of a session; null: its key is no longer valid. */
   holder(id: string, now: number): KeyHolder | null;
 }
 
@@ -29,11 +29,11 @@ const CONFIGURED = "server";
 
 interface Kept {
   readonly mark: string;
-  /** null: the file cannot be read. */
+  /** null: the file is unreadable. */
   readonly keys: readonly StoredKey[] | null;
 }
 
-/** `path`: the key file; null: none. `onFault` hears once of a file that cannot be read; then no key of it counts. */
+/** `path`: the key file; null: none. `onFault` is called once for an unreadable file; its keys are then invalid. */
 export const createKeyring = (
   configured: Secret | null,
   path: string | null,
@@ -44,7 +44,8 @@ export const createKeyring = (
   const stored = (): readonly StoredKey[] | null => {
     if (path === null) return [];
     const file = statSync(path, { throwIfNoEntry: false, bigint: true });
-    // Where keys were, a missing file is no open door: none of them counts, and a restart is needed to do without.
+    // If keys existed, a missing file gives no access: all keys are invalid, and only a restart allows access without
+    // keys.
     if (file === undefined) return kept.mark === "" ? [] : null;
     const mark = `${file.ino}-${file.size}-${file.mtimeNs}`;
     if (mark === kept.mark) return kept.keys;

@@ -1,4 +1,4 @@
-// Compares texts without telling by its time how much was right.
+// Compares texts in constant time, so that the time does not show how much was right.
 import { createHash, timingSafeEqual } from "node:crypto";
 
 const digest = (text: string) => createHash("sha256").update(text).digest();

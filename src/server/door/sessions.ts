@@ -1,10 +1,10 @@
-// Sessions of people who logged in with a key: a cookie that names the key's holder and when it ends, sealed so that only
-// the server makes one. It ends with its time, with a logout, or with its key.
+// Sessions of people who logged in with a key: a cookie with the key's holder and its end, sealed so that only the
+// server can create it. It ends at its time, by a logout, or with its key.
 import { createHmac, randomBytes } from "node:crypto";
 import type { KeyHolder, Keyring } from "./keyring.ts";
 import { sameText } from "./same-text.ts";
 
-/** How long a login holds, in ms. */
+/** Life of a login, ms. */
 export const SESSION_MS = 12 * 3_600_000;
 
 const sealOf = (holder: KeyHolder, head: string): string =>
@@ -13,14 +13,14 @@ const sealOf = (holder: KeyHolder, head: string): string =>
 export interface Sessions {
   /** Value of a new session's cookie. */
   open(holder: KeyHolder, now: number): string;
-  /** Whose session it is; null: nobody's, or it has ended. */
+  /** Holder of the session; null: unknown, or ended. */
   find(value: string, now: number): KeyHolder | null;
-  /** A logout: the cookie opens nothing any more. Known until the server ends. */
+  /** Logs out: the cookie becomes invalid. Kept until the server ends. */
   end(value: string, now: number): void;
 }
 
 export const createSessions = (keyring: Keyring): Sessions => {
-  /** Sessions that were logged out of, and when they would have ended. */
+  /** Logged-out sessions, and the times when they would have ended. */
   const ended = new Map<string, number>();
 
   const read = (value: string, now: number) => {

@@ -1,9 +1,9 @@
-// What the next sync would request, as the page shows it: computed once per snapshot and minute, and one at a time over
-// all profiles, since each opens a database of its own.
+// Forecast of the next sync for the page: computed once per snapshot and minute, one at a time over all profiles,
+// because each opens its own database.
 import type { Clock } from "../../core/clock.ts";
 import type { Mirror } from "../server-context.ts";
 
-/** What is due changes with time, too, ms. */
+/** Life of a forecast, because due work also changes with time, ms. */
 const FRESH_MS = 60_000;
 
 interface Kept {
@@ -12,7 +12,9 @@ interface Kept {
   readonly plan: Promise<unknown>;
 }
 
-/** The plan of a mirror; null where the server shows none. Rejects as the plan does; the next reader tries again. */
+/**
+ * The plan of a mirror; null if the server shows none. Rejects with the plan's error; the next reader tries again.
+ */
 export const createPlans = (clock: Clock): ((mirror: Mirror) => Promise<unknown> | null) => {
   const kept = new Map<string, Kept>();
   let computing: Promise<unknown> = Promise.resolve();

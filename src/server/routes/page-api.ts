@@ -1,5 +1,5 @@
-// What the status page asks for: figures of the snapshot, runs and their requests, findings, the next sync's cost.
-// GET only, JSON, times in ms since the epoch. `?profile=` names the mirror; without it the first one is meant.
+// Data of the status page: figures of the snapshot, runs and their requests, findings, the next sync's cost. GET
+// only, JSON, times in ms since the epoch. `?profile=` names the mirror; the default is the first.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { readFindings } from "../figures/findings.ts";
@@ -10,7 +10,7 @@ import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const profileSchema = z.object({ profile: z.string().optional() });
-/** The latest moment that a time of SQL can have, ms since the epoch. */
+/** The latest time that SQL can represent, ms since the epoch. */
 const LATEST_MS = 8.64e15;
 const runsSchema = profileSchema.extend({ before: z.coerce.number().min(0).max(LATEST_MS).optional() });
 const requestsSchema = profileSchema.extend({

@@ -1,11 +1,11 @@
-// The page itself: HTML, styles, modules; and the login by key for anything but this machine.
+// The page: HTML, styles, modules; and the login by key for access from other machines.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { readAssets, sendAsset } from "../assets.ts";
 import { cookieHeader, cookieOf } from "../door/access.ts";
 import { tooManyGuesses } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
-/** Only a path of this server: anything else would send a person who just logged in to somebody else's page. */
+/** Allows only a path of this server, so that a person who just logged in is not sent to another site. */
 const safeNext = (next: string | null): string =>
   next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : "/";
 

@@ -50,8 +50,8 @@ const inside = (dir: string, path: string): string => {
 };
 
 /**
- * Refuses a folder that is a link, or stands in one, below `dir`: somebody else who may write there could lead what is
- * written, or removed, to any place. `dir` itself may be a link: who asked for the export named it.
+ * Refuses a folder below `dir` that is a link, or is inside one: another user with write access could otherwise
+ * redirect writes and removals to any place. `dir` itself may be a link, because the caller named it.
  */
 export const refuseLinks = (dir: string, folder: string): void => {
   for (let path = folder; path !== dir && path.startsWith(dir); path = dirname(path)) {
@@ -63,7 +63,7 @@ export const refuseLinks = (dir: string, folder: string): void => {
 };
 
 const writeInPlace = (file: string, text: string, mode: number): void => {
-  // What stands there was left by a crash, or planted: a new file follows no link.
+  // An existing file was left by a crash, or planted; creating a new file follows no link.
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, text, { mode, flag: "wx" });
   chmodSync(`${file}.new`, mode);

@@ -40,7 +40,7 @@ export interface FamilyAsk {
   readonly named: boolean;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
-  /** How long the sync may still take, and how long its run may; see `SessionAsk`. */
+  /** Time left for the sync, and time limit of its run; see `SessionAsk`. */
   readonly leftMs: number | null;
   readonly runMs: number | null;
 }

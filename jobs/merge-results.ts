@@ -22,7 +22,7 @@ export interface SyncOutcome {
   readonly problem: Problem | null;
 }
 
-/** The sync ended at its deadline: no failure, and the next one goes on. */
+/** The sync ended at its deadline, which is no failure; the next one continues. */
 const isLate = (problem: Problem | null): boolean => problem?.code === "DURATION_SPENT";
 const isNoFailure = (problem: Problem | null): boolean =>
   problem === null || problem.code === "INTERRUPTED" || isLate(problem);
@@ -47,7 +47,7 @@ const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
 const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
   items.reduce((sum, item) => sum + figure(item), 0);
 
-/** The report of a stream with what runs without a report did for it. What they have done nobody had to do again. */
+/** Report of a stream, including work of runs without a report. Later runs need not repeat that work. */
 const withTraces = (report: StreamReport, traces: readonly RunTrace[]): StreamReport => {
   if (traces.length === 0) return report;
   return {

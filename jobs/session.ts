@@ -28,9 +28,9 @@ export interface SessionAsk {
   readonly signal: AbortSignal;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
-  /** How long the sync may still take, waiting included, ms; null: as long as it takes. */
+  /** Time left for the sync, including waiting, ms; null: no limit. */
   readonly leftMs: number | null;
-  /** How long its run may take, ms; null: as long as it takes. */
+  /** Time limit of its run, ms; null: none. */
   readonly runMs: number | null;
 }
 
@@ -154,7 +154,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
-  /** Ends the session when its time is over, unless it has ended by then. */
+  /** Ends the session at its time limit, unless it has ended by then. */
   const endAfter = ({ over }: Session, ms: number | null, ended: AbortSignal): void => {
     if (ms === null) return;
     clock.sleep(ms, ended).then(

@@ -1,5 +1,6 @@
-// Completeness: what a walk that did not add up leaves unconfirmed, and what the report of a run says of each stream.
-// A stream is complete when every list of it was proven to be (marts.freshness) and this run left nothing of it undone.
+// Completeness: rows left unconfirmed by a walk that did not add up, and each stream's completeness in a run's
+// report. A stream is complete when each of its lists was proven complete (marts.freshness) and this run left none of
+// its work.
 import { z } from "zod";
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -9,17 +10,17 @@ import type { Database } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 
-/** A list as the mirror holds it and as the service counts it, when a walk of it ended. */
+/** A list after a walk, in the mirror and by the service's count. */
 export interface WalkedList {
-  /** Rows mirrored. */
+  /** Mirrored rows. */
   readonly rows: number;
-  /** Of these, rows that the walk did not meet. */
+  /** Mirrored rows that the walk did not return. */
   readonly unmet: number;
-  /** Rows the service counts, without those that can be no rows here; null: it does not count. */
+  /** Rows that the service counts, minus records that the mirror cannot hold; null: it does not count. */
   readonly counted: number | null;
 }
 
-/** What could not be confirmed of a list; null: all of it was. */
+/** The unconfirmed rows of a list; null: none. */
 export const unconfirmedIn = ({ rows, unmet, counted }: WalkedList): Unconfirmed | null => {
   const beyond = counted === null ? 0 : Math.max(0, rows - counted);
   const lacking = counted === null ? 0 : Math.max(0, counted - rows);
@@ -38,12 +39,12 @@ const verdictRow = z.object({
   scopes: z.number(),
 });
 
-/** What is proven of a stream, and how many lists or records of it are known. */
+/** Proven completeness of a stream, and the number of its known lists or records. */
 export interface ProvenStream extends StreamVerdict {
   readonly scopes: number;
 }
 
-/** What is proven of each stream now. */
+/** Proven completeness of each stream now. */
 export const readVerdicts = async (database: Database): Promise<ReadonlyMap<string, ProvenStream>> => {
   const rows = await database.query(sqlText("plan/completeness.sql"), [], verdictRow);
   return new Map(
@@ -57,8 +58,8 @@ export const readVerdicts = async (database: Database): Promise<ReadonlyMap<stri
 const NEVER_READ: ProvenStream = { complete: false, unconfirmed: 0, unconfirmed_because: "never read", scopes: 0 };
 
 /**
- * Why a stream that is read once per company or account had nothing to read, although nothing says that there is none:
- * the accounts were never read. null: it had something to read, or rightly nothing.
+ * Reason why a stream that is read per company or account had nothing to read although some may exist: the accounts
+ * were never read. null: it had something to read, or there is nothing.
  */
 export const missingParents = (
   stream: StreamSpec,
@@ -74,7 +75,7 @@ export const missingParents = (
   return new DuckmirrorError("PARENTS_MISSING", { stream: stream.name, parents });
 };
 
-/** The verdict of a stream in the report of a run that may have failed in it, or left something of it undone. */
+/** Completeness of a stream for the report of a run that may have failed in it, or left some of its work. */
 export const verdictOf = (
   proven: ReadonlyMap<string, ProvenStream>,
   stream: StreamName,

@@ -1,4 +1,4 @@
-// Sync: one run from start to end: heal what a killed run left, plan, fetch and load, settle, publish, report.
+// Runs one sync: recovers killed runs, plans, fetches and loads, settles deletes, publishes, reports.
 
 import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
@@ -22,10 +22,10 @@ import { createQuotaRecorder } from "./quota-recorder.ts";
 import { createRunStats } from "./run-stats.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
 
-/** A run's report, and why it did not do all it set out to do. */
+/** Report of a run, and the reason if it is incomplete. */
 export interface SyncResult {
   readonly report: SyncReport;
-  /** null: everything that was due is done. */
+  /** null: all due work is done. */
   readonly error: DuckmirrorError | null;
 }
 
@@ -55,7 +55,7 @@ const reportJson = (report: SyncReport): JsonValue => {
   return { ...report, streams };
 };
 
-/** Credits are gone: when the service said, to this run or an earlier one, that there are some again. */
+/** Adds the end of the quota period to the error of a run without credits, from this run's or an earlier report. */
 const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<DuckmirrorError> => {
   const { ledger, warehouse, clock, emit } = run.deps;
   if (stop.code !== "QUOTA_SPENT") return stop;
@@ -64,7 +64,7 @@ const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<Duckmirro
   if (resetsAt === null || resetsAt <= clock.now()) return stop;
   emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
   if (stop.context.until) return stop;
-  // What an earlier run heard may have changed: credits can be bought.
+  // An earlier report may be outdated, because credits can be bought.
   const until =
     earlier === null ? ` until ${iso(resetsAt)}` : `; by its last report the period ends at ${iso(resetsAt)}`;
   return new DuckmirrorError("QUOTA_SPENT", { until });
@@ -75,7 +75,7 @@ interface End {
   readonly error: DuckmirrorError | null;
 }
 
-/** Streams that were to be read under accounts or companies when none are known fail, and say what to do. */
+/** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
 const noteMissingParents = async (run: SyncRun): Promise<void> => {
   const { warehouse, emit } = run.deps;
   const proven = await readVerdicts(warehouse.database);
@@ -89,7 +89,7 @@ const noteMissingParents = async (run: SyncRun): Promise<void> => {
   }
 };
 
-/** How the run ended, from the failures of its streams and what stopped it. Throws the fault that ended it. */
+/** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
 const endOf = async (run: SyncRun): Promise<End> => {
   const reason = run.ending.reason();
   switch (reason?.kind) {
@@ -113,8 +113,8 @@ const endOf = async (run: SyncRun): Promise<End> => {
 };
 
 /**
- * Runs one sync. Rejects only on faults (disk full, a bug): everything the service does ends up in the report.
- * The snapshot is published whenever the working database changed.
+ * Runs one sync. Rejects only on faults (disk full, a bug); everything that the service causes is in the report.
+ * Publishes the snapshot at the end.
  */
 export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
   const { warehouse, clock, emit, tracer = noTracer } = deps;

@@ -44,7 +44,7 @@ const rowsRow = z.object({
   rejected: z.number(),
 });
 
-/** What one run did for one stream, as the mirror knows it. */
+/** Work of one run for one stream, as far as the mirror has it. */
 export interface RunTrace extends z.output<typeof rowsRow> {
   readonly requests: number;
   readonly spent: number;
@@ -87,8 +87,8 @@ const traceOf = (
 };
 
 /**
- * What the runs of a sync did that left no report, because they were killed or a fault ended them; `reported`: ids of those
- * that left one. Throws QUERY_FAILED.
+ * Work of a sync's runs that left no report, because they were killed or a fault ended them; `reported`: ids of runs
+ * with a report. Throws QUERY_FAILED.
  */
 export const readTraces = async (
   snapshot: string,

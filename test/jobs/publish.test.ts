@@ -11,7 +11,7 @@ import { hurriedClock, startSyncRig } from "../support/sync-rig.ts";
 
 test("the report of a sync counts what a run wrote that a fault ended", async () => {
   const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
-  let left = 15;
+  let left = 45;
   const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: "1" }, hurriedClock(), async (config, context) => {
     const connection = await connectAlone(config, context);
     const send: typeof connection.sender.send = (...order) => {

@@ -26,7 +26,7 @@ const AT_ONCE_MS = 1_000;
 export const SHORT_MS = 150;
 const GRACE_MS = 8_000;
 const TICK_MS = 20;
-const STUCK_MS = 300_000;
+const STUCK_MS = 60_000;
 /** Like no other wait, so that the clock can tell it. */
 export const TIME_LIMIT_MS = 123_456_789;
 export const TOKEN = new Secret("test-token");
@@ -96,8 +96,8 @@ export interface Stage {
   readonly connect: Connect;
   /** Resolves once the run waits. The first request is on the wire then, unanswered. */
   waits(): Promise<void>;
-  /** Called with the end: what has to be so that the first request can be answered. */
-  readonly afterEnd?: () => void;
+  /** Its clock goes on until it waits: shared limits let the first request wait a little, too. */
+  readonly goesOn?: boolean;
   /** Requests that another process may send before it hears of the end; unset: none. */
   readonly mayFollow?: number;
 }
@@ -146,11 +146,11 @@ export const contextOf = (clock: StandingClock) => ({
 });
 
 /** Nothing but time could end what still waits: says so long before the test's own limit. */
-const stuck = async (clock: StandingClock): Promise<never> => {
+const stuck = async (clock: StandingClock, until: string): Promise<never> => {
   const late = new AbortController();
   onTestFinished(() => late.abort());
   await delay(STUCK_MS, undefined, { signal: late.signal, ref: false });
-  throw new Error(`still waits for ${clock.standing().join(", ")} ms`);
+  throw new Error(`${until}: still waits for ${clock.standing().join(", ")} ms`);
 };
 
 /** Lets the clock go on by a second, little by little, until it is told that the run is over. */
@@ -246,7 +246,11 @@ export const runPair = async (dataDir: string, enter: Enter, end: EndName, onThe
     ({ error }) => error,
     (error: unknown) => error,
   );
-  await Promise.race([stage.waits(), ended.then((error) => Promise.reject(error ?? new Error("it ended by itself")))]);
+  const byItself = ended.then((error) => Promise.reject(error ?? new Error("it ended by itself")));
+  const going = stage.goesOn === true ? setInterval(() => clock.pass(TICK_MS), 5) : undefined;
+  onTestFinished(() => clearInterval(going));
+  await Promise.race([stage.waits(), byItself, stuck(clock, "before its wait")]);
+  clearInterval(going);
   const sentBefore = source.log.length;
 
   switch (end) {
@@ -274,13 +278,12 @@ export const runPair = async (dataDir: string, enter: Enter, end: EndName, onThe
     default:
       end satisfies never;
   }
-  stage.afterEnd?.();
   if (onTheWire) {
     await clock.stands((ms) => ms === GRACE_MS);
     clock.over(GRACE_MS);
   } else release();
   const over = letASecondPass(clock);
-  const error = await Promise.race([ended, stuck(clock)]);
+  const error = await Promise.race([ended, stuck(clock, "after its end")]);
   over();
   if (end === "fault") expect(error).toBe(fault);
   else expect(error).toMatchObject({ exitCode: CODES[end] });

@@ -90,7 +90,6 @@ const startWork = async (seed: number) => {
     DUCKMIRROR_TOKEN: "test-token",
     DUCKMIRROR_DATA_DIR: dataDir,
     DUCKMIRROR_RATE_LIMIT: "100000",
-    DUCKMIRROR_CONTENT: "articleBody,fullContent",
   };
   const config = {
     ...resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() }),

@@ -173,7 +173,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   {
     when: "402, or 429 with no credits left",
     credit: "free",
-    follows: "The run stops; the next one after the reset goes on.",
+    follows: "The run stops; the next one after the reset continues.",
     applies: (outcome, { remainingCredits, now }) =>
       refusedStatus(outcome) === 402 ||
       (refusedStatus(outcome) === 429 && isQuotaRefusal(outcome, remainingCredits, now)),

@@ -56,7 +56,7 @@ export const ERRORS = {
   FILE_EXISTS: row(
     EXIT.usage,
     "{file} exists already and was left as it is.",
-    "Use --force to write it anew, or --config to write another file.",
+    "Use --force to overwrite it, or --config to write another file.",
   ),
   BASE_URL_MISSING: row(
     EXIT.usage,
@@ -91,7 +91,7 @@ export const ERRORS = {
   QUOTA_SPENT: row(
     EXIT.budget,
     "The organization's credits are used up{until}.",
-    "The mirror is consistent. The next sync after the reset, or after credits were added, goes on from here.",
+    "The mirror is consistent. The next sync after the reset, or after credits were added, continues from here.",
   ),
   BUDGET_SPENT: row(
     EXIT.budget,
@@ -101,7 +101,7 @@ export const ERRORS = {
   DURATION_SPENT: row(
     EXIT.budget,
     "The sync reached its time limit.",
-    "The mirror is consistent. The next sync goes on from here. The limit is --max-duration, `trigger --timeout` or the setting `sync_timeout`.",
+    "The mirror is consistent. The next sync continues from here. The limit is --max-duration, `trigger --timeout` or the setting `sync_timeout`.",
   ),
   STREAMS_FAILED: row(
     EXIT.streamsFailed,
@@ -277,7 +277,7 @@ export const ERRORS = {
   REDIS_FULL: row(
     EXIT.streamsFailed,
     "Redis at {address} has no memory left: {detail}",
-    "Raise maxmemory, or wait until the loader has worked off its queue. The mirror is consistent; the next sync goes on from here.",
+    "Raise maxmemory, or wait until the loader has emptied its queue. The mirror is consistent; the next sync continues from here.",
   ),
   REDIS_EVICTS: row(
     EXIT.usage,
@@ -289,7 +289,7 @@ export const ERRORS = {
   FENCED: row(
     EXIT.streamsFailed,
     "Another worker has taken this work over.",
-    "Nothing more is requested here; the other worker goes on with it.",
+    "Nothing more is requested here; the other worker continues it.",
   ),
   JOB_VERSION: row(
     EXIT.unexpected,
@@ -299,7 +299,7 @@ export const ERRORS = {
   JOB_FORGED: row(
     EXIT.unexpected,
     "The queued request {job} was not made by a loader of its organization; it was not sent.",
-    "Somebody else writes to this Redis, or changes what lies there: give it a password (ACL user) that only duckmirror has.",
+    "Another program writes to this Redis, or changes its content: give it a password (ACL user) that only duckmirror has.",
   ),
   FETCHER_REFUSED: row(
     EXIT.streamsFailed,

@@ -8,8 +8,8 @@
 //                                    └─lose─▶ redelivered ─start─▶ running    (or finish, fail, cancel, expire)
 //   waiting, running, redelivered ─forget─▶ lost ─queue─▶ waiting             (asked for again, under another id)
 //
-// `expire`: its deadline is over; what it committed stays, and the next sync goes on from there.
-// `lose`: its worker was stopped or killed, lost its lock, or Redis was away: another run goes on where the cursor is. The
+// `expire`: its deadline is over; what it committed stays, and the next sync continues from there.
+// `lose`: its worker was stopped or killed, lost its lock, or Redis was away: another run continues at the cursor. The
 // redelivered sync that had ended when its worker was lost only reports that end. `forget`: Redis lost its memory.
 import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
 import type { SyncOutcome } from "../../jobs/merge-results.ts";

@@ -7,7 +7,7 @@ const EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [1, "unexpected"],
   [2, "usage or configuration"],
   [3, "credentials refused"],
-  [4, "stopped by credit budget or quota; the mirror is consistent, the next sync goes on"],
+  [4, "stopped by credit budget or quota; the mirror is consistent, the next sync continues"],
   [5, "some streams failed, the others are committed; or `verify` found differences"],
   [6, "another writer holds the warehouse"],
   [130, "interrupted; everything fetched is committed"],

@@ -81,7 +81,7 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    // The server looks for keys where its first profile is.
+    // The server reads keys from the data directory of its first profile.
     const [config] = await context.loadProfiles();
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const path = keysPath(config.dataDir);

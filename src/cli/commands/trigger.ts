@@ -86,7 +86,8 @@ export const command = defineCommand({
     "duckmirror trigger": "everything that is due; prints the id of the run",
     "duckmirror trigger signals --wait": "one stream, with exit code and summary as of `sync`",
     "duckmirror trigger --wait --json": "the report, as `sync --json` prints it",
-    "duckmirror trigger --wait --timeout 15m": "ends after 15 minutes at the latest; the next sync goes on from there",
+    "duckmirror trigger --wait --timeout 15m":
+      "ends after 15 minutes at the latest; the next sync continues from there",
     "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
   },
   input: inputSchema,

@@ -189,7 +189,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     }),
     sync_timeout: timeLimit
       .prefault("none")
-      .meta({ description: "How long one sync may run, e.g. 2h; the next one goes on from there. none: no limit." }),
+      .meta({ description: "How long one sync may run, e.g. 2h; the next one continues from there. none: no limit." }),
     schedule: z
       .unknown()
       .transform((value, ctx): readonly Schedule[] => {

@@ -102,7 +102,7 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
   const wanted = ask.streams.length > 0 ? ask.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    ...WRITTEN,
+    ...WRITTEN.ask,
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,

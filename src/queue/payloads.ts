@@ -1,5 +1,5 @@
 // Payloads of queued jobs: versioned, validated once when a worker takes a job. A payload has the version that wrote
-// it (`v`) and the first version that can read it (`since`). A job that this program cannot read is left to another
+// it (`v`) and the first version that can read it (`since`). What this program cannot read it leaves to another
 // worker, because old and new programs run side by side during an upgrade.
 import { z } from "zod";
 import { familyResultSchema, problemSchema } from "../../jobs/family.ts";
@@ -7,18 +7,34 @@ import { isStreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { syncReportSchema } from "../core/sync-report.ts";
 
-/** Version written by this program. A change that older programs can ignore raises only `v`. */
-export const WRITTEN = { v: 1, since: 1 } as const;
+/** Counts the changes of what this program writes. */
+const VERSION = 1;
+/**
+ * The first version that can read what this program writes. Each kind changes on its own; a change that older programs
+ * can ignore raises only VERSION.
+ */
+const SINCE = { ask: 1, result: 1, request: 1, answer: 1 } as const;
 /** Payloads of older versions are not readable. */
 const OLDEST = 1;
-const versions = z.object({ v: z.int(), since: z.int().optional() });
+/** The versions of each kind, as they stand in a payload. */
+export const WRITTEN = {
+  /** Syncs, exports and ticks that are asked for. */
+  ask: { v: VERSION, since: SINCE.ask },
+  /** How jobs ended. */
+  result: { v: VERSION, since: SINCE.result },
+  /** Requests to fetchers. */
+  request: { v: VERSION, since: SINCE.request },
+  /** What fetchers answer. */
+  answer: { v: VERSION, since: SINCE.answer },
+} as const;
 const version = z.int();
+/** What every payload says of itself. */
+export const versions = z.object({ v: version, since: version.optional() });
 const streamName = z.string().refine(isStreamName, { error: "is not a stream" });
 
 /** A sync: its organization, streams and families. */
 export const syncPayload = z.object({
-  v: version,
-  since: version.optional(),
+  ...versions.shape,
   /** Id of the sync, and of its first run. */
   syncId: z.string(),
   profile: z.string(),
@@ -40,8 +56,7 @@ export const exportPayload = syncPayload.pick({ v: true, since: true, syncId: tr
 
 /** A tick: a schedule is due. */
 export const tickPayload = z.object({
-  v: version,
-  since: version.optional(),
+  ...versions.shape,
   profile: z.string(),
   /** Name of the schedule within its profile. */
   schedule: z.string(),
@@ -54,7 +69,7 @@ export const tickPayload = z.object({
 
 /** Progress of a family's job, stored with the job while it runs, and its result at the end. */
 export const familyProgress = z.object({
-  v: version,
+  ...versions.shape,
   results: z.array(familyResultSchema),
   /** Reason why it could not run; null: it ran. */
   problem: problemSchema.nullable(),
@@ -63,27 +78,44 @@ export type FamilyProgress = z.output<typeof familyProgress>;
 
 /** End of a sync: the result of its publish job. */
 export const syncOutcome = z.object({
-  v: version,
+  ...versions.shape,
   report: syncReportSchema,
   problem: problemSchema.nullable(),
   cancelled: z.boolean(),
 });
 export type StoredOutcome = z.output<typeof syncOutcome>;
 
-/** Whether this program can read a payload; `newer` and `older` ones are for other programs. */
-export const readability = (payload: unknown): "readable" | "newer" | "older" => {
+/** What every version says of a sync that is asked for. */
+export const syncHead = syncPayload.pick({ syncId: true, profile: true, askedAt: true });
+
+/** Whether this program can read a payload. `newer` and `older` are for other programs, `none` is for nobody. */
+export const readability = (payload: unknown): "readable" | "newer" | "older" | "none" => {
   const { v = 0, since = v } = versions.safeParse(payload).data ?? {};
-  if (since > WRITTEN.v) return "newer";
+  if (v < 1) return "none";
+  if (since > VERSION) return "newer";
   return v < OLDEST ? "older" : "readable";
 };
 
-/** Payload of a job; `job` is its name for the error. Throws JOB_VERSION. */
+/** True for what only a program of another version reads. */
+export const isForOthers = (payload: unknown): boolean => ["newer", "older"].includes(readability(payload));
+
+/** True for a request that only a fetcher of another version reads, and for one whose loader cannot read this one's answer. */
+export const isForOtherFetchers = (request: unknown): boolean => {
+  const { v } = versions.safeParse(request).data ?? {};
+  return isForOthers(request) || (v !== undefined && v >= 1 && v < SINCE.answer);
+};
+
+/** The error of a payload that this program cannot read. */
+export const unreadable = (job: string, payload: unknown, more = ""): DuckmirrorError => {
+  const found = String(versions.safeParse(payload).data?.v ?? "none");
+  return new DuckmirrorError("JOB_VERSION", { job, found: `${found}${more}`, known: VERSION });
+};
+
+/** A job's payload. `job` names it in the error. Throws JOB_VERSION. */
 export const parsePayload = <T>(schema: z.ZodType<T>, job: string, payload: unknown): T => {
   const readable = readability(payload) === "readable";
   const parsed = schema.safeParse(payload);
   if (readable && parsed.success) return parsed.data;
-  const found = versions.safeParse(payload).data?.v;
   const issue = parsed.error?.issues[0];
-  const what = readable ? `${found}, but ${issue?.path.join(".")}: ${issue?.message}` : String(found ?? "none");
-  throw new DuckmirrorError("JOB_VERSION", { job, found: what, known: WRITTEN.v });
+  throw unreadable(job, payload, readable ? `, but ${issue?.path.join(".")}: ${issue?.message}` : "");
 };

@@ -14,6 +14,7 @@ import { toldFailure } from "./failures.ts";
 import {
   exportPayload,
   familyProgress,
+  isForOthers,
   type StoredOutcome,
   type SyncPayload,
   syncOutcome,
@@ -23,7 +24,7 @@ import {
 } from "./payloads.ts";
 import { type FamilyDeps, scrubbed } from "./run-family.ts";
 import { ABORT, BUSY_MS, HANDED_ON_MS } from "./sync-life.ts";
-import { knownProfile, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
+import { knownProfile, leaveUnread, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
 
 const TICK_PATIENCE_MS = 600_000;
 
@@ -39,8 +40,10 @@ export interface ProcessorDeps extends FamilyDeps, PublishDeps {
 }
 
 /** End of each family of the sync: results of completed jobs, stored progress of failed ones. */
-const endsOf = async (sync: SyncPayload, { board }: PublishDeps): Promise<readonly FamilyEnd[]> => {
-  const ends = await board.ends(sync);
+const endsOf = async (taken: Taken, sync: SyncPayload, deps: PublishDeps): Promise<readonly FamilyEnd[]> => {
+  const ends = await deps.board.ends(sync);
+  const unread = [...ends.values()].find(({ progress }) => isForOthers(progress));
+  if (unread !== undefined) return leaveUnread(taken, unread.progress, SYNC_PATIENCE_MS, deps.clock.now());
   return sync.families.flatMap((name): FamilyEnd[] => {
     const family = familyNamed(name);
     if (family === undefined) return [];
@@ -56,11 +59,11 @@ const endsOf = async (sync: SyncPayload, { board }: PublishDeps): Promise<readon
 export const processPublish = async (taken: Taken, deps: PublishDeps): Promise<StoredOutcome> => {
   const sync = await readPayload(syncPayload, taken, SYNC_PATIENCE_MS, deps);
   const profile = await knownProfile(taken, sync.profile, SYNC_PATIENCE_MS, deps);
-  const ends = await endsOf(sync, deps);
+  const ends = await endsOf(taken, sync, deps);
   const cancelled = await deps.board.isCancelled(sync.syncId);
   try {
     const { report, problem } = await deps.publish(profile, sync, ends, deps);
-    const outcome = { ...WRITTEN, report, problem, cancelled: cancelled && report.status === "interrupted" };
+    const outcome = { ...WRITTEN.result, report, problem, cancelled: cancelled && report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {
     if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());

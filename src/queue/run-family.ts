@@ -6,14 +6,30 @@ import type { Sessions } from "../../jobs/session.ts";
 import type { StreamName } from "../catalog/streams.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
-import { DuckmirrorError, isCode } from "../core/errors.ts";
+import { isCode } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { SyncResult } from "../sync/run/run-sync.ts";
 import { errorOf } from "./asks.ts";
-import { type FamilyProgress, familyPayload, familyProgress, type SyncPayload, WRITTEN } from "./payloads.ts";
+import {
+  type FamilyProgress,
+  familyPayload,
+  familyProgress,
+  isForOthers,
+  type SyncPayload,
+  unreadable,
+  WRITTEN,
+} from "./payloads.ts";
 import type { SyncBoard } from "./sync-board.ts";
 import { ABORT, BUSY_MS, type Fate, fateAfter, fateOfError, HANDED_ON_MS, settles, timeLeftOf } from "./sync-life.ts";
-import { knownProfile, leaveToOthers, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
+import {
+  knownProfile,
+  leaveToOthers,
+  leaveUnread,
+  putOff,
+  readPayload,
+  SYNC_PATIENCE_MS,
+  type Taken,
+} from "./taken-job.ts";
 
 export interface FamilyDeps {
   readonly profiles: readonly Config[];
@@ -39,9 +55,11 @@ const joined = (earlier: readonly FamilyResult[], later: readonly FamilyResult[]
 const streamsOf = (family: string, sync: Pick<SyncPayload, "streams">): readonly StreamName[] =>
   familyNamed(family)?.streams.filter((stream) => sync.streams.includes(stream)) ?? [];
 
-/** Streams for a further run of the sync, by the jobs of all its families. */
+/** Streams for a further run of the sync, by the jobs of all its families. Throws JOB_VERSION. */
 const openOf = async (sync: SyncPayload, { board }: FamilyDeps): Promise<readonly StreamName[]> => {
   const progress = await board.progressOf(sync.syncId, sync.families);
+  const unread = [...progress.values()].find(isForOthers);
+  if (unread !== undefined) throw unreadable(sync.syncId, unread);
   const open = sync.families.flatMap((family) => {
     const own = streamsOf(family, sync);
     return settles(resultsIn(progress.get(family)), own) ? [] : own;
@@ -60,9 +78,13 @@ export const keepResult = async (
   const known = await board.progressOf(syncId, families);
   for (const [family, progress] of known) {
     const own = familyNamed(family)?.streams.filter((stream) => streams.includes(stream)) ?? [];
-    if (own.length === 0) continue;
+    if (own.length === 0 || isForOthers(progress)) continue;
     const results = joined(resultsIn(progress), [resultFor(result, own)]);
-    await board.keep(syncId, family, scrubbed(familyProgress, { ...WRITTEN, results, problem: null }, { scrubber }));
+    await board.keep(
+      syncId,
+      family,
+      scrubbed(familyProgress, { ...WRITTEN.result, results, problem: null }, { scrubber }),
+    );
   }
 };
 
@@ -75,12 +97,14 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
   const { syncId } = sync;
   const family = familyNamed(sync.family);
   if (family === undefined) {
-    throw new DuckmirrorError("JOB_VERSION", { job: job.id, found: sync.family, known: WRITTEN.v });
+    throw unreadable(job.id ?? "", job.data, `, but ${sync.family} is no family`);
   }
+  // A program of another version had it before, and kept what this one cannot read.
+  if (isForOthers(job.progress)) return leaveUnread(taken, job.progress, SYNC_PATIENCE_MS, clock.now());
   const own = streamsOf(sync.family, sync);
   let results = resultsIn(job.progress);
   const keep = async (problem: Problem | null): Promise<FamilyProgress> => {
-    const progress = scrubbed(familyProgress, { ...WRITTEN, results: [...results], problem }, deps);
+    const progress = scrubbed(familyProgress, { ...WRITTEN.result, results: [...results], problem }, deps);
     await job.updateProgress(progress);
     return progress;
   };
@@ -95,6 +119,7 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
       const ask = { ...sync, ...(await timeLeft()), profile, open: () => openOf(sync, deps) };
       results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
     } catch (error) {
+      if (isCode(error, "JOB_VERSION")) return leaveUnread(taken, job.data, SYNC_PATIENCE_MS, clock.now());
       const fate = fateOfError(error, await isCancelled());
       // Another request may have extended the deadline while it waited for its turn.
       const isLate = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) <= 0;

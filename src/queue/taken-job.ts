@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { profileOf } from "./asks.ts";
-import { parsePayload, readability } from "./payloads.ts";
+import { isForOthers, parsePayload, unreadable } from "./payloads.ts";
 
 /** The used part of a BullMQ job. */
 export interface QueuedJob {
@@ -51,9 +51,16 @@ export const leaveToOthers = (taken: Taken, now: number, mostMs = OFFER_AGAIN.mo
   putOff(taken, Math.min(mostMs, offerAgainMs(now - taken.job.timestamp)), now);
 
 /**
- * The payload of a job. One that only a newer program can read is left to another worker for `patienceMs`. Throws
- * JOB_VERSION.
+ * Leaves a job to another worker while it is younger than `patienceMs`, because of something that only a program of another
+ * version reads. Throws JOB_VERSION after that.
  */
+export const leaveUnread = async (taken: Taken, unread: unknown, patienceMs: number, now: number): Promise<never> => {
+  const { job } = taken;
+  if (now - job.timestamp < patienceMs) return leaveToOthers(taken, now);
+  throw unreadable(job.id ?? "", unread);
+};
+
+/** The payload of a job. One that only a program of another version reads is left to it for `patienceMs`. Throws JOB_VERSION. */
 export const readPayload = async <T>(
   schema: z.ZodType<T>,
   taken: Taken,
@@ -61,8 +68,7 @@ export const readPayload = async <T>(
   { clock }: Pick<Place, "clock">,
 ): Promise<T> => {
   const { job } = taken;
-  const now = clock.now();
-  if (readability(job.data) === "newer" && now - job.timestamp < patienceMs) return leaveToOthers(taken, now);
+  if (isForOthers(job.data)) return leaveUnread(taken, job.data, patienceMs, clock.now());
   return parsePayload(schema, job.id ?? "", job.data);
 };
 

@@ -22,9 +22,14 @@ afterEach(() => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** Starts `duckmirror <argv>`. */
-export const startBuilt = (argv: readonly string[], env: Readonly<Record<string, string>>, cwd = "/"): BuiltRun => {
-  const child = spawn(process.execPath, [inject("builtCli"), ...argv], {
+/** Starts `duckmirror <argv>`. `main`: of another build. */
+export const startBuilt = (
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = "/",
+  main = inject("builtCli"),
+): BuiltRun => {
+  const child = spawn(process.execPath, [main, ...argv], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],

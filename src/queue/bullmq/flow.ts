@@ -17,12 +17,12 @@ export const flowOf = (sync: SyncPayload, exports: boolean): FlowJob => {
   }));
   const publish = { name: "publish", queueName: QUEUE.publish, prefix: PREFIX, data: sync, children };
   if (!exports) return { ...publish, opts: { ...END_OPTIONS, jobId: sync.syncId } };
-  const { v, syncId, profile, traceparent } = sync;
+  const { v, since, syncId, profile, traceparent } = sync;
   return {
     name: "export",
     queueName: QUEUE.export,
     prefix: PREFIX,
-    data: { v, syncId, profile, ...(traceparent === undefined ? {} : { traceparent }) },
+    data: { v, since, syncId, profile, ...(traceparent === undefined ? {} : { traceparent }) },
     opts: { ...JOB_OPTIONS, jobId: familyJobId(syncId, "export") },
     children: [{ ...publish, opts: { ...END_OPTIONS, ...ON_FAILURE, jobId: syncId } }],
   };

@@ -2,6 +2,7 @@
 // and configuration can request a sync; a worker runs it.
 import { randomUUID } from "node:crypto";
 import { FlowProducer, type Job } from "bullmq";
+import type { z } from "zod";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -18,7 +19,7 @@ import {
   type Triggers,
 } from "../asks.ts";
 import { toldFailure } from "../failures.ts";
-import { parsePayload, type SyncPayload, syncOutcome, syncPayload } from "../payloads.ts";
+import { parsePayload, type SyncPayload, syncHead, syncOutcome, syncPayload } from "../payloads.ts";
 import { findStored } from "../stored-syncs.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
@@ -85,7 +86,8 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   };
 
   /** State of a sync that has not ended, from the queue and its worker. */
-  const describedLive = async ({ syncId, profile, askedAt }: SyncPayload): Promise<AskedSync> => {
+  const describedLive = async (head: z.output<typeof syncHead>): Promise<AskedSync> => {
+    const { syncId, profile, askedAt } = head;
     const [times, cancelled, progress] = await Promise.all([
       timesOf(redis, syncId),
       cancelledOf(redis, [syncId]),
@@ -100,7 +102,8 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   };
 
   const described = async (job: Job, state: string): Promise<AskedSync> => {
-    const sync = parsePayload(syncPayload, job.id ?? "", job.data);
+    // Also of one that a newer program queued: its worker does what this one cannot read.
+    const sync = syncHead.safeParse(job.data).data ?? parsePayload(syncPayload, job.id ?? "", job.data);
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
     if (state === "failed") return { ...base, state: "failed", report: null, error: toldFailure(job.failedReason) };
     if (state !== "completed") return describedLive(sync);

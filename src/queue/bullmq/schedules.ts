@@ -27,7 +27,7 @@ export const schedulesOf = (profiles: readonly Config[]) =>
 
 const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Schedule) => ({
   name: "tick",
-  data: { ...WRITTEN, profile, schedule: id, streams, full, jitterMs, putOff: false },
+  data: { ...WRITTEN.ask, profile, schedule: id, streams, full, jitterMs, putOff: false },
   opts: JOB_OPTIONS,
 });
 
@@ -50,7 +50,7 @@ export const settleSchedules = async (
     const there = found.find(({ key }) => key === id);
     const isDue = there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS;
     // A newer program's template is left to newer workers; a template that no program can read is created again.
-    if (isDue && readability(there.template?.data) !== "older") continue;
+    if (isDue && ["readable", "newer"].includes(readability(there.template?.data))) continue;
     await queue.upsertJobScheduler(
       id,
       { pattern: schedule.cron, tz: schedule.timeZone },

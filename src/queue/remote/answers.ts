@@ -7,6 +7,7 @@ import type { ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import { type RawAnswer, type ReadingOptions, readWireAnswer, type WireAnswer } from "../../api/wire-answer.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { WRITTEN } from "../payloads.ts";
 import { callOf, type Note, type RemoteRequest } from "./messages.ts";
 
 const gzipAsync = promisify(gzip);
@@ -48,7 +49,7 @@ export const packAnswer = async (
   handling: Handling,
 ): Promise<Packed> => {
   const answer = raw.kind === "wire" ? await redacted(raw, handling) : raw;
-  const note = (result: Note["result"]): Note => ({ v: 1, request, nth, sentAt: answer.sentAt, result });
+  const note = (result: Note["result"]): Note => ({ ...WRITTEN.answer, request, nth, sentAt: answer.sentAt, result });
   switch (answer.kind) {
     case "wire": {
       const { kind, durationMs, rate, bytes, contentEncoding } = answer;
@@ -81,7 +82,7 @@ export const packDenial = (request: RemoteRequest, at: number, error: Duckmirror
     Object.entries(error.context).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
   return {
-    note: { v: 1, request, nth: 0, sentAt: at, result: { kind: "denied", code: error.code, context } },
+    note: { ...WRITTEN.answer, request, nth: 0, sentAt: at, result: { kind: "denied", code: error.code, context } },
     body: NOTHING,
   };
 };

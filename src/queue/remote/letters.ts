@@ -1,6 +1,8 @@
 // Letters: responses in the mailbox, encrypted for their mirror and delivery. Layout before encryption: length of the
 // note (4 bytes), note (JSON), body.
 import { z } from "zod";
+import type { DuckmirrorError } from "../../core/errors.ts";
+import { isForOthers, unreadable } from "../payloads.ts";
 import type { Packed } from "./answers.ts";
 import { deliveryId, type Mailbox } from "./mailbox.ts";
 import { noteSchema } from "./messages.ts";
@@ -26,23 +28,26 @@ const jsonText = z.string().transform((text, context): unknown => {
   }
 });
 
-/**
- * null: no process with this organization's token wrote it for this delivery, or another version of the program did.
- */
-const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Buffer): Packed | null => {
-  const letter = seals.unlock(locked, placeOf(mirror, delivery));
-  if (letter === null || letter.length < LENGTH_BYTES) return null;
-  const bodyAt = LENGTH_BYTES + letter.readUInt32BE();
-  const { data: note } = jsonText.pipe(noteSchema).safeParse(letter.toString("utf8", LENGTH_BYTES, bodyAt));
-  if (note === undefined || deliveryId(note.request.requestId, note.nth) !== delivery) return null;
-  return { note, body: letter.subarray(bodyAt) };
-};
-
 export type Letter =
   | { readonly kind: "letter"; readonly packed: Packed }
   | { readonly kind: "none" }
-  /** Not authentic; see `unlockLetter`. */
+  /** Only a program of another version reads it. */
+  | { readonly kind: "unread"; readonly error: DuckmirrorError }
+  /** Nobody with this organization's token wrote it for this delivery: it is not believed. */
   | { readonly kind: "strange" };
+
+const STRANGE: Letter = { kind: "strange" };
+
+const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Buffer): Letter => {
+  const letter = seals.unlock(locked, placeOf(mirror, delivery));
+  if (letter === null || letter.length < LENGTH_BYTES) return STRANGE;
+  const bodyAt = LENGTH_BYTES + letter.readUInt32BE();
+  const { data: json } = jsonText.safeParse(letter.toString("utf8", LENGTH_BYTES, bodyAt));
+  if (isForOthers(json)) return { kind: "unread", error: unreadable(delivery, json) };
+  const { data: note } = noteSchema.safeParse(json);
+  if (note === undefined || deliveryId(note.request.requestId, note.nth) !== delivery) return STRANGE;
+  return { kind: "letter", packed: { note, body: letter.subarray(bodyAt) } };
+};
 
 /** Reads a letter from the mailbox. Rejects with Redis's errors. */
 export const openLetter = async (
@@ -51,6 +56,5 @@ export const openLetter = async (
 ): Promise<Letter> => {
   const locked = await mailbox.read(delivery);
   if (locked === null) return { kind: "none" };
-  const packed = unlockLetter(seals, mirror, delivery, locked);
-  return packed === null ? { kind: "strange" } : { kind: "letter", packed };
+  return unlockLetter(seals, mirror, delivery, locked);
 };

@@ -1,5 +1,5 @@
 // Messages between loader and fetchers: a request, the note beside a response, and the notice that one arrived.
-// Versioned; times are ms of Redis's clock, because the machines' clocks may differ. A request names its endpoint and
+// Versioned as all payloads; times are ms of Redis's clock, because the machines' clocks may differ. A request names its endpoint and
 // parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent elsewhere.
 import { z } from "zod";
 import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../api/endpoints.ts";
@@ -7,10 +7,9 @@ import { stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";
 import { ERRORS } from "../../core/errors.ts";
 import type { Parcel } from "../../sync/request/sender.ts";
-import { parsePayload } from "../payloads.ts";
+import { parsePayload, versions } from "../payloads.ts";
 import type { Seals } from "./seals.ts";
 
-const version = z.literal(1);
 const endpoint = z
   .string()
   // Aborts, because validating the whole request needs the endpoint.
@@ -40,7 +39,7 @@ export type RemoteRequest = z.output<typeof requestSchema>;
 
 /** A job of the queue `fetch`: one request. Its signature is checked before the order is parsed. */
 export const fetchJob = z.object({
-  v: version,
+  ...versions.shape,
   profile: z.string(),
   /** Key of the organization, to check that both sides have the same token. */
   organization: z.string(),
@@ -51,7 +50,7 @@ export const fetchJob = z.object({
 export type FetchJob = z.output<typeof fetchJob>;
 
 const fetchPayload = z.object({
-  v: version,
+  ...versions.shape,
   profile: z.string(),
   mirror: z.string(),
   epoch: z.string(),
@@ -66,7 +65,7 @@ const fetchPayload = z.object({
 export type FetchPayload = z.output<typeof fetchPayload>;
 
 /** A job of a mirror's queue of pages: a response is in its mailbox. */
-export const pagePayload = z.object({ v: version, delivery: z.string() });
+export const pagePayload = versions.extend({ delivery: z.string() });
 
 const rate = z
   .object({
@@ -123,7 +122,7 @@ const resultSchema = z.discriminatedUnion("kind", [
 
 /** Note before the body of a response in the mailbox. */
 export const noteSchema = z.object({
-  v: version,
+  ...versions.shape,
   request: requestSchema,
   /** Number of sends when this response's was sent; 0: never sent. */
   nth: z.number(),
@@ -164,7 +163,8 @@ export const callOf = ({ endpoint, params, query }: RemoteRequest): ApiCall => (
 /** The order as a signed job. */
 export const signedJob = (seals: Seals, organization: string, payload: FetchPayload): FetchJob => {
   const order = JSON.stringify(payload);
-  return { v: 1, profile: payload.profile, organization, order, signature: seals.sign(order) };
+  const { v, since, profile } = payload;
+  return { v, since, profile, organization, order, signature: seals.sign(order) };
 };
 
 /**

@@ -10,7 +10,8 @@ import { noTracer, type Tracer } from "../../../core/tracing.ts";
 import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
-import { parsePayload } from "../../payloads.ts";
+import { isForOtherFetchers, parsePayload, WRITTEN } from "../../payloads.ts";
+import { leaveUnread } from "../../taken-job.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import { type FetchJob, type FetchPayload, fetchJob, readOrder } from "../messages.ts";
 import * as names from "../names.ts";
@@ -44,6 +45,8 @@ interface FetchTimes {
   readonly hanging: number;
   /** Time for which a request of an unknown profile is left to others before it is refused. */
   readonly strange: number;
+  /** How long a request that only a program of another version reads is left for others, before it fails. */
+  readonly unread: number;
 }
 
 const TIMES: FetchTimes = {
@@ -51,6 +54,7 @@ const TIMES: FetchTimes = {
   stalledCheck: names.STALL_CHECK_MS,
   hanging: 2_000,
   strange: 60_000,
+  unread: 600_000,
 };
 
 export interface FetchRole {
@@ -115,7 +119,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     return mailbox;
   };
   const announceTo = (mirror: string) => async (delivery: string) => {
-    const page = { v: 1, delivery };
+    const page = { ...WRITTEN.answer, delivery };
     await queueOf(names.pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
   };
 
@@ -206,6 +210,10 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   const step = async (job: Job, token: string): Promise<void> => {
     if (stopping.signal.aborted) return putOff(job, token, 0);
     const jobId = job.id ?? "";
+    // Left to fetchers of the version that its loader has: while a fleet is upgraded there are some.
+    if (isForOtherFetchers(job.data)) {
+      return leaveUnread({ job, token, signal: stopping.signal }, job.data, times.unread, clock.now());
+    }
     const sent = parsePayload(fetchJob, jobId, job.data);
     const organization = await organizationOf(sent);
     if (organization instanceof DuckmirrorError) {

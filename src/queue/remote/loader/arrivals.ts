@@ -74,6 +74,11 @@ export const createArrivals = (deps: {
   const take = async (delivery: string): Promise<void> => {
     const letter = await patiently(() => openLetter(deps, delivery), patience);
     if (letter.kind === "none") return;
+    if (letter.kind === "unread") {
+      // It stays for a loader that reads it; a run of this one must not wait for ever.
+      sender.pending().get(requestOf(delivery))?.resolve({ kind: "denied", error: letter.error });
+      return;
+    }
     if (letter.kind === "strange") {
       warn(strangeLetter(delivery));
       return patiently(() => mailbox.drop(delivery, null), patience);
@@ -99,6 +104,9 @@ export const createArrivals = (deps: {
     underWay: () => underWay,
   };
 };
+
+/** The request that a delivery answers. */
+const requestOf = (delivery: string): string => delivery.slice(0, delivery.lastIndexOf("."));
 
 /** Possible responses to a request: it was sent once, again after its sender died, or never. */
 export const deliveriesOf = (requestId: string, deliveries: readonly string[]): readonly string[] =>

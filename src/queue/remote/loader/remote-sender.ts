@@ -9,6 +9,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { untilAborted } from "../../../core/until-aborted.ts";
 import { knownTurnAt, type Parcel, type SendEnds, type Sender, type Sending } from "../../../sync/request/sender.ts";
+import { WRITTEN } from "../../payloads.ts";
 import { type Packed, unpackAnswer } from "../answers.ts";
 import { type Mailbox, MOST_SLOT_AGE_MS } from "../mailbox.ts";
 import { callOf, type FetchPayload, type RemoteRequest, requestOf, signedJob } from "../messages.ts";
@@ -192,7 +193,14 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
       const { traceparent } = parcel;
       const traced = typeof traceparent === "string" ? { traceparent } : {};
       const runBeganAt = beganAt + storeClock.skewMs();
-      const payload: FetchPayload = { v: 1, ...sender, runBeganAt, slotAt: takeSlot(), ...traced, request };
+      const payload: FetchPayload = {
+        ...WRITTEN.request,
+        ...sender,
+        runBeganAt,
+        slotAt: takeSlot(),
+        ...traced,
+        request,
+      };
       let mayBeQueued = false;
       const add = async () => {
         // The job may exist already, or even be answered, if only the reply was lost; then the first memory counts.

@@ -124,6 +124,8 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
 
   for (const delivery of await mailbox.deliveries()) {
     const letter = await openLetter(deps, delivery);
+    // Paid for, and readable to the program that asked for it.
+    if (letter.kind === "unread") continue;
     if (letter.kind === "letter") await keep(letter.packed);
     if (letter.kind === "strange") warn(strangeLetter(delivery));
     await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);

@@ -3,6 +3,7 @@
 import type { Queue } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { errorOf } from "../../asks.ts";
 import { toldFailure } from "../../failures.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
@@ -38,7 +39,7 @@ const refusal = (reason: string): DuckmirrorError => {
     const which = "a profile that no fetcher has with the same address and token";
     return new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
   }
-  return new DuckmirrorError("FETCHER_REFUSED", { detail });
+  return told.code === "JOB_VERSION" ? errorOf(told) : new DuckmirrorError("FETCHER_REFUSED", { detail });
 };
 
 export const createWatch = (deps: WatchDeps): Watch => {

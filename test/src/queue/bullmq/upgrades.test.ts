@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { schedulesOf } from "../../../../src/queue/bullmq/schedules.ts";
-import { readability } from "../../../../src/queue/payloads.ts";
+import { readability, WRITTEN } from "../../../../src/queue/payloads.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
@@ -12,8 +12,8 @@ test("a payload says in which versions it can be read", () => {
   expect(readability({ v: 7, since: 1 })).toBe("readable");
   expect(readability({ v: 7, since: 2 })).toBe("newer");
   expect(readability({ v: 2 })).toBe("newer");
-  expect(readability({ v: 0 })).toBe("older");
-  expect(readability("no payload")).toBe("older");
+  expect(readability({ v: 0 })).toBe("none");
+  expect(readability("no payload")).toBe("none");
 });
 
 test("jobs of a newer program are left to a newer worker, and no dead letter is made of them", async () => {
@@ -70,4 +70,42 @@ test("a schedule that a newer program has written anew is left to it", async () 
     .toBe(true);
   expect(await queues.schedule.getFailedCount()).toBe(0);
   expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toEqual({ v: 2, since: 2 });
+});
+
+test("what a newer worker kept of a sync is left to it, and no stream is reported as it was not", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { queues, triggers } = await someTriggers(redis, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+  const accounts = await queues.sync.getJob(`${runId}.accounts`);
+  await accounts?.updateProgress({ v: 2, since: 2, ended: "well" });
+  await aWorker(redis, profiles);
+  const attempts = async (family: string) => (await queues.sync.getJob(`${runId}.${family}`))?.attemptsStarted;
+  await expect.poll(() => attempts("accounts"), { timeout: 60_000 }).toBeGreaterThan(2);
+  await expect.poll(() => attempts("contacts"), { timeout: 60_000 }).toBeGreaterThan(2);
+  expect(await deadLetters(queues)).toEqual([]);
+  expect(org.service.log).toEqual([]);
+  await accounts?.updateProgress({ v: 2, since: 1, results: [], problem: null });
+  expect((await reached(triggers, runId)).state).toBe("done");
+});
+
+test("a sync that only newer programs read is shown with its state", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { queues, triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const publish = await queues.publish.getJob(runId);
+  const { syncId, profile, askedAt } = publish?.data ?? {};
+  await publish?.updateData({ v: 2, since: 2, syncId, profile, askedAt, lists: ["accounts"] });
+  expect(await triggers.find(runId)).toMatchObject({ runId, state: "queued", profile: "default", error: null });
+  expect((await triggers.active()).map((sync) => sync.runId)).toEqual([runId]);
+});
+
+test("an export is asked for in the versions that its sync is", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { queues, triggers } = await someTriggers(redis, [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  expect((await queues.export.getJob(`${runId}.export`))?.data).toMatchObject(WRITTEN.ask);
 });

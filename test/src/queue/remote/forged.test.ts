@@ -149,7 +149,7 @@ test(`none of ${Object.keys(FORGED).length} forged jobs makes a fetcher send any
   const mirror = await mirrorIdOf(config.dataDir);
   const epoch = (await openMailbox(client, mirror).epoch()) ?? "";
   const warned: string[] = [];
-  await aFetcher(redis, [config], { times: { strange: 0 }, warn: (text) => void warned.push(text) });
+  await aFetcher(redis, [config], { times: { strange: 0, unread: 0 }, warn: (text) => void warned.push(text) });
   const queue = new Queue("fetch", { connection: client, prefix: PREFIX });
   afterTest(() => queue.close());
 

@@ -3,7 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
-import type { SyncPayload } from "../payloads.ts";
+import { isForOthers, type SyncPayload, versions } from "../payloads.ts";
 import { keyOf, type Queues } from "./queues.ts";
 import { cancelledOf, timesOf } from "./redis-board.ts";
 
@@ -16,10 +16,12 @@ const extent = z
       return null;
     }
   })
-  .pipe(z.object({ streams: z.array(z.string().refine(isStreamName)), full: z.boolean() }));
+  .pipe(versions.partial().extend({ streams: z.array(z.string().refine(isStreamName)), full: z.boolean() }));
 
-export interface LiveSync extends z.output<typeof extent> {
+export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
   readonly syncId: string;
+  /** Workers of this version can run it: one that only others can run may wait for the end of an upgrade. */
+  readonly readable: boolean;
   /** Whether a run of it has started. */
   readonly started: boolean;
   /** Deadline, ms by Redis's clock; null: none. */
@@ -28,8 +30,9 @@ export interface LiveSync extends z.output<typeof extent> {
 
 const keyFor = (profile: string) => keyOf("live", profile);
 
-export const announceSync = async (redis: Redis, { profile, syncId, streams, full }: SyncPayload): Promise<void> => {
-  await redis.hset(keyFor(profile), syncId, JSON.stringify({ streams, full }));
+export const announceSync = async (redis: Redis, sync: SyncPayload): Promise<void> => {
+  const { v, since, profile, syncId, streams, full } = sync;
+  await redis.hset(keyFor(profile), syncId, JSON.stringify({ v, since, streams, full }));
 };
 
 export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
@@ -43,11 +46,14 @@ export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =
 /** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
-  const live: Pick<LiveSync, "syncId" | "streams" | "full">[] = [];
+  const live: Pick<LiveSync, "syncId" | "readable" | "streams" | "full">[] = [];
   for (const [syncId, text] of found) {
-    const parsed = extent.safeParse(text);
-    if (parsed.success && (await isLive(queues, syncId))) live.push({ syncId, ...parsed.data });
-    else await redis.hdel(keyFor(profile), syncId);
+    const { data } = extent.safeParse(text);
+    if (!(await isLive(queues, syncId))) await redis.hdel(keyFor(profile), syncId);
+    // Another version may know streams that this one does not.
+    else if (data !== undefined) {
+      live.push({ syncId, readable: !isForOthers(data), streams: data.streams, full: data.full });
+    }
   }
   const ids = live.map(({ syncId }) => syncId);
   const cancelled = await cancelledOf(redis, ids);

@@ -126,7 +126,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
       const live = await liveSyncs(redis, queues, config.profile);
-      const joined = live.find((other) => joins(ask, sync, other));
+      const joined = live.find((other) => other.readable && joins(ask, sync, other));
       const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
       if (joined === undefined) await add(sync, config, dueAt);
       else if (!joined.started) await setDue(redis, joined.syncId, laterOf(joined.dueAt, dueAt));

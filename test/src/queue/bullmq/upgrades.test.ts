@@ -109,3 +109,19 @@ test("an export is asked for in the versions that its sync is", async () => {
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   expect((await queues.export.getJob(`${runId}.export`))?.data).toMatchObject(WRITTEN.ask);
 });
+
+test("an ask joins no sync that only newer workers run, and leaves it in place", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { triggers, redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const ask = anAsk({ streams: ["accounts"] });
+  const { runId } = await triggers.start(ask);
+  const live = "{duckmirror}:live:default";
+  await client.hset(live, runId, JSON.stringify({ v: 2, since: 2, streams: ["accounts"], full: false }));
+  const own = await triggers.start(ask);
+  expect(own.joined).toBe(false);
+  expect(await triggers.start(ask)).toEqual({ runId: own.runId, joined: true });
+  await client.hset(live, runId, JSON.stringify({ v: 2, since: 2, streams: ["newer"], full: false }));
+  await triggers.start(ask);
+  expect(Object.keys(await client.hgetall(live)).sort()).toEqual([runId, own.runId].sort());
+});

@@ -25,6 +25,7 @@ import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { atRedis } from "./connection.ts";
 import { flowOf } from "./flow.ts";
+import { createLine } from "./line.ts";
 import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
 import { bringForward } from "./put-off-jobs.ts";
 import { keyOf, PREFIX, type Queues } from "./queues.ts";
@@ -54,6 +55,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   const flows = new FlowProducer({ connection: redis, prefix: PREFIX });
   flows.on("error", deps.onError);
 
+  const inLine = createLine(clock, TURN_MS);
   const asking = <T>(work: () => Promise<T>): Promise<T> => atRedis(connection, work);
 
   /**
@@ -137,7 +139,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   };
 
   return {
-    start: (ask) => asking(() => start(ask)),
+    start: (ask) => asking(() => inLine(profileOf(profiles, ask.profile).profile, () => start(ask))),
     find: (runId) => asking(() => find(runId)),
     cancel: (runId) =>
       asking(async () => {

@@ -59,7 +59,9 @@ describe("buttons", () => {
     await page.getByLabel("walk every list completely").check();
     await page.getByRole("button", { name: "Sync now" }).click();
     await page.getByText("run-1").waitFor();
-    expect(worker.asks).toEqual([{ streams: [], full: true, profile: "default", idempotencyKey: null }]);
+    expect(worker.asks).toEqual([
+      { streams: [], full: true, profile: "default", idempotencyKey: null, timeoutMs: null },
+    ]);
     const page1 = { requests: 3, credits: 3, rows: 250, pagesDone: 3, pagesTotal: 9, rowsTotal: 900 };
     worker.tell({ kind: "page", stream: "contacts", ...page1 });
     await page.getByText("contacts: 250 rows").waitFor();

@@ -5,7 +5,6 @@ import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
-import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
 import type { SyncDeps } from "../src/sync/run/sync-run.ts";
@@ -59,14 +58,12 @@ export const withEngine = async <T>(
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);
-      const lastQuota = await readLastQuota(warehouse.database);
       const ledger = createLedger({
         clock,
         maxCredits,
         reserve: config.reserveCredits,
         pace: config.pace,
         runEveryMs: config.syncEveryMs,
-        ...(lastQuota === null ? {} : { lastQuota }),
       });
       return await work({
         ...context,

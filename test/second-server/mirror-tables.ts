@@ -5,7 +5,7 @@ import { canonical, canonicalText, type Json } from "./json-text.ts";
 import type { Kind } from "./resources.ts";
 import { microsOf } from "./times.ts";
 
-type Query = (sql: string) => Promise<readonly (readonly unknown[])[]>;
+export type Query = (sql: string) => Promise<readonly (readonly unknown[])[]>;
 
 /** Opens the snapshot read-only, as any reader does. */
 export const withSnapshot = async <T>(path: string, work: (query: Query) => Promise<T>): Promise<T> => {
@@ -87,11 +87,12 @@ const extraProblems = (
   return problems;
 };
 
-const tableProblems = async (query: Query, name: string, expected: ExpectedTable): Promise<readonly string[]> => {
-  const columns = await query(
-    `SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = '${name}'`,
-  );
-  const types = new Map(columns.map(([column, type]) => [String(column), String(type)]));
+const problemsOf = async (
+  query: Query,
+  name: string,
+  types: ReadonlyMap<string, string>,
+  expected: ExpectedTable,
+): Promise<readonly string[]> => {
   const problems: string[] = [];
   for (const { name: field, kind } of expected.fields) {
     const type = types.get(columnOf(field));
@@ -130,13 +131,18 @@ const tableProblems = async (query: Query, name: string, expected: ExpectedTable
 };
 
 /** Every way in which the snapshot differs; empty when it equals the service. */
-export const mirrorProblems = async (
-  snapshot: string,
+export const tableProblems = async (
+  query: Query,
   tables: Readonly<Record<string, ExpectedTable>>,
-): Promise<readonly string[]> =>
-  withSnapshot(snapshot, async (query) => {
-    const problems: string[] = [];
-    for (const [name, expected] of Object.entries(tables))
-      problems.push(...(await tableProblems(query, name, expected)));
-    return problems;
-  });
+): Promise<readonly string[]> => {
+  const columns = await query(
+    "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main'",
+  );
+  const problems: string[] = [];
+  for (const [name, expected] of Object.entries(tables)) {
+    const mine = columns.filter(([table]) => table === name);
+    const types = new Map(mine.map(([, column, type]) => [String(column), String(type)]));
+    problems.push(...(await problemsOf(query, name, types, expected)));
+  }
+  return problems;
+};

@@ -184,7 +184,7 @@ const recordsOf = (seed: string) => {
     ]),
     unknownFields: chance.often(0.3),
     companyIdOnItems: chance.often(0.6),
-    withoutCompany: chance.pick([0, 0.1, 0.3]),
+    withoutCompany: chance.pick([0, 0.3, 0.6]),
     missingCompanies: chance.pick([0, 0, 0.15]),
     sharedCompanies: chance.pick([0, 0.2]),
     insightsMissing: chance.pick([0, 0, 0.15]),
@@ -192,10 +192,11 @@ const recordsOf = (seed: string) => {
     signalContent: chance.pick(["always", "named", "detail"]),
     contactDataUrl: chance.often(0.5),
     onlyFieldsKeepsId: chance.often(0.5),
+    // Few, since each brings requests of its own; their lists are still longer than a page of 10 or 20.
     accounts: chance.weigh([
-      [1, [0, 2]],
-      [8, [2, 7]],
-      [1, [8, 25]],
+      [1, [0, 1]],
+      [8, [1, 4]],
+      [1, [6, 16]],
     ]),
   };
 };

@@ -132,8 +132,8 @@ export const createWorld = (traits: Traits, now: () => number): World => {
     else record.ownerId = owner;
     const { key } = put(accounts, record);
     if (!chance.often(records.insightsMissing)) addInsight(key);
-    for (let left = chance.int(0, 6); left > 0; left -= 1) addContact(record.id ?? null);
-    for (let left = chance.int(0, 8); left > 0; left -= 1) addSignal(record.id ?? null, age);
+    for (let left = chance.int(0, 10); left > 0; left -= 1) addContact(record.id ?? null);
+    for (let left = chance.int(0, 16); left > 0; left -= 1) addSignal(record.id ?? null, age);
   };
 
   const [least, most] = records.accounts;

@@ -15,6 +15,7 @@ import type { VerifyResult } from "../../src/sync/verify/verify.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
+import { copyMigratedMirror } from "./migrated-mirror.ts";
 
 /** The machine's time, but waiting takes none: retries and rate limits pass at once. */
 export const hurriedClock = (): Clock => {
@@ -71,6 +72,7 @@ export const startSyncRig = async (
 ): Promise<SyncRig> => {
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
+  await copyMigratedMirror(dataDir);
   const events: ProgressEvent[] = [];
   const random = seededRandom(1);
   const configOf = (more: Record<string, string>) =>

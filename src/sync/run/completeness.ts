@@ -58,19 +58,18 @@ export const readVerdicts = async (database: Database): Promise<ReadonlyMap<stri
 const NEVER_READ: ProvenStream = { complete: false, unconfirmed: 0, unconfirmed_because: "never read", scopes: 0 };
 
 /**
- * Reason why a stream that is read per company or account had nothing to read although some may exist: the accounts
- * were never read. null: it had something to read, or there is nothing.
+ * Error for a stream that is read per company or account and had nothing to read, in a mirror whose accounts were never
+ * read. null: it had something to read.
  */
 export const missingParents = (
   stream: StreamSpec,
   run: {
     readonly proven: ReadonlyMap<string, ProvenStream>;
-    readonly accountsRead: boolean;
     readonly requests: number;
   },
 ): DuckmirrorError | null => {
   if (stream.scope !== "company" && stream.scope !== "account") return null;
-  if (run.accountsRead || run.requests > 0 || (run.proven.get(stream.name)?.scopes ?? 0) > 0) return null;
+  if (run.requests > 0 || (run.proven.get(stream.name)?.scopes ?? 0) > 0) return null;
   const parents = stream.scope === "company" ? "companies" : "accounts";
   return new DuckmirrorError("PARENTS_MISSING", { stream: stream.name, parents });
 };

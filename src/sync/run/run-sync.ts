@@ -78,11 +78,11 @@ interface End {
 /** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
 const noteMissingParents = async (run: SyncRun): Promise<void> => {
   const { warehouse, emit } = run.deps;
+  if ((await warehouse.scopeStates("accounts")).length > 0) return;
   const proven = await readVerdicts(warehouse.database);
-  const accountsRead = (await warehouse.scopeStates("accounts")).length > 0;
   for (const name of run.options.streams) {
     const stats = run.stats.of(name);
-    const error = missingParents(streamSpec(name), { proven, accountsRead, requests: stats.requests });
+    const error = missingParents(streamSpec(name), { proven, requests: stats.requests });
     if (error === null || stats.failed !== null) continue;
     stats.failed = `${error.code}: ${error.message}`;
     emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });

@@ -51,6 +51,9 @@ export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
 
 const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
 
+/** A partial row: not every field was asked for, so the stored values of the others stay. */
+const isPartial = ({ row }: BatchRow): boolean => row.kept !== 0n || !row.full;
+
 /** One array per column. Passes over the rows once per column and allocates nothing else. */
 function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
   for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
@@ -62,7 +65,7 @@ function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<Colu
       ...cells,
       part.map(({ row }) => joinExtra(row.extra)),
       part.map(({ row }) => row.kept),
-      part.map(({ row }) => row.kept !== 0n || !row.full),
+      part.map(isPartial),
       part.map(({ loadIndex }) => loadIndex),
       part.map(({ receivedAt }) => receivedMicros(receivedAt)),
       part.map((_, index) => from + index),
@@ -86,6 +89,9 @@ const PASSED_PER_SCANNED = 150;
 /** Old rows farther apart than this are read by separate scans. */
 const RANGE_GAP = 50_000n;
 
+/** Tables with at most this many rows are scanned whole: locating the rows first would cost more than it saves. */
+const SMALL_TABLE = 4096;
+
 /**
  * Number of keys up to which a join may use the index while finding rows; in a small table, more keys take longer
  * than a scan.
@@ -97,6 +103,8 @@ const FEW_KEYS = 50;
 const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
 const sizeRow = z.object({ estimate: z.number() });
+const presentRow = z.object({ present: z.number() });
+const createdRow = z.object({ Count: z.number() });
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
 
 /** Ranges that cover `sorted`, split at large gaps. */
@@ -110,7 +118,10 @@ const rangesOf = (sorted: readonly bigint[]) => {
   return ranges;
 };
 
-/** Positions of the stored rows with the batch's keys; null if there are none. */
+const isSmall = async (tx: Sql, sql: MergeSql): Promise<boolean> =>
+  (await tx.query(sql.hasMoreThan(SMALL_TABLE), [], presentRow)).length === 0;
+
+/** Positions of the stored rows of a large table with the batch's keys; null if there are none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
   const [table] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
   const size = table?.estimate ?? 0;
@@ -128,6 +139,22 @@ const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly B
   const scattered = hasLookups && costOfScan > SCANNED_PER_FETCH * found.length;
   await lookUp(tx, scattered ? rows.length : FEW_KEYS);
   return scattered ? { by: "keys" } : { by: "range", ranges };
+};
+
+/** Creates `old` and returns the positions of its rows; null if there are none. */
+const createOld = async (
+  tx: Sql,
+  spec: TableSpec,
+  sql: MergeSql,
+  rows: readonly BatchRow[],
+): Promise<OldRows | null> => {
+  if (await isSmall(tx, sql)) {
+    const [created] = await tx.query(sql.createOld({ by: "keys" }), [], createdRow);
+    return created?.Count === 0 ? null : { by: "keys" };
+  }
+  const old = await findOld(tx, spec, sql, rows);
+  await tx.run(old === null ? sql.noOld : sql.createOld(old));
+  return old;
 };
 
 const storedRow = z.object({ row: z.number(), extra: z.string() });
@@ -183,9 +210,8 @@ export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | 
   const spec = tableSpec(batch.table);
   const sql = mergeSql(batch.table);
   await stageRows(tx, spec, sql, batch.rows);
-  const old = await findOld(tx, spec, sql, batch.rows);
-  await tx.run(old === null ? sql.noOld : sql.createOld(old));
-  if (old !== null) await keepStoredExtra(tx, spec, sql, batch.rows);
+  const old = await createOld(tx, spec, sql, batch.rows);
+  if (old !== null && batch.rows.some(isPartial)) await keepStoredExtra(tx, spec, sql, batch.rows);
   return old;
 };
 
@@ -197,9 +223,12 @@ export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Prom
   const old = await stageBatch(tx, batch);
   let updated: ReadonlyMap<number, number> = new Map();
   if (old !== null) {
-    await tx.run(sql.createChanged(rows.reduce((mask, { row }) => mask | row.kept, 0n)));
-    await dropReordered(tx, sql);
-    updated = await countByLoad(tx, sql.updatedByLoad);
+    const keptMask = rows.reduce((mask, { row }) => mask | row.kept, 0n);
+    const [created] = await tx.query(sql.createChanged(keptMask), [], createdRow);
+    if (created?.Count !== 0) {
+      await dropReordered(tx, sql);
+      updated = await countByLoad(tx, sql.updatedByLoad);
+    }
     if (updated.size > 0) {
       await tx.run(sql.copyOldToHistory);
       await tx.run(sql.deleteChanged(old));

@@ -13,6 +13,8 @@ export type OldRows =
 export interface MergeSql {
   /** The batch, one row per key. */
   readonly createStage: string;
+  /** One row if the table holds more than `rows` rows, else none. Reads no further than that. */
+  readonly hasMoreThan: (rows: number) => string;
   /** Row ids of stored rows with the batch's keys. */
   readonly find: string;
   readonly createOld: (old: OldRows) => string;
@@ -58,6 +60,7 @@ export const mergeSql = (table: TableName): MergeSql => {
 
   return {
     createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
+    hasMoreThan: (rows) => `SELECT 1 AS present FROM ${main} LIMIT 1 OFFSET ${rows}`,
     find: `CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM ${main} AS t JOIN stage AS s ON ${keyJoin(spec, "t", "s")}`,
     createOld: (old) => {
       const head = "CREATE OR REPLACE TEMP TABLE old AS";

@@ -16,6 +16,7 @@ const written = (table: TableName, keptMask: bigint) => {
   } as const;
   const statements = [
     sql.createStage,
+    sql.hasMoreThan(4096),
     sql.find,
     sql.createOld(keys),
     sql.createOld(range),

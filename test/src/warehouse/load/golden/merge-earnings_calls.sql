@@ -16,6 +16,8 @@ CREATE OR REPLACE TEMP TABLE stage ("id" BIGINT,
   _received TIMESTAMPTZ,
   _row INTEGER);
 
+SELECT 1 AS present FROM main."earnings_calls" LIMIT 1 OFFSET 4096;
+
 CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."earnings_calls" AS t JOIN stage AS s ON t."company_id" = s."company_id" AND t."id" = s."id";
 
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,

@@ -7,6 +7,8 @@ CREATE OR REPLACE TEMP TABLE stage ("id" VARCHAR,
   _received TIMESTAMPTZ,
   _row INTEGER);
 
+SELECT 1 AS present FROM main."owners" LIMIT 1 OFFSET 4096;
+
 CREATE OR REPLACE TEMP TABLE found AS SELECT t.rowid AS _old FROM main."owners" AS t JOIN stage AS s ON t."id" = s."id";
 
 CREATE OR REPLACE TEMP TABLE old AS SELECT t.*,

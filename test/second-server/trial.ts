@@ -6,12 +6,12 @@ import { copyMigratedMirror } from "../support/migrated-mirror.ts";
 import { expectedTables, type Following } from "./expected.ts";
 import { fewestCredits } from "./fewest-credits.ts";
 import { createHastyClock } from "./hasty-clock.ts";
-import { asProcess, inProcess, type MirrorRuns, type SyncAsk, type SyncEnd } from "./mirror-runs.ts";
+import { asProcess, inProcess } from "./mirror-runs.ts";
 import { type Query, tableProblems, withSnapshot } from "./mirror-tables.ts";
 import { type Chance, chanceOf } from "./random.ts";
-import { announcesRate } from "./rate-window.ts";
 import { type SecondServer, startSecondServer } from "./service.ts";
 import { drawTraits } from "./traits.ts";
+import { sync, type Trial } from "./trial-sync.ts";
 
 export interface TrialResult {
   readonly seed: number;
@@ -64,74 +64,6 @@ const drawFollowing = (server: SecondServer, chance: Chance): Following => {
   );
   const content = CONTENT.filter(() => chance.often(0.3));
   return { inputs: [...new Set(inputs)], content: chance.often(0.35) ? content : [] };
-};
-
-interface Trial {
-  readonly server: SecondServer;
-  readonly following: Following;
-  readonly runs: MirrorRuns;
-  readonly snapshot: string;
-  readonly chance: Chance;
-  readonly problems: string[];
-  readonly story: string[];
-  now(): number;
-  advance(ms: number): void;
-}
-
-interface Step {
-  readonly what: string;
-  readonly ask: SyncAsk;
-  /** Exit codes that the contract allows here. */
-  readonly codes: readonly (number | null)[];
-}
-
-/** Requests that may have left before a refusal arrived, and arrive here after it was sent. */
-const ON_THE_WIRE = 3;
-
-/** Longest time that the run may take by its own clock, ms: generous, so that only a wait without an end fails. */
-const dueWithin = ({ server }: Trial, from: number): number => {
-  const { rate, wire } = server.traits;
-  const log = server.log.slice(from);
-  const refused = log.filter(({ why, fault }) => why === "rate" || fault !== "none").length;
-  const spacing = Math.max(rate.windowMs / rate.limit, 60_000 / rate.limit);
-  return 1.5 * log.length * spacing + 2 * rate.windowMs + log.length * wire.latencyMs + refused * 64_000 + 300_000;
-};
-
-/** One sync, and what must hold of any: exit code, ledger, rate, time. */
-const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<SyncEnd & { charged: number }> => {
-  const { server, problems, story } = trial;
-  const from = server.log.length;
-  const chargedBefore = server.workspace.credits.charged();
-  const startedAt = trial.now();
-  const end = await trial.runs.sync(ask);
-  const log = server.log.slice(from);
-  const charged = server.workspace.credits.charged() - chargedBefore;
-  const tookMs = trial.now() - startedAt;
-  const tooFast = log.filter(({ why }) => why === "rate").length;
-  story.push(
-    `${what} ${JSON.stringify(ask)}: code ${end.code}, ${log.length} requests, ${charged} credits, ${tooFast} too fast, ${Math.round(tookMs / 1000)} s ${end.message}`,
-  );
-  const wrong = (problem: string) => problems.push(`${what}: ${problem}`);
-  if (!codes.includes(end.code)) wrong(`exit code ${end.code}, expected ${codes.join(" or ")}: ${end.message}`);
-  if (end.report !== null) {
-    const { spent, ambiguous } = end.report.credits;
-    if (charged < spent || charged > spent + ambiguous) {
-      wrong(`the service charged ${charged}, the report says ${spent} and ${ambiguous} unknown`);
-    }
-    if (ask.maxCredits !== undefined && charged > ask.maxCredits) wrong(`spent ${charged} of ${ask.maxCredits}`);
-  }
-  if (announcesRate(server.traits) && tooFast > 3) wrong(`${tooFast} of ${log.length} requests were too fast`);
-  if (tookMs > dueWithin(trial, from)) wrong(`took ${Math.round(tookMs / 1000)} s`);
-  const firstQuota = log.findIndex(({ why }) => why === "quota");
-  const after = log.length - 1 - firstQuota;
-  if (
-    firstQuota !== -1 &&
-    server.traits.credits.refusal !== "429-bare" &&
-    after > (log[firstQuota]?.inFlight ?? 0) + ON_THE_WIRE
-  ) {
-    wrong(`${after} requests after the refusal for want of credits, ${log[firstQuota]?.inFlight} were under way`);
-  }
-  return { ...end, charged };
 };
 
 /** Is the ledger of the mirror what the service counted? Over all runs, lost answers aside. */

@@ -1,0 +1,74 @@
+// One sync of a trial, and what must hold of any: exit code, ledger, rate, time.
+import type { Following } from "./expected.ts";
+import type { MirrorRuns, SyncAsk, SyncEnd } from "./mirror-runs.ts";
+import type { Chance } from "./random.ts";
+import { announcesRate } from "./rate-window.ts";
+import type { SecondServer } from "./service.ts";
+
+export interface Trial {
+  readonly server: SecondServer;
+  readonly following: Following;
+  readonly runs: MirrorRuns;
+  readonly snapshot: string;
+  readonly chance: Chance;
+  readonly problems: string[];
+  readonly story: string[];
+  now(): number;
+  advance(ms: number): void;
+}
+
+interface Step {
+  readonly what: string;
+  readonly ask: SyncAsk;
+  /** Exit codes that the contract allows here. */
+  readonly codes: readonly (number | null)[];
+}
+
+/** Requests that may have left before a refusal arrived, and arrive here after it was sent. */
+const ON_THE_WIRE = 3;
+
+/** Longest time that the run may take by its own clock, ms: generous, so that only a wait without an end fails. */
+const dueWithin = ({ server }: Trial, from: number): number => {
+  const { rate, wire } = server.traits;
+  const log = server.log.slice(from);
+  const refused = log.filter(({ why, fault }) => why === "rate" || fault !== "none").length;
+  const spacing = Math.max(rate.windowMs / rate.limit, 60_000 / rate.limit);
+  return 1.5 * log.length * spacing + 2 * rate.windowMs + log.length * wire.latencyMs + refused * 64_000 + 300_000;
+};
+
+/** Syncs, and notes what is wrong. */
+export const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<SyncEnd & { charged: number }> => {
+  const { server, problems, story } = trial;
+  const from = server.log.length;
+  const chargedBefore = server.workspace.credits.charged();
+  const startedAt = trial.now();
+  const end = await trial.runs.sync(ask);
+  const log = server.log.slice(from);
+  const charged = server.workspace.credits.charged() - chargedBefore;
+  const tookMs = trial.now() - startedAt;
+  const tooFast = log.filter(({ why }) => why === "rate").length;
+  story.push(
+    `${what} ${JSON.stringify(ask)}: code ${end.code}, ${log.length} requests, ${charged} credits, ${tooFast} too fast, ${Math.round(tookMs / 1000)} s ${end.message}`,
+  );
+  const wrong = (problem: string) => problems.push(`${what}: ${problem}`);
+  if (!codes.includes(end.code)) wrong(`exit code ${end.code}, expected ${codes.join(" or ")}: ${end.message}`);
+  if (end.report !== null) {
+    const { spent, ambiguous } = end.report.credits;
+    if (charged < spent || charged > spent + ambiguous) {
+      wrong(`the service charged ${charged}, the report says ${spent} and ${ambiguous} unknown`);
+    }
+    if (ask.maxCredits !== undefined && charged > ask.maxCredits) wrong(`spent ${charged} of ${ask.maxCredits}`);
+  }
+  if (announcesRate(server.traits) && tooFast > 3) wrong(`${tooFast} of ${log.length} requests were too fast`);
+  if (tookMs > dueWithin(trial, from)) wrong(`took ${Math.round(tookMs / 1000)} s`);
+  const firstQuota = log.findIndex(({ why }) => why === "quota");
+  const after = log.length - 1 - firstQuota;
+  if (
+    firstQuota !== -1 &&
+    server.traits.credits.refusal !== "429-bare" &&
+    after > (log[firstQuota]?.inFlight ?? 0) + ON_THE_WIRE
+  ) {
+    wrong(`${after} requests after the refusal for want of credits, ${log[firstQuota]?.inFlight} were under way`);
+  }
+  return { ...end, charged };
+};

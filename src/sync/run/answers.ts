@@ -1,8 +1,10 @@
 // Applies the outcome of a request to its task: rows to load, another list shape, an end.
+import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
 import { causeOf } from "../../api/retry-policy.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -77,9 +79,18 @@ const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readon
   }
 };
 
-/** A missing insight of a mirrored account proves nothing while the tier may have been lowered. */
-const distrusts = (run: SyncRun, task: ScopeTask, outcome: OkOutcome): boolean =>
-  task.candidate.stream === "account_insights" && outcome.envelope.status === "not_found" && !run.fullAccess;
+const heldRow = z.object({ held: z.number() });
+
+/**
+ * A missing insight does not replace a mirrored one until an answer of this run shows that the organization still has
+ * Full Access: with a lowered tier, every insight is missing.
+ */
+const distrusts = async (run: SyncRun, task: ScopeTask, outcome: OkOutcome): Promise<boolean> => {
+  const { stream, scope } = task.candidate;
+  if (stream !== "account_insights" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
+  const held = await run.deps.warehouse.database.query(sqlText("plan/insight-of-account.sql"), [scope], heldRow);
+  return held.length > 0;
+};
 
 /** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
 const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
@@ -110,7 +121,7 @@ export const takeListAnswer = async (
   }
   await settleShape(run, task, request, wanted, outcome);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
-  if (task.candidate.stream === "accounts" && read.rows > 0) run.fullAccess = true;
+  if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
   const frozen = frozenError(run, task, loads);
   if (frozen !== null) {
@@ -151,7 +162,7 @@ export const takeSingleAnswer = async (
   const { requestId, receivedAt } = result;
   const { scope, mode } = task.candidate;
   let loads: readonly TableLoad[] = [];
-  if (result.kind === "answer" && !distrusts(run, task, result.outcome)) loads = rowLoads(task, wanted, result);
+  if (result.kind === "answer" && !(await distrusts(run, task, result.outcome))) loads = rowLoads(task, wanted, result);
   const frozen = frozenError(run, task, loads);
   if (frozen !== null) {
     await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });

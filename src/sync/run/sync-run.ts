@@ -85,7 +85,7 @@ export interface SyncRun {
   readonly compared: Map<StreamName, number>;
   /** Full Access lists are empty although the mirror holds rows. */
   tierLowered: boolean;
-  /** The accounts list was not empty in this run, so the organization has Full Access. */
+  /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */
   fullAccess: boolean;
   /** Finished work may make other scopes due, so plan again. */
   replan: boolean;

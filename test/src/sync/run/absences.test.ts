@@ -33,6 +33,11 @@ const start = async (service: FakeService, followed: number) => {
   return started;
 };
 
+const startWith = async (service: FakeService, streams: string) => {
+  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams });
+  return rig;
+};
+
 const ids = async (rows: SyncRig["rows"], sql: string) => (await rows(sql)).map((row) => row.id);
 
 test("a profile that turns 404 moves to history with all that is under it, and its input is resolved anew", async () => {
@@ -90,4 +95,34 @@ test("a service that names no owner any more says nothing about owners", async (
     Object.assign(account, { ownerId: undefined, updatedAt: "2027-01-01T00:00:00Z" });
   await sync({ full: true });
   expect(await ids(rows, "select id from owners order by id")).toEqual(["u_1", "u_2"]);
+});
+
+const statuses = (rows: SyncRig["rows"]) => rows("select account_id, status from account_insights order by account_id");
+
+test("an account without an insight is mirrored as such, also by a run that reads no other list", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1), anAccount(2));
+  data.insights["1"] = { profile: { accountId: 1 } };
+  const { sync, rows } = await startWith(createFakeService(data), "accounts,account_insights");
+  await sync({ streams: ["accounts"] });
+  const { report } = await sync({ streams: ["account_insights"] });
+  expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
+  expect(await statuses(rows)).toEqual([
+    { account_id: 1n, status: "found" },
+    { account_id: 2n, status: "not_found" },
+  ]);
+});
+
+test("an insight that is missing does not replace a mirrored one while nothing shows that the tier is what it was", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  data.insights["1"] = { profile: { accountId: 1 } };
+  const service = createFakeService(data);
+  const { sync, rows } = await startWith(service, "accounts,account_insights");
+  await sync();
+  service.data.insights = {};
+  await sync({ streams: ["account_insights"], full: true });
+  expect(await statuses(rows)).toEqual([{ account_id: 1n, status: "found" }]);
+  await sync({ full: true });
+  expect(await statuses(rows)).toEqual([{ account_id: 1n, status: "not_found" }]);
 });

@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/long/**/*.test.ts", "test/second-server/**/*.test.ts", "test/src/sync/simulation.test.ts"],
     env: {
-      SECOND_SEEDS: env.SECOND_SEEDS ?? "120",
+      SECOND_SEEDS: env.SECOND_SEEDS ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
     },
     // A last resort for a test that hangs.

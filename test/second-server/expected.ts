@@ -10,6 +10,8 @@ export interface ExpectedTable {
   readonly rows: ReadonlyMap<string, Fields>;
   /** Fields that the mirror may lack: the service shows them in no answer that must be asked for. */
   readonly optional: ReadonlySet<string>;
+  /** Rows whose optional fields may hold an earlier value: answers since then did not ask for them (DESIGN.md 4.2). */
+  readonly keepsOld: (key: string) => boolean;
   /** Records were asked for field by field: what API.md does not list was not among them. */
   readonly named: boolean;
   /** Rows beyond the expected ones are no fault where this says so. */
@@ -54,12 +56,13 @@ const table = (
   key: readonly string[],
   fields: readonly resource.Field[],
   rows: Iterable<readonly [string, Fields]>,
-  more: Partial<Pick<ExpectedTable, "optional" | "named" | "mayHold">> = {},
+  more: Partial<Pick<ExpectedTable, "optional" | "keepsOld" | "named" | "mayHold">> = {},
 ): ExpectedTable => ({
   key,
   fields,
   rows: new Map(rows),
   optional: new Set(),
+  keepsOld: () => false,
   named: false,
   mayHold: () => false,
   ...more,
@@ -101,6 +104,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
     rows: Iterable<readonly [string, { fields: Fields }]>,
     fields: readonly resource.Field[],
   ) => [...rows].map(([key, row]) => [key, visible(row.fields, table, fields, content)] as const);
+  const tracked = new Set(accounts.map((row) => String(row.fields.companyId)));
   const ofCompany = resource.COMPANY_LISTS.map((name) => {
     const fields = resource.OF_COMPANY[name];
     const rows = companies.flatMap((id) =>
@@ -141,7 +145,13 @@ export const expectedTables = (server: SecondServer, following: Following): Read
         resource.COMPANY,
       ),
       // A profile that is asked for by id names its fields (decision 0025).
-      { optional: new Set(["contactDataUrl"]), named: true, mayHold: unfollowed },
+      // Those of accounts come embedded, where fields cannot be named.
+      {
+        optional: new Set(["contactDataUrl"]),
+        keepsOld: (id) => embeds && tracked.has(id),
+        named: true,
+        mayHold: unfollowed,
+      },
     ),
     company_inputs: table(
       ["input"],

@@ -120,7 +120,8 @@ const problemsOf = async (
     }
     expected.fields.forEach((field, at) => {
       const [right, is] = [wanted(field.kind, record[field.name]), held(field.kind, values[at] ?? null)];
-      if (right === is || (is === "absent" && expected.optional.has(field.name))) return;
+      if (right === is) return;
+      if (expected.optional.has(field.name) && (is === "absent" || expected.keepsOld(key))) return;
       problems.push(`${where} ${columnOf(field.name)}: service ${cut(right)}, mirror ${cut(is)}`);
     });
     if (name !== "owners" && name !== "account_insights")

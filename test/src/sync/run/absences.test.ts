@@ -108,8 +108,8 @@ test("an account without an insight is mirrored as such, also by a run that read
   const { report } = await sync({ streams: ["account_insights"] });
   expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
   expect(await statuses(rows)).toEqual([
-    { account_id: 1n, status: "found" },
-    { account_id: 2n, status: "not_found" },
+    { account_id: 1, status: "found" },
+    { account_id: 2, status: "not_found" },
   ]);
 });
 
@@ -122,7 +122,7 @@ test("an insight that is missing does not replace a mirrored one while nothing s
   await sync();
   service.data.insights = {};
   await sync({ streams: ["account_insights"], full: true });
-  expect(await statuses(rows)).toEqual([{ account_id: 1n, status: "found" }]);
+  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "found" }]);
   await sync({ full: true });
-  expect(await statuses(rows)).toEqual([{ account_id: 1n, status: "not_found" }]);
+  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "not_found" }]);
 });

@@ -64,7 +64,7 @@ test("how a sync ended is known after thousands of others have ended", async () 
   const { report, problem } = mergeResults({ ...asked, snapshot: "none" }, [], Date.now());
   const worker = new Worker(
     QUEUE.publish,
-    async (job) => ({ ...WRITTEN, report: { ...report, run_id: job.id }, problem, cancelled: false }),
+    async (job) => ({ ...WRITTEN.result, report: { ...report, run_id: job.id }, problem, cancelled: false }),
     { connection: new Redis(redis.url, { maxRetriesPerRequest: null }), prefix: PREFIX, concurrency: 50 },
   );
   onTestFinished(() => worker.close(true));

@@ -61,8 +61,15 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   complete: false,
 });
 
-/** The coverage in another process: pages in flight are lost, and the boundary must be proven again. */
-export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: coverage.end === 0 });
+/**
+ * The coverage in another process: pages in flight are lost, and the boundary must be proven again. A coverage that
+ * was complete reads the list's end once more: only an answer of now shows what the service counts now.
+ */
+export const resumedCoverage = (coverage: Coverage): Coverage => ({
+  ...coverage,
+  fresh: coverage.end === 0,
+  complete: false,
+});
 
 const isBefore = (a: string, b: string): boolean => {
   const integer = /^-?\d+$/;

@@ -159,7 +159,15 @@ const stored = z.discriminatedUnion("kind", [
 /** The progress as text for `sync.stream_state`. */
 export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
 
-/** The progress stored by another process; null when it is unreadable, and the scope then starts anew. */
+/** True when a stored read of changes had nothing left to read. What it read may be old, and reading anew is cheap. */
+const changesWereRead = (progress: Progress): boolean =>
+  (progress.kind === "watermark" && (progress.reachedKnown || progress.coverage.complete)) ||
+  (progress.kind === "filter" && progress.coverage.complete);
+
+/**
+ * The progress stored by another process; null when it is unreadable or a read of changes that was at its end, and the
+ * scope then starts anew.
+ */
 export const resumeProgress = (text: string): Progress | null => {
   let raw: unknown;
   try {
@@ -170,6 +178,7 @@ export const resumeProgress = (text: string): Progress | null => {
   const parsed = stored.safeParse(raw);
   if (!parsed.success) return null;
   const progress: Progress = parsed.data;
+  if (changesWereRead(progress)) return null;
   switch (progress.kind) {
     case "known":
       return { ...progress, walk: { ...progress.walk, coverage: resumedCoverage(progress.walk.coverage) } };

@@ -150,3 +150,24 @@ test("more than max_delete_share is not asked for, nor deleted, without being al
   const allowed = await signalsOf(rig, { full: true, allowMassDelete: true });
   expect(allowed.stream).toMatchObject({ complete: true, deleted: 18 });
 });
+
+test("a walk that was complete when its run ended asks the service again before it is believed", async () => {
+  const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
+  const rig = await rigOf(service);
+  expect((await rig.sync()).error).toBeNull();
+  // All pages of the accounts are read; the probe of the missing one finds no credits, so the deletion is left over.
+  dropAccount(service, 7);
+  const noCredits = { status: 402, body: { error: { code: "quota_exceeded", message: "no credits left" } } };
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path === "/v1/accounts/7" ? noCredits : undefined),
+  };
+  expect((await rig.sync({ full: true })).error?.exitCode).toBe(4);
+  service.options = { ...service.options, before: () => undefined };
+  service.data.accounts.push({ ...service.data.accounts[0], id: 900, name: "Came later", updatedAt: later() });
+  const { report, error } = await rig.sync({ full: true });
+  expect(error).toBeNull();
+  expect(report.streams.find(({ stream }) => stream === "accounts")).toMatchObject({ complete: true, deleted: 1 });
+  const mirror = (await rig.rows("SELECT id FROM accounts ORDER BY id")).map(({ id }) => Number(id));
+  expect(mirror).toEqual(service.data.accounts.map(({ id }) => Number(id)).sort((a, b) => a - b));
+});

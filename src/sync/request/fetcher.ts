@@ -127,6 +127,11 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
   /** Result of a turn without a response. After the first attempt no other request could use the credit better. */
   const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number): FetchResult => {
     if (turn.kind === "ended") return turn;
+    if (turn.kind === "unaddressable") {
+      const { endpoint, path } = turn.call;
+      const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
+      return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), everywhere: false };
+    }
     if (turn.kind === "no-credit" && attempt === 1) return turn;
     deps.stop(turn.error);
     return { kind: "ended" };

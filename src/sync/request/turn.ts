@@ -1,5 +1,6 @@
 // Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the
 // intent, send, settle. Every request is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
+import { paramsOf } from "../../api/endpoints.ts";
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { QuotaSeen } from "../../budget/latest-quota.ts";
@@ -58,6 +59,8 @@ export type Turn =
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** Sending is not permitted for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }
+  /** Not sent: the service's own id for the record, such as `..`, leads to another route. */
+  | { readonly kind: "unaddressable"; readonly call: ApiCall }
   /** The run ends; the request was not sent. */
   | { readonly kind: "ended" };
 
@@ -138,6 +141,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
     const refused = await waitForRate(deps, attempt.number);
     if (refused !== null) return refused;
     const order = attempt.order();
+    if (paramsOf(order.call.endpoint, order.call.path) === null) return { kind: "unaddressable", call: order.call };
     await note(deps, attempt.requestId, order);
     if (deps.signal.aborted) return ENDED;
     otherwise = "ambiguous";

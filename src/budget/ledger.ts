@@ -165,6 +165,16 @@ const pacedShare = (limits: Limits, left: number, resetsAt: number | null, now: 
   return Math.max(1, Math.floor((left - limits.reserve) / runs));
 };
 
+/**
+ * The ledger before figures that include the charge of their own request, sent at `sentAt` and already settled. Which
+ * of the charges is its own is not known, so the earliest possible one is taken out: the later ones wait longer for a
+ * figure.
+ */
+export const withoutOwn = (state: LedgerState, sentAt: number): LedgerState => {
+  const own = state.unseen.findIndex((at) => at >= sentAt);
+  return own === -1 ? state : { ...state, unseen: state.unseen.toSpliced(own, 1) };
+};
+
 /** With nothing in flight, the decrease of `remaining` shows how many ambiguous requests were charged. */
 const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number): LedgerState => {
   if (state.reserved > 0 || state.unseen.length > 0) return state;

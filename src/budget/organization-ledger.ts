@@ -14,7 +14,7 @@ import {
   type SharedLedger,
   settleLease,
 } from "./leases.ts";
-import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf } from "./ledger.ts";
+import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf, withoutOwn } from "./ledger.ts";
 import type { Fence, StateStore } from "./state-store.ts";
 
 export interface ReservationAsk {
@@ -57,8 +57,11 @@ export interface OrganizationLedger {
    * unchanged. If it rejects, the reservation expires.
    */
   settle(id: string, charge: Charge, report?: Report): Promise<void>;
-  /** Applies figures of a response that settles nothing. */
-  observe(quota: Quota, sentAt: number): Promise<void>;
+  /**
+   * Applies figures of a response to a request sent at `sentAt`. `settled`: its own charge was settled before, maybe by
+   * another process, and the figures include it.
+   */
+  observe(quota: Quota, sentAt: number, settled: boolean): Promise<void>;
   /** Renews the open reservations of `owner`; call it while its requests wait or are in flight. */
   renew(owner: string): Promise<void>;
   snapshot(): Promise<LedgerSnapshot>;
@@ -116,11 +119,12 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
         return report === undefined ? settled : observeLedger(settled, report.quota, report.sentAt + skewMs, now);
       });
     },
-    observe: (quota, sentAt) =>
+    observe: (quota, sentAt, settled) =>
       change((state, now, skewMs) => {
-        // Another process may have settled last, so this figure is not assumed to include anyone's credit.
-        const unsettled = { ...state, ledger: { ...state.ledger, reporting: false } };
-        return observeLedger(unsettled, quota, sentAt + skewMs, now);
+        const at = sentAt + skewMs;
+        // Another process may have settled last, so `reporting` does not mean this request.
+        const ledger = { ...(settled ? withoutOwn(state.ledger, at) : state.ledger), reporting: false };
+        return observeLedger({ ...state, ledger }, quota, at, now);
       }),
     renew: (owner) => change((state, now) => renewLeases(state, owner, now)),
     snapshot: () =>

@@ -127,6 +127,8 @@ export const noteSchema = z.object({
   /** Number of sends when this response's was sent; 0: never sent. */
   nth: z.number(),
   sentAt: z.number(),
+  /** Its charge is in the ledger. Absent in messages of older fetchers: not known. */
+  settled: z.boolean().optional(),
   result: resultSchema,
 });
 export type Note = z.output<typeof noteSchema>;

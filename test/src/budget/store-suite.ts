@@ -205,6 +205,31 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       expect(await alive.reserve(ask)).toMatchObject({ ok: true });
     });
 
+    test("one process settles a charge, another brings its figure: it counts once, and the last credit is used", async () => {
+      const shared = rig.organization();
+      const [sender, reader] = [ledgerOf(shared), ledgerOf(shared)];
+      for (let left = 3; left >= 0; left -= 1) {
+        const sentAt = Date.now();
+        const reservation = await sender.reserve(ask);
+        expect(reservation).toMatchObject({ ok: true });
+        await sender.settle(idOf(reservation), "spent");
+        await reader.observe(quota(left), sentAt, true);
+      }
+      expect(await sender.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT", settling: false });
+    });
+
+    test("a figure of a request whose charge is not settled takes nothing away from the charges of others", async () => {
+      const shared = rig.organization();
+      const [sender, reader] = [ledgerOf(shared), ledgerOf(shared)];
+      await firstAnswer(sender, 10);
+      const [early, late] = [idOf(await sender.reserve(ask)), idOf(await sender.reserve(ask))];
+      const sentAt = Date.now() - 1_000;
+      await sender.settle(early, "spent");
+      await reader.observe(quota(9), sentAt, false);
+      expect(await sender.snapshot()).toMatchObject({ remaining: 8, reserved: 1 });
+      await sender.settle(late, "free");
+    });
+
     test("a reservation that is renewed lasts as long as its owner does", async () => {
       const shared = rig.organization();
       const ledger = ledgerOf(shared);
@@ -244,7 +269,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       await ledger.settle(idOf(await ledger.reserve(ask)), "spent", first);
       await ledger.settle(idOf(await ledger.reserve(ask)), "ambiguous");
       expect(await ledger.snapshot()).toMatchObject({ spent: 1, ambiguous: 1, remaining: 5 });
-      await ledger.observe({ limit: 9, used: null, remaining: 9, resetsAt: soon + 30 * 86_400_000 }, Date.now());
+      await ledger.observe({ limit: 9, used: null, remaining: 9, resetsAt: soon + 30 * 86_400_000 }, Date.now(), false);
       expect(await ledger.snapshot()).toMatchObject({ spent: 0, ambiguous: 0, remaining: 9, allowance: 9 });
     });
   });

@@ -161,10 +161,12 @@ export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promi
         if (fresh) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
         const packed = await packAnswer(request, departure.nth, answer, organization.handling);
         // If the ledger is not reachable, the reservation expires and counts as spent until the service's figures
-        // settle it.
-        const settled = organization.ledger.settle(reservation.id, chargeOfRaw(answer)).catch(() => undefined);
-        await deliver(deliveryId(requestId, departure.nth), packed);
-        await settled;
+        // settle it. The loader learns whether the charge is in the ledger, because its figures include it.
+        const settled = await organization.ledger.settle(reservation.id, chargeOfRaw(answer)).then(
+          () => true,
+          () => false,
+        );
+        await deliver(deliveryId(requestId, departure.nth), { ...packed, note: { ...packed.note, settled } });
         return DONE;
       }
       case "stale": {

@@ -221,8 +221,8 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
     });
 
   /** Figures for all processes. If Redis is away, the next response brings them again. */
-  const report = (quota: Quota | null, sentAt: number): void => {
-    if (quota !== null) ledger.observe(quota, sentAt).catch(() => undefined);
+  const report = (quota: Quota | null, sentAt: number, settled: boolean): void => {
+    if (quota !== null) ledger.observe(quota, sentAt, settled).catch(() => undefined);
   };
 
   return {
@@ -247,7 +247,10 @@ export const createRemoteSender = (deps: RemoteSenderDeps): RemoteSender => {
         return "taken";
       }
       const { outcome } = unpacked;
-      if (outcome.kind === "ok" || outcome.kind === "refused") report(outcome.usage, outcome.sentAt);
+      if (outcome.kind === "ok" || outcome.kind === "refused") {
+        const charged = outcome.kind === "ok";
+        report(outcome.usage, outcome.sentAt, charged && packed.note.settled === true);
+      }
       return new Promise<"taken" | "left">((resolve) => {
         const leave = () => resolve("left");
         undurable.add(leave);

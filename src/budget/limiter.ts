@@ -27,6 +27,12 @@ const CALM_LIMIT = 0.97;
 const LEAST_LIMIT = 0.8;
 /** Shortest wait for the service's own `remaining`. */
 const LEAST_HOLD_MS = 200;
+/** A reset so close is the time of the next token: this many spacings, or this long because it is rounded. */
+const SOON_SPACINGS = 2;
+const SOON_MS = 1_000;
+/** A reset may be rounded down by so much; at most this share of the window is waited for it. */
+const ROUNDING_MS = 1_000;
+const ROUNDING_SHARE = 0.05;
 /** Difference between reading the clock for requests and for responses. */
 const READING_MS = 20;
 
@@ -196,7 +202,8 @@ const withRates = (state: LimiterState, rate: RateInfo, { sentAt }: Trip, now: n
   if (limit === null || limit < 1) return state;
   const reading = { limit, windowMs: rate.windowMs, remaining, resetsAt, sentAt, now };
   const watch = watchUsage(state.watch, reading, rateOf(state), recentRefusals(state, now) > 0 ? 0.5 : 0);
-  return { ...state, watch, learned: { limit, windowMs: watch.windowMs }, also: rate.also ?? [] };
+  const learned = watch.found ? { limit, windowMs: watch.windowMs } : state.learned;
+  return { ...state, watch, learned, also: rate.also ?? [] };
 };
 
 /** True when the service's count of used requests includes only ours; the window rules then suffice. */
@@ -206,9 +213,33 @@ const isAlone = (
   { sentAt, answeredAt }: Trip,
 ): boolean => {
   const used = watch === null ? null : usedIn(watch, remaining);
-  if (watch === null || used === null) return false;
+  if (watch === null || used === null || !watch.found) return false;
   const lateMs = answeredAt - sentAt - (fastestMs ?? 0) + READING_MS + 2 * tallySpan(watch.windowMs);
   return countBetween(sent, sentAt - watch.windowMs - lateMs, Infinity) >= used;
+};
+
+/** After a refusal: what a reset in whole seconds may lack, where the window is long enough for it. */
+const roundingMs = ({ watch }: LimiterState): number =>
+  watch === null || watch.announced || watch.refusedMs === 0
+    ? 0
+    : Math.min(ROUNDING_MS, watch.windowMs * ROUNDING_SHARE);
+
+/**
+ * An estimated window may be wrong, so nothing remaining holds requests back until the next one fits, where that is
+ * soon. A reset further away is the end of a whole window, and says nothing about the next request.
+ */
+const untilNextToken = (
+  state: LimiterState,
+  remaining: number,
+  resetsAt: number,
+  now: number,
+): Pick<LimiterState, "spare" | "refilledAt"> => {
+  const { watch, refilledAt } = state;
+  const used = watch === null || watch.announced ? null : usedIn(watch, remaining);
+  const spacing = spacingMs(rateOf(state));
+  const soon = resetsAt - now <= Math.max(SOON_SPACINGS * spacing, SOON_MS);
+  if (watch === null || used === null || used < watch.limit || !soon) return { spare: null, refilledAt };
+  return { spare: 0, refilledAt: Math.max(resetsAt, now + spacing) + roundingMs(state) };
 };
 
 /**
@@ -231,9 +262,12 @@ export const observeRate = (
   if (sentAt < state.heardUpTo) return blocked;
   const next = withRates({ ...blocked, heardUpTo: sentAt }, rate, { sentAt, answeredAt }, now);
   if (remaining === null || resetsAt === null) return next;
-  if (isAlone(next, remaining, { sentAt, answeredAt })) return { ...next, spare: null };
+  if (isAlone(next, remaining, { sentAt, answeredAt }))
+    return { ...next, ...untilNextToken(next, remaining, resetsAt, now) };
   const uncertain = Math.max(inFlight, countBetween(next.sent, sentAt, Infinity));
-  return { ...next, spare: remaining - uncertain, refilledAt: Math.max(resetsAt, now + LEAST_HOLD_MS) };
+  const used = next.watch === null ? null : usedIn(next.watch, remaining);
+  const left = used === null ? remaining : Math.min(remaining, (next.watch?.limit ?? 0) - used);
+  return { ...next, spare: left - uncertain, refilledAt: Math.max(resetsAt + roundingMs(next), now + LEAST_HOLD_MS) };
 };
 
 /**
@@ -246,7 +280,7 @@ export const backOff = (state: LimiterState, untilMs: number, now: number): Limi
   return {
     ...state,
     aloneUntil: -Infinity,
-    blockedUntil: Math.max(state.blockedUntil, untilMs),
+    blockedUntil: Math.max(state.blockedUntil, untilMs + roundingMs(state)),
     assumed: guessed && first ? planWithin(state.assumed, countWithin(state.sent, MINUTE_MS, now)) : state.assumed,
     slowedAt: first ? now : state.slowedAt,
     watch: first ? refusedUsage(state.watch) : state.watch,

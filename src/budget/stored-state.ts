@@ -30,6 +30,7 @@ const watch = z.object({
   limit: z.number(),
   windowMs: z.number(),
   announced: z.boolean(),
+  found: z.boolean().default(true),
   atLeastMs: z.number(),
   lastResetMs: figure,
   refusedMs: z.number(),

@@ -1,4 +1,5 @@
 // Learns from `remaining` and `reset` how long an unnamed window is, and whether slow responses matter. Pure.
+// Until it is found, the limiter sends what `remaining` allows, and waits for the reset when nothing remains.
 // It watches the responses of a stretch, a little longer than a window. The highest number of requests that the
 // service counted as used, compared with those sent, gives the window: at a steady pace a window holds pace x window
 // requests.
@@ -10,6 +11,8 @@ export interface UsageWatch {
   /** The window as announced, or as estimated. */
   readonly windowMs: number;
   readonly announced: boolean;
+  /** The window is announced, estimated from requests, or a minute as resets suggest; else nothing is known of it. */
+  readonly found: boolean;
   /** The longest reset on which two consecutive responses agreed; no window is shorter. */
   readonly atLeastMs: number;
   readonly lastResetMs: number | null;
@@ -82,12 +85,16 @@ const resetOf = ({ resetsAt, sentAt, now }: UsageReading): number | null => {
   return resetsAt - now < SHORT_MS ? wholeSeconds(resetsAt - now) : resetsAt - sentAt;
 };
 
+/** Nothing contradicts a guess of a minute or more: no reset is known, or one is so far away. */
+const looksLikeGuess = (resetMs: number | null): boolean => resetMs === null || resetMs >= MINUTE_MS / 2;
+
 const startWatch = (reading: UsageReading): UsageWatch => {
   const resetMs = resetOf(reading);
   return {
     limit: reading.limit,
     windowMs: reading.windowMs ?? firstWindow(resetMs),
     announced: reading.windowMs !== null,
+    found: reading.windowMs !== null || looksLikeGuess(resetMs),
     atLeastMs: 0,
     lastResetMs: resetMs,
     refusedMs: 0,
@@ -111,7 +118,7 @@ const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
   const atLeastMs = Math.min(Math.max(watch.atLeastMs, agreed), HOUR_MS);
   const longer = !watch.announced && atLeastMs > watch.atLeastMs;
   const windowMs = longer ? Math.max(watch.windowMs, atLeastMs) : watch.windowMs;
-  return { ...watch, atLeastMs, lastResetMs: resetMs, windowMs };
+  return { ...watch, found: watch.found || looksLikeGuess(atLeastMs), atLeastMs, lastResetMs: resetMs, windowMs };
 };
 
 /** New share of delays, after a stretch in which at least `unused` of the limit was left. */
@@ -150,7 +157,8 @@ export const watchUsage = (
   const countsBefore = known.countsBefore || (reading.remaining !== null && reading.remaining >= reading.limit);
   const watch = withReset({ ...known, countsBefore }, reading);
   const used = usedIn(watch, reading.remaining);
-  if (used === null) return watch;
+  // Without `remaining` nothing but the guess holds requests back.
+  if (used === null) return { ...watch, found: true };
   const watched = { ...watch, mostUsed: Math.max(watch.mostUsed, used) };
   const { sent, mostUsed } = watched;
   const lastedMs = reading.now - watch.since;
@@ -161,9 +169,10 @@ export const watchUsage = (
   if (!forgotten && !over) return watched;
   const next = { ...watched, since: reading.now, sent: 0, mostUsed: used };
   // A stretch with pauses shows nothing about the window.
-  if (sent < (lastedMs / pace.windowMs) * pace.limit * BUSY) return next;
+  if (known.found && sent < (lastedMs / pace.windowMs) * pace.limit * BUSY) return next;
   return {
     ...next,
+    found: true,
     lateShare: over ? lateShareAfter(watched, watch.limit - mostUsed, leastLateShare) : watch.lateShare,
     windowMs: announced ? watch.windowMs : windowAfter(watched, lastedMs),
   };
@@ -172,6 +181,8 @@ export const watchUsage = (
 /** After a refusal: delays count in full again, and an estimated window was too short for good. */
 export const refusedUsage = (watch: UsageWatch | null): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
+  // A first guess is too long rather than too short; the refusal only shows that resets come early.
+  if (!watch.found) return { ...watch, lateShare: 1, refusedMs: 1 };
   const windowMs = watch.windowMs * REFUSED;
   return { ...watch, lateShare: 1, windowMs, refusedMs: windowMs };
 };

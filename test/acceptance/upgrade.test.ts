@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
@@ -42,6 +42,8 @@ beforeAll(async () => {
   client = new Redis(redis.url, { maxRetriesPerRequest: null });
   next = nextBuild();
 });
+// A fleet would else take up what the one before it left in the queues, for another directory.
+beforeEach(() => client.flushall());
 afterAll(async () => {
   client.disconnect();
   await sandbox.close();

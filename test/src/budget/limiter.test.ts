@@ -116,6 +116,34 @@ describe("the rate in force", () => {
   });
 });
 
+describe("a window without a name, before anything shows its length", () => {
+  const first = takeSlot(startLimiter(null), T0);
+  const near = (remaining: number, at: number) => rate({ limit: 10, remaining, resetsAt: at + 900 });
+
+  test("a near reset means that what remains may be sent now, and not in a minute", () => {
+    let state = observeRate(first, near(3, T0 + 50), 0, T0 + 50);
+    const moments = [0, 0, 0].map(() => {
+      const { at } = nextSlot(state);
+      state = takeSlot(state, Math.max(at, T0 + 50));
+      return at - T0;
+    });
+    expect(moments.every((ms) => ms < 1_000)).toBe(true);
+    expect(nextSlot(state)).toEqual({ at: T0 + 950, why: "remaining" });
+  });
+
+  test("a reset of half a minute or more is taken for that of a minute, and the rate is spread over it", () => {
+    const state = observeRate(first, rate({ limit: 60, remaining: 59, resetsAt: T0 + 31_000 }), 0, T0 + 50);
+    expect(Math.round(ratePerMinute(state) * 1.01)).toBe(60);
+  });
+
+  test("after a refusal a reset is believed to be rounded down", () => {
+    let state = observeRate(first, near(0, T0 + 50), 0, T0 + 50);
+    expect(nextSlot(state).at).toBe(T0 + 950);
+    state = backOff(state, T0 + 500, T0 + 60);
+    expect(nextSlot(observeRate(state, near(0, T0 + 700), 0, T0 + 700)).at).toBe(T0 + 2_600);
+  });
+});
+
 describe("what the service says is left", () => {
   const started = takeSlot(startLimiter(300), T0);
 

@@ -29,5 +29,8 @@ describe(`services of the seeds from ${FIRST} on`, () => {
   test("that announce none: remaining and reset reveal it", async () => {
     const all = await figuresOf("revealed");
     expect(median(all.map(({ figures }) => figures.share))).toBeGreaterThan(0.9);
+    // No run stands still, and none runs into refusals again and again.
+    expect(all.filter(({ figures }) => figures.share < 0.1)).toEqual([]);
+    expect(all.filter(({ figures }) => figures.early + figures.late > 25)).toEqual([]);
   });
 });

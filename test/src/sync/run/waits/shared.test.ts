@@ -96,7 +96,7 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
     const connection = await aConnection(redis);
     const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
     // The first request takes the last one.
-    await ledgerOf(connection, config, clock).observe(ONE_LEFT, clock.now());
+    await ledgerOf(connection, config, clock).observe(ONE_LEFT, clock.now(), false);
     const connect = connectShared(connection);
     return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)), goesOn: true };
   },
@@ -164,7 +164,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     onTestFinished(() => server.close());
     const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
     const ledger = ledgerOf(await aConnection(redis), config, systemClock);
-    await ledger.observe(ONE_LEFT, Date.now());
+    await ledger.observe(ONE_LEFT, Date.now(), false);
     const running = syncJob(config, SYNC, {
       ...contextOf(standingClock(SHORT_MS)),
       clock: systemClock,
@@ -173,7 +173,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     });
     await asked.promise;
     // Said again after the run began: it is believed.
-    await ledger.observe(ONE_LEFT, Date.now());
+    await ledger.observe(ONE_LEFT, Date.now(), false);
     release.resolve();
     const { error } = await running;
     expect(error).toMatchObject({ exitCode: EXIT.budget });

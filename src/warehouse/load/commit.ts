@@ -46,7 +46,11 @@ const writeThrough = async (tx: Sql, table: string, types: readonly DuckDBType[]
   await tx.run(sqlText(statement));
 };
 
-const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
+/** Stores the ledger rows of a commit. A request that is committed already stays unchanged. */
+const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], committed: ReadonlySet<string>) => {
+  const last = new Map(requests.map((request) => [request.requestId, request]));
+  const fresh = [...last.values()].filter(({ requestId }) => !committed.has(requestId));
+  if (fresh.length === 0) return;
   const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
   const types = [
     ...text,
@@ -62,7 +66,7 @@ const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
     VARCHAR,
     VARCHAR,
   ];
-  const rows = requests.map((request): DuckDBValue[] => [
+  const rows = fresh.map((request): DuckDBValue[] => [
     request.requestId,
     request.runId,
     request.stream,
@@ -81,7 +85,7 @@ const writeRequests = (tx: Sql, requests: readonly RequestRecord[]) => {
     request.serviceRequestId ?? null,
     request.apiVersion ?? null,
   ]);
-  return writeThrough(tx, "requests", types, rows, "warehouse/insert-requests.sql");
+  await append(tx, "sync.requests", types, rows);
 };
 
 /** Stores scope states; the last one of a stream and scope counts. */
@@ -203,7 +207,7 @@ export const writeCheckpoint = async (
     }
   }
   await writeScopeStates(tx, checkpoint.scopes);
-  await writeRequests(tx, checkpoint.requests);
+  await writeRequests(tx, checkpoint.requests, committed);
   const { quota } = checkpoint;
   if (quota !== null) {
     await tx.run(sqlText("warehouse/insert-quota.sql"), [

@@ -71,7 +71,7 @@ export const resumedCoverage = (coverage: Coverage): Coverage => ({
   complete: false,
 });
 
-const isBefore = (a: string, b: string): boolean => {
+const isHigher = (a: string, b: string): boolean => {
   const integer = /^-?\d+$/;
   return integer.test(a) && integer.test(b) && BigInt(a) > BigInt(b);
 };
@@ -80,7 +80,7 @@ const isBefore = (a: string, b: string): boolean => {
 export const isDescending = (ids: readonly string[]): boolean =>
   ids.every((id, index) => {
     const previous = ids[index - 1];
-    return previous === undefined ? /^-?\d+$/.test(id) : isBefore(previous, id);
+    return previous === undefined ? /^-?\d+$/.test(id) : isHigher(previous, id);
   });
 
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
@@ -90,7 +90,7 @@ const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   const last = coverage.tail.at(-1);
   const first = read.ids[0];
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
-  if (proof === "descending" && last !== undefined && first !== undefined && !isBefore(last, first)) return true;
+  if (proof === "descending" && last !== undefined && first !== undefined && !isHigher(last, first)) return true;
   return (
     !coverage.overlap &&
     coverage.fresh &&
@@ -106,7 +106,7 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
   const last = coverage.tail.at(-1);
   const end = read.ids.at(-1);
   if (end === undefined || end === last) return false;
-  return last === undefined || proof === "identity" || isBefore(last, end);
+  return last === undefined || proof === "identity" || isHigher(last, end);
 };
 
 /**

@@ -51,9 +51,15 @@ export const withEngine = async <T>(
   const { clock, connect = connectAlone, tracer = noTracer } = context;
   const connection = await connect(config, context);
   try {
-    const { dataDir, strictness, baseUrl, memory } = config;
+    const { dataDir, strictness, baseUrl, memory, audit } = config;
     const warehouse = await inSpan(tracer, "open", () =>
-      openWarehouse({ dataDir, clock, memory, strictness: tableStrictness(strictness) }),
+      openWarehouse({
+        dataDir,
+        clock,
+        memory,
+        auditRetentionDays: audit.retentionDays,
+        strictness: tableStrictness(strictness),
+      }),
     );
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));

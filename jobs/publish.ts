@@ -29,7 +29,12 @@ export const publishJob = async (
 ): Promise<SyncOutcome> => {
   const snapshot = snapshotPath(config.dataDir);
   if (!(await isCurrent(snapshot, families))) {
-    const warehouse = await openWarehouse({ dataDir: config.dataDir, clock, memory: config.memory });
+    const warehouse = await openWarehouse({
+      dataDir: config.dataDir,
+      clock,
+      memory: config.memory,
+      auditRetentionDays: config.audit.retentionDays,
+    });
     try {
       await warehouse.publish();
     } finally {

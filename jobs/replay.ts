@@ -44,7 +44,13 @@ export const replayJob = async (
   const { archiveDir } = warehousePaths(config.dataDir);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
   const { result, tables, kept, published } = await rebuildWarehouse(
-    { dataDir: config.dataDir, clock, memory: config.memory, strictness: tableStrictness(config.strictness) },
+    {
+      dataDir: config.dataDir,
+      clock,
+      memory: config.memory,
+      auditRetentionDays: config.audit.retentionDays,
+      strictness: tableStrictness(config.strictness),
+    },
     (target) => replay(target, { partial: request.partial, emit, redact }),
   );
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });

@@ -249,6 +249,11 @@ export const ERRORS = {
     "The data directory {dir} cannot be written: {detail}",
     "Check --data-dir and its permissions.",
   ),
+  AUDIT_UNWRITABLE: row(
+    EXIT.usage,
+    "The audit trail in {dir} cannot be written: {detail}",
+    "Check the folder's permissions and free space. With `audit_required` off, actions go on without a line.",
+  ),
   SERVER_KEY_MISSING: row(
     EXIT.usage,
     "{listen} can be reached from other machines, and no key protects it.",

@@ -39,7 +39,19 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** Inside a layer of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   "src/sync": ["verify", "run", "recovery", "task", "plan", "request", "rows", "strategies"],
-  "src/warehouse": ["forget", "export", "file", "box", "read", "load", "journal", "archive", "record", "duckdb"],
+  "src/warehouse": [
+    "forget",
+    "export",
+    "file",
+    "box",
+    "read",
+    "load",
+    "journal",
+    "archive",
+    "audit",
+    "record",
+    "duckdb",
+  ],
 };
 
 /** Files that start, or are, a process of their own, and so touch `process`. */

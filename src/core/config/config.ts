@@ -207,6 +207,12 @@ export const resolveConfig = (parts: {
     archiveRetentionDays: setting.archive_retention_days,
     /** null: keep for ever. */
     historyRetentionDays: setting.history_retention_days,
+    audit: {
+      enabled: setting.audit_enabled,
+      /** null: keep for ever. */
+      retentionDays: setting.audit_retention_days,
+      required: setting.audit_required,
+    },
     /** Stream → ms; other streams keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,

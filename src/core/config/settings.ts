@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { didYouMean } from "../did-you-mean.ts";
 import { parseBytes, parseDuration } from "../units.ts";
+import { auditSettings } from "./audit-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
@@ -171,6 +172,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     history_retention_days: retentionDays
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
+    ...auditSettings,
     max_age: pairs((name, value) => {
       const known = stream(name);
       if (known instanceof Refusal) return known;

@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
+import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -131,6 +132,10 @@ export const rebuildWarehouse = async <T>(
     const kept = await takePlace(fresh, working, options.clock.now());
     const database = await openWorking(working, options);
     try {
+      await loadTrail(database, options.dataDir, {
+        retentionDays: options.auditRetentionDays ?? null,
+        now: options.clock.now(),
+      });
       const published = await publishSnapshot(database, snapshot, () => performance.now());
       return { result, tables: counts, kept, published };
     } finally {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
+import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -46,7 +47,7 @@ const requestRow = z.object({ request_id: z.string() });
  * FORGOTTEN_UNREADABLE, DATA_DIR_UNWRITABLE or DISK_FULL.
  */
 export const openWarehouse = async (options: WarehouseOptions): Promise<Warehouse> => {
-  const { dataDir, clock, strictness = EVOLVING } = options;
+  const { dataDir, clock, auditRetentionDays = null, strictness = EVOLVING } = options;
   const { archiveDir, snapshot, working } = warehousePaths(dataDir);
   const lock = await enterDataDir(dataDir);
   let database: Database;
@@ -79,7 +80,11 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     metRows: (search) => findMet(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
-    publish: () => journal.inTurn(() => publishSnapshot(database, snapshot, () => performance.now())),
+    publish: () =>
+      journal.inTurn(async () => {
+        await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
+        return publishSnapshot(database, snapshot, () => performance.now());
+      }),
     close: async () => {
       await journal.close();
       await database.close();

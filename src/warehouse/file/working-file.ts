@@ -17,6 +17,8 @@ export interface WarehouseOptions {
   readonly clock: Clock;
   /** DuckDB's memory limits; default: the default of the setting `memory` (memory-plan.ts). */
   readonly memory?: MemoryPlan;
+  /** Days for which the audit trail is kept; null: for ever; default: nothing is removed. */
+  readonly auditRetentionDays?: number | null;
   /** Strictness of each table; default: every table accepts every record. */
   readonly strictness?: TableStrictness;
 }

@@ -1,0 +1,33 @@
+// Words that a redacted statement may hold: those of SQL, and the names of schemas, tables, columns and views that
+// duckmirror itself defines. No name of a user's is among them.
+import { readdirSync } from "node:fs";
+import { catalogTables } from "../../catalog/dictionary.ts";
+import { VIEW_NAMES } from "../../catalog/view-names.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { SQL_WORDS } from "./sql-words.ts";
+
+const SCHEMAS = ["main", "history", "marts", "sync", "information_schema"];
+const views = new URL("../../../sql/views/", import.meta.url);
+
+/** Names in the views' own texts, comments and literals aside. */
+const namesInViews = (): readonly string[] =>
+  readdirSync(views)
+    .filter((name) => name.endsWith(".sql"))
+    .flatMap((name) => {
+      const code = sqlText(`views/${name}`).replace(/--.*|'[^']*'/g, " ");
+      return code.toLowerCase().match(/[a-z_]\w*/g) ?? [];
+    });
+
+let words: ReadonlySet<string> | null = null;
+
+/** Every known word, in lower case. */
+export const knownWords = (): ReadonlySet<string> => {
+  words ??= new Set([
+    ...SQL_WORDS,
+    ...SCHEMAS,
+    ...VIEW_NAMES,
+    ...catalogTables().flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)]),
+    ...namesInViews(),
+  ]);
+  return words;
+};

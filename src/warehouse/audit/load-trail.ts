@@ -1,0 +1,77 @@
+// Loads new lines of the audit trail into sync.audit and removes what is older than the retention. Only the process
+// with the writer's lock does this. Rows and positions are written in one transaction, so each line is loaded once; a
+// rebuilt file starts at the first line again.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { detailOf } from "../../core/errors.ts";
+import type { Database, Sql } from "../duckdb/database.ts";
+import { instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { type AuditLine, lastOfEach } from "./audit-line.ts";
+import { isSettled, readParts } from "./read-trail.ts";
+import { dayOf, trailDir, trailFiles } from "./trail-files.ts";
+
+const DAY_MS = 86_400_000;
+
+const fileRow = z.object({ file: z.string(), loaded: z.number(), damaged: z.number() });
+type LoadedFile = z.output<typeof fileRow>;
+
+const storeFile = async (tx: Sql, { file, loaded, damaged }: LoadedFile, problem: string | null): Promise<void> => {
+  await tx.run("DELETE FROM sync.audit_files WHERE file = $1", [file]);
+  await tx.run("INSERT INTO sync.audit_files VALUES ($1, $2, $3, $4)", [file, loaded, damaged, problem]);
+};
+
+const storeLines = async (tx: Sql, lines: readonly AuditLine[]): Promise<void> => {
+  const last = lastOfEach(lines);
+  if (last.length === 0) return;
+  await tx.run("DELETE FROM sync.audit WHERE id IN (SELECT unnest($1))", [last.map(({ id }) => id)]);
+  await tx.run(sqlText("warehouse/audit-insert.sql"), [JSON.stringify(last.map(({ audit: _, ...line }) => line))]);
+};
+
+const loadFile = async (database: Database, dir: string, known: LoadedFile, now: number): Promise<void> => {
+  let file = known;
+  try {
+    for await (const part of readParts(join(dir, file.file), file.loaded, isSettled(file.file, now))) {
+      const next = { file: file.file, loaded: part.end, damaged: file.damaged + part.damaged };
+      await database.transaction(async (tx) => {
+        await storeLines(tx, part.lines);
+        await storeFile(tx, next, null);
+      });
+      file = next;
+    }
+  } catch (error) {
+    // The mirror is published nevertheless; sync.audit_files shows the problem.
+    const isFileProblem = error instanceof Error && "syscall" in error;
+    if (!isFileProblem) throw error;
+    await database.transaction((tx) => storeFile(tx, file, detailOf(error)));
+  }
+};
+
+/** Removes rows and files of more than `days` before `now`. */
+const prune = async (database: Database, dir: string, days: number, now: number): Promise<void> => {
+  const oldest = now - days * DAY_MS;
+  const old = (await trailFiles(dir)).filter((name) => (dayOf(name) ?? now) + DAY_MS <= oldest);
+  await database.transaction(async (tx) => {
+    await tx.run("DELETE FROM sync.audit WHERE started_at < $1", [instant(oldest)]);
+    await tx.run("DELETE FROM sync.audit_files WHERE file IN (SELECT unnest($1))", [[...old]]);
+  });
+  for (const name of old) await rm(join(dir, name), { force: true });
+};
+
+/**
+ * Brings sync.audit up to date. `retentionDays`: null keeps everything; `now`: ms since the epoch. Throws the errors of
+ * DuckDB, and of the file system for a file that cannot be removed.
+ */
+export const loadTrail = async (
+  database: Database,
+  dataDir: string,
+  { retentionDays, now }: { readonly retentionDays: number | null; readonly now: number },
+): Promise<void> => {
+  const dir = trailDir(dataDir);
+  const known = await database.query(sqlText("warehouse/audit-files.sql"), [], fileRow);
+  for (const file of await trailFiles(dir)) {
+    await loadFile(database, dir, known.find((row) => row.file === file) ?? { file, loaded: 0, damaged: 0 }, now);
+  }
+  if (retentionDays !== null) await prune(database, dir, retentionDays, now);
+};

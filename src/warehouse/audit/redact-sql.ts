@@ -1,0 +1,116 @@
+// The text of a SQL statement without its values, for the audit trail. Words of SQL and names of the mirror stay, every
+// literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. So even SQL that is read wrongly
+// leaves no value. Pure.
+
+type Kind = "space" | "literal" | "word" | "quoted" | "mark";
+interface Token {
+  readonly kind: Kind;
+  /** Position after the token. */
+  readonly end: number;
+}
+
+const WORD_START = String.raw`A-Za-z_\u0080-\u{10ffff}`;
+const SPACE = /\s+/uy;
+const WORD = new RegExp(`[${WORD_START}][${WORD_START}\\d$]*`, "uy");
+/** Also words that start with a digit, such as the parts of a UUID. */
+const NUMBER = new RegExp(`(?:\\d|\\.\\d)[${WORD_START}\\d.$]*`, "uy");
+const PARAMETER = new RegExp(`\\$[${WORD_START}\\d]+|\\?\\d*`, "uy");
+const DOLLAR = new RegExp(`\\$(?:[${WORD_START}][${WORD_START}\\d]*)?\\$`, "uy");
+const MARK = /[()[\]{},;:.+\-*/%<>=!~^&|@#]/y;
+const PREFIXED = /(?:[eExXbBnN]|[uU]&)(?=')|[uU]&(?=")/y;
+
+const matchAt = (pattern: RegExp, sql: string, at: number): string | null => {
+  pattern.lastIndex = at;
+  return pattern.exec(sql)?.[0] ?? null;
+};
+
+/** Position after the closing quote; null: there is none. A doubled quote is part of the text. */
+const endOfQuoted = (sql: string, open: number, escapes: boolean): number | null => {
+  const quote = sql[open];
+  for (let at = open + 1; at < sql.length; at++) {
+    if (escapes && sql[at] === "\\") at += 1;
+    else if (sql[at] === quote && sql[at + 1] === quote) at += 1;
+    else if (sql[at] === quote) return at + 1;
+  }
+  return null;
+};
+
+/** Position after a block comment; comments nest. */
+const endOfComment = (sql: string, open: number): number | null => {
+  const edge = /\/\*|\*\//g;
+  edge.lastIndex = open;
+  let depth = 0;
+  for (let found = edge.exec(sql); found !== null; found = edge.exec(sql)) {
+    depth += found[0] === "/*" ? 1 : -1;
+    if (depth === 0) return edge.lastIndex;
+  }
+  return null;
+};
+
+const token = (kind: Kind, end: number | null): Token | null => (end === null ? null : { kind, end });
+
+const quotedAt = (sql: string, at: number): Token | null | undefined => {
+  const prefix = matchAt(PREFIXED, sql, at) ?? "";
+  const open = at + prefix.length;
+  if (sql[open] === "'") return token("literal", endOfQuoted(sql, open, /^e$/i.test(prefix)));
+  if (sql[open] === '"') return token("quoted", endOfQuoted(sql, open, false));
+  const dollar = matchAt(DOLLAR, sql, at);
+  if (dollar === null) return undefined;
+  const close = sql.indexOf(dollar, at + dollar.length);
+  return token("literal", close < 0 ? null : close + dollar.length);
+};
+
+const commentAt = (sql: string, at: number): Token | null | undefined => {
+  if (sql.startsWith("--", at)) {
+    const rest = sql.slice(at).search(/[\r\n]/);
+    return { kind: "space", end: rest < 0 ? sql.length : at + rest };
+  }
+  return sql.startsWith("/*", at) ? token("space", endOfComment(sql, at)) : undefined;
+};
+
+const PLAIN: readonly (readonly [Kind, RegExp])[] = [
+  ["space", SPACE],
+  ["literal", NUMBER],
+  ["literal", PARAMETER],
+  ["word", WORD],
+  ["mark", MARK],
+];
+
+/** The token at a position; null: the text cannot be read. */
+const tokenAt = (sql: string, at: number): Token | null => {
+  const comment = commentAt(sql, at);
+  const closed = comment === undefined ? quotedAt(sql, at) : comment;
+  if (closed !== undefined) return closed;
+  for (const [kind, pattern] of PLAIN) {
+    const text = matchAt(pattern, sql, at);
+    if (text !== null) return { kind, end: at + text.length };
+  }
+  return null;
+};
+
+/**
+ * The statement without values. `known`: words that stay, in lower case. null: an unclosed quote or comment, or a
+ * character that SQL does not have.
+ */
+export const redactSql = (sql: string, known: ReadonlySet<string>): string | null => {
+  const numbers = new Map<string, number>();
+  const shown = (name: string): string => {
+    const lower = name.toLowerCase();
+    if (known.has(lower)) return name;
+    const number = numbers.get(lower) ?? numbers.size + 1;
+    numbers.set(lower, number);
+    return `n${number}`;
+  };
+  let text = "";
+  for (let at = 0; at < sql.length; ) {
+    const found = tokenAt(sql, at);
+    if (found === null) return null;
+    const written = sql.slice(at, found.end);
+    if (found.kind === "space") text += " ";
+    else if (found.kind === "literal") text += "?";
+    else if (found.kind === "quoted") text += `"${shown(written.replace(/^u&/i, "").slice(1, -1))}"`;
+    else text += found.kind === "word" ? shown(written) : written;
+    at = found.end;
+  }
+  return text.replace(/ {2,}/g, " ").trim();
+};

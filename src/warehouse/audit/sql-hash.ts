@@ -1,0 +1,40 @@
+// Hash of a statement's whole text, with a key of this data directory (`state/audit/key`): equal statements have equal
+// hashes, and without the key nobody can test which address a statement named.
+import { createHmac, randomBytes } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const KEY_BYTES = 32;
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+const readKey = (file: string): Buffer | null => {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return null;
+    throw error;
+  }
+};
+
+/** The key; created if missing. Of two processes that create it at once, one wins, and both use that one's key. */
+const keyOf = (dir: string): Buffer => {
+  const file = join(dir, "key");
+  const known = readKey(file);
+  if (known !== null) return known;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const fresh = `${file}.${randomBytes(6).toString("hex")}`;
+  writeFileSync(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+  } finally {
+    unlinkSync(fresh);
+  }
+  return readFileSync(file);
+};
+
+/** HMAC-SHA-256 of the text, hex. `dir`: folder of the trail. Throws the error of the file system. */
+export const sqlHash = (dir: string, sql: string): string => createHmac("sha256", keyOf(dir)).update(sql).digest("hex");

@@ -1,0 +1,141 @@
+// The audit trail of one data directory: who did what, when, with which outcome. Each process appends lines to the
+// day's file; the writer loads them into sync.audit (load-trail.ts). Values of records, literals of SQL and values of
+// parameters are never written.
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Action, type AuditLine, lineText, STARTED, type WAYS } from "./audit-line.ts";
+import { knownWords } from "./known-words.ts";
+import { redactSql } from "./redact-sql.ts";
+import { sqlHash } from "./sql-hash.ts";
+import { appendLine, trailDir } from "./trail-files.ts";
+
+/** Most characters of a redacted statement in a line; its length and hash cover the whole. */
+const MOST_SQL = 1000;
+const MOST_SUBJECT = 1000;
+
+/** An action and its actor. */
+export interface Deed {
+  /** Name of the key, or `local`. */
+  readonly actor: string;
+  readonly way: (typeof WAYS)[number];
+  readonly osUser?: string | null;
+  readonly address?: string | null;
+  readonly action: Action;
+  readonly subject?: string | null;
+  /** Path template. */
+  readonly route?: string | null;
+  /** Names of query parameters. */
+  readonly parameters?: readonly string[];
+  /** Statement as typed; only its redacted form is written. */
+  readonly sql?: string | null;
+}
+
+/** What an action came to. */
+export interface Result {
+  /** `ok`, or the code of an error. */
+  readonly outcome: string;
+  readonly subject?: string | null;
+  readonly runId?: string | null;
+  readonly rows?: number | null;
+  readonly bytes?: number | null;
+  readonly unwritten?: number | null;
+}
+
+export interface AuditTrail {
+  /**
+   * Writes that an action begins; the returned function writes how it ended. Both throw AUDIT_UNWRITABLE if the trail
+   * is required.
+   */
+  begin(deed: Deed): (result: Result) => void;
+  /** Writes one line for an action that is over. `startedAt`: ms since the epoch. Throws as `begin`. */
+  note(deed: Deed, result: Result, startedAt: number): void;
+}
+
+export interface TrailOptions {
+  readonly dataDir: string;
+  readonly enabled: boolean;
+  /** Fail what cannot be written; else warn once and go on. */
+  readonly required: boolean;
+  readonly clock: Pick<Clock, "now">;
+  readonly warn: (text: string) => void;
+}
+
+const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`);
+
+const statementOf = (dir: string, sql: string) => {
+  const text = redactSql(sql, knownWords());
+  return { sql: text === null ? null : cut(text, MOST_SQL), sql_length: sql.length, sql_hash: sqlHash(dir, sql) };
+};
+const NO_STATEMENT = { sql: null, sql_length: null, sql_hash: null };
+
+const lineOf = (dir: string, deed: Deed, at: number): AuditLine => ({
+  audit: 1,
+  id: randomBytes(8).toString("hex"),
+  started_at: new Date(at).toISOString(),
+  actor: deed.actor,
+  way: deed.way,
+  os_user: deed.osUser ?? null,
+  address: deed.address ?? null,
+  action: deed.action,
+  subject: deed.subject ?? null,
+  route: deed.route ?? null,
+  parameters: [...(deed.parameters ?? [])],
+  ...(typeof deed.sql === "string" ? statementOf(dir, deed.sql) : NO_STATEMENT),
+  run_id: null,
+  outcome: STARTED,
+  rows: null,
+  bytes: null,
+  duration_ms: null,
+  unwritten: null,
+});
+
+const ended = (line: AuditLine, result: Result, durationMs: number): AuditLine => {
+  const subject = result.subject ?? line.subject;
+  return {
+    ...line,
+    subject: subject === null ? null : cut(subject, MOST_SUBJECT),
+    outcome: result.outcome,
+    run_id: result.runId ?? null,
+    rows: result.rows ?? null,
+    bytes: result.bytes ?? null,
+    duration_ms: Math.max(0, Math.round(durationMs)),
+    unwritten: result.unwritten ?? null,
+  };
+};
+
+const NO_TRAIL: AuditTrail = { begin: () => () => undefined, note: () => undefined };
+
+/** The trail of a data directory. Opens nothing yet. */
+export const openTrail = ({ dataDir, enabled, required, clock, warn }: TrailOptions): AuditTrail => {
+  if (!enabled) return NO_TRAIL;
+  const dir = trailDir(dataDir);
+  let warned = false;
+  /** null: the write failed, and the trail is not required. */
+  const attempt = <T>(write: () => T): T | null => {
+    try {
+      return write();
+    } catch (cause) {
+      const error = new DuckmirrorError("AUDIT_UNWRITABLE", { dir, detail: detailOf(cause) }, { cause });
+      if (required) throw error;
+      if (!warned) warn(`${error.message} The action goes on without a line.`);
+      warned = true;
+      return null;
+    }
+  };
+  const append = (line: AuditLine) => appendLine(dir, clock.now(), lineText(line));
+  return {
+    begin: (deed) => {
+      const startedAt = clock.now();
+      const line = attempt(() => {
+        const begun = lineOf(dir, deed, startedAt);
+        append(begun);
+        return begun;
+      });
+      return (result) =>
+        void attempt(() => append(ended(line ?? lineOf(dir, deed, startedAt), result, clock.now() - startedAt)));
+    },
+    note: (deed, result, startedAt) =>
+      void attempt(() => append(ended(lineOf(dir, deed, startedAt), result, clock.now() - startedAt))),
+  };
+};

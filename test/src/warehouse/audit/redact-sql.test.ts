@@ -1,0 +1,108 @@
+// SQL in the audit trail: its shape stays, no value does.
+import { DuckDBInstance } from "@duckdb/node-api";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { knownWords } from "../../../../src/warehouse/audit/known-words.ts";
+import { redactSql } from "../../../../src/warehouse/audit/redact-sql.ts";
+import { SQL_WORDS } from "../../../../src/warehouse/audit/sql-words.ts";
+
+const known = knownWords();
+const redacted = (sql: string) => redactSql(sql, known);
+
+describe("a statement without its values", () => {
+  test.each([
+    ["select name from accounts order by main_score limit 10", "select name from accounts order by main_score limit ?"],
+    ["from contacts where email = 'ada@lovelace.example'", "from contacts where email = ?"],
+    ["select 'it''s Ada'", "select ?"],
+    [String.raw`select e'it\'s Ada', 'a\', phone from contacts`, "select ?, ?, phone from contacts"],
+    ["select $$Ada$$, $who$Ada $$ King$who$", "select ?, ?"],
+    ["select x'AB', U&'Ada', 0x1F, 1_000.5e10, .5", "select ?, ?, ?, ?, ?"],
+    ["select $1, $name, ?, ?2", "select ?, ?, ?, ?"],
+    ["-- about Ada\nselect 1 /* Ada /* King */ Ada */ + 2 -- Ada", "select ? + ?"],
+    // Mistakes of people who forgot the quotes, or used the wrong ones.
+    ['from contacts where email = "ada@lovelace.example"', 'from contacts where email = "n1"'],
+    ["from contacts where email = ada@lovelace.example", "from contacts where email = n1@n2.n3"],
+    ["from contacts where id = 7f3a1c52-ab12", "from contacts where id = ?-n1"],
+    ["from contacts where phone = +44 20 7946 0101", "from contacts where phone = +? ? ? ?"],
+    // Names of the user's own are numbers; the same name has the same one.
+    ["with ada as (from contacts) select Ada.email from ada", "with n1 as (from contacts) select n1.email from n1"],
+    ['select "first_name" as "Ada King" from contacts', 'select "first_name" as "n1" from contacts'],
+    ["select größe from accounts", "select n1 from accounts"],
+  ])("%s", (sql, expected) => {
+    expect(redacted(sql)).toBe(expected);
+  });
+
+  test.each(["select 'Ada", 'select "Ada', "select $$Ada", "select 1 /* Ada", "select \\Ada", "select `Ada`", "\0Ada"])(
+    "nothing of what cannot be read: %s",
+    (sql) => {
+      expect(redacted(sql)).toBeNull();
+    },
+  );
+
+  test("long text takes little time", () => {
+    const words = `select '${"x''".repeat(500_000)}', ${"(".repeat(100_000)}`;
+    expect(redacted(words)).toBe(`select ?, ${"(".repeat(100_000)}`);
+  });
+});
+
+/** A word of SQL or of the mirror, a number in place of a name, a mark: all that may be left. */
+const leftOf = (text: string): readonly string[] =>
+  (text.match(/[^\s()[\]{},;:.+\-*/%<>=!~^&|@#?"]+/gu) ?? []).filter(
+    (word) => !known.has(word.toLowerCase()) && !/^n\d+$/.test(word),
+  );
+
+describe("no value survives", () => {
+  const contents = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.emailAddress(), fc.uuid());
+  const doubled = (text: string, quote: string) => text.replaceAll(quote, quote + quote);
+  const literals = contents.chain((text) =>
+    fc.constantFrom(
+      `'${doubled(text, "'")}'`,
+      `"${doubled(text, '"')}"`,
+      `e'${doubled(text.replaceAll("\\", "\\\\"), "'")}'`,
+      `$a$${text.replaceAll("$", "")}$a$`,
+      `/*${text.replaceAll(/[*/]/g, "")}*/`,
+      `--${text.replaceAll(/[\r\n]/g, "")}\n`,
+    ),
+  );
+
+  test("whatever a literal, quoted name or comment holds, the text around it is the same", () => {
+    fc.assert(
+      fc.property(literals, (literal) => {
+        const found = redacted(`select name, ${literal} from contacts`);
+        const shown = found?.replace(/"\w+"/, "n1");
+        expect([
+          "select name, ? from contacts",
+          "select name, n1 from contacts",
+          "select name, from contacts",
+        ]).toContain(shown);
+      }),
+    );
+  });
+
+  test("any text at all leaves known words, numbered names and marks only", () => {
+    const pieces = fc.array(
+      fc.oneof(contents, literals, fc.constantFrom("'", '"', "$$", "/*", "*/", "--", "e'", "\\")),
+    );
+    fc.assert(
+      fc.property(pieces, (parts) => {
+        expect(leftOf(redacted(parts.join("")) ?? "")).toEqual([]);
+        expect(leftOf(redacted(parts.join(" ")) ?? "")).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test("the words of SQL are those of the installed DuckDB", async () => {
+  const instance = await DuckDBInstance.create(":memory:");
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(`
+    SELECT DISTINCT lower(word) FROM (
+      SELECT keyword_name AS word FROM duckdb_keywords()
+      UNION ALL SELECT function_name FROM duckdb_functions()
+      UNION ALL SELECT type_name FROM duckdb_types())
+    WHERE regexp_full_match(lower(word), '[a-z_][a-z0-9_]*')`);
+  const words = reader.getRows().map(([word]) => String(word));
+  instance.closeSync();
+  expect([...SQL_WORDS].sort()).toEqual(words.sort());
+});

@@ -27,6 +27,8 @@ import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
+import { recordRequests } from "./trail/hooks.ts";
+import { notesOf } from "./trail/request-notes.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
@@ -38,6 +40,7 @@ const one = (value: string | string[] | undefined): string | undefined => (Array
 
 const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
   const path = pathOf(request.url);
+  notesOf(request).outcome = "UNAUTHORIZED";
   // A person is sent to the login; a program gets an error.
   if (request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "")) {
     return reply.redirect(path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`, 303);
@@ -76,8 +79,13 @@ const guard =
     const now = clock.now();
     const path = pathOf(request.url);
     const admitted = admission({ authorization, cookie }, keyring, sessions, now);
+    const notes = notesOf(request);
+    notes.startedAt = now;
+    notes.denied = true;
     if (admitted.by === "open") checkNear(request, listenHost);
     checkOrigin(request, admitted);
+    if (admitted.by !== "nothing") notes.access = admitted;
+    notes.denied = admitted.by === "nothing" && admitted.guessed;
     if (admitted.by === "open" || isOpenPath(path)) return undefined;
     if (admitted.by === "nothing") {
       if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
@@ -86,6 +94,7 @@ const guard =
     const { name, role } = admitted.holder;
     const needed = roleFor(request.method, path);
     if (allows(role, needed)) return undefined;
+    notes.denied = true;
     throw new HttpRefusal(
       403,
       "ROLE_TOO_LOW",
@@ -120,8 +129,10 @@ export const createServer = async (
   });
   limitConnections(app.server, limits);
   app.addHook("onRequest", guard(context));
-  app.setErrorHandler((error, _request, reply) => {
+  recordRequests(app, context);
+  app.setErrorHandler((error, request, reply) => {
     const { status, body } = errorAnswer(error);
+    notesOf(request).outcome = body.error.code;
     if (status === 500) context.onFault(error);
     return reply.code(status).send(body);
   });

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/tls-files.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
+import type { AuditTrail } from "../warehouse/audit/trail.ts";
 import type { ConnectionLimits } from "./door/connections.ts";
 import { createGuesses, type Guesses } from "./door/guesses.ts";
 import { createKeyring, type Keyring } from "./door/keyring.ts";
@@ -24,6 +25,8 @@ export interface ServedProfile {
   readonly snapshot: string;
   /** Configured requests per minute; null: the service's limit. */
   readonly ratePerMinute: number | null;
+  /** Trail of the actions on this mirror; absent: none is written. */
+  readonly audit?: AuditTrail;
   /** Forecast of the next sync, from the snapshot; absent: the page does not show it. */
   readonly plan?: () => Promise<unknown>;
   /** Sends feedback to the service, which costs a credit; absent: not available. */

@@ -11,6 +11,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
 import { HttpRefusal, notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
+import { notesOf } from "../trail/request-notes.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
@@ -98,6 +99,7 @@ export const explorerRoutes = (app: FastifyInstance, context: ServerContext): vo
     try {
       const ask = { snapshot: snapshots.path, sql, signal };
       const { columns, rows, truncated } = await boxes.stream(ask, (cursor) => gather(cursor, limit));
+      notesOf(request).rows = rows.length;
       reply.header("content-type", "application/json; charset=utf-8");
       const head = JSON.stringify({ columns, truncated, ms: Math.round(performance.now() - start) });
       return `${head.slice(0, -1)},"rows":[${rows.join(",")}]}`;

@@ -2,7 +2,7 @@
 // base address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { writeEnvelope } from "../../replica/envelope.ts";
+import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal, refusalBody } from "../../replica/refusal.ts";
@@ -11,6 +11,7 @@ import { mirroredQuota } from "../../replica/usage.ts";
 import { dataTime } from "../figures/data-time.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { notesOf } from "../trail/request-notes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 /** Most rows per page; higher than the service's, because pages cost nothing here. */
@@ -21,6 +22,12 @@ const pathAndQuery = (url: string, prefix: string) => {
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)));
   return { path: path.slice(prefix.length), query };
+};
+
+/** Records in an answer, embedded ones aside. */
+const rowsOf = ({ data, paging }: Answer): number => {
+  if (paging === undefined) return data === undefined ? 0 : 1;
+  return Math.max(0, Math.min(paging.perPage, paging.totalCount - (paging.page - 1) * paging.perPage));
 };
 
 /** Address of the routes as the client sees it. */
@@ -39,6 +46,7 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
     return mirror.snapshots.use(async (snapshot) => {
       const replica = await replicaOf(snapshot);
       const found = await replica.answer({ match, query });
+      notesOf(request).rows = rowsOf(found);
       const now = clock.now();
       const time = await dataTime(snapshot, match);
       const ageSeconds = String(Math.max(0, Math.round((now - time) / 1000)));
@@ -64,6 +72,7 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
         return await answer(mirrorOf(request), request, prefixOf(request), reply);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
+        notesOf(request).outcome = error.code.toUpperCase();
         reply.code(error.status).header("content-type", JSON_TYPE);
         return refusalBody(error.code, error.message);
       }

@@ -4,6 +4,7 @@ import { readAssets, sendAsset } from "../assets.ts";
 import { cookieHeader, cookieOf } from "../door/access.ts";
 import { tooManyGuesses } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
+import { notesOf } from "../trail/request-notes.ts";
 
 /** Allows only a path of this server, so that a person who just logged in is not sent to another site. */
 const safeNext = (next: string | null): string =>
@@ -34,9 +35,11 @@ export const pageRoutes = (app: FastifyInstance, context: ServerContext): void =
     const now = clock.now();
     const holder = keyring.holderOf(form.get("key")?.trim() ?? "", now);
     if (holder === null) {
+      notesOf(request).outcome = "LOGIN_REFUSED";
       if (guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
       return reply.redirect(`/login?wrong&next=${encodeURIComponent(next)}`, 303);
     }
+    notesOf(request).access = { by: "session", holder };
     const secure = Boolean(context.tls) || request.headers["x-forwarded-proto"] === "https";
     reply.header("set-cookie", cookieHeader(sessions.open(holder, now), secure));
     return reply.redirect(next, 303);

@@ -6,6 +6,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { parseDuration } from "../../core/units.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
+import { notesOf } from "../trail/request-notes.ts";
 import type { Started, SyncTriggers, TriggeredRun } from "../triggers.ts";
 
 const timeoutSchema = z
@@ -73,6 +74,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
     const { full, profile, timeout: timeoutMs } = ask;
     const started = await triggers().start({ streams, full, profile, timeoutMs, idempotencyKey, ...traced });
+    notesOf(request).runId = started.runId;
     reply.code(202).header("location", `/api/syncs/${started.runId}`);
     return startedJson(started);
   });
@@ -83,6 +85,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     const { verify } = triggers();
     if (verify === undefined) throw new DuckmirrorError("SYNCS_NOT_STARTED_HERE");
     const started = await verify.call(triggers(), { profile });
+    notesOf(request).runId = started.runId;
     reply.code(202).header("location", `/api/syncs/${started.runId}`);
     return startedJson(started);
   });
@@ -100,6 +103,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.delete<{ Params: { id: string } }>("/api/syncs/:id", async (request, reply) => {
     if (!(await triggers().cancel(request.params.id))) throw notFound("such run under way");
+    notesOf(request).runId = request.params.id;
     reply.code(202);
     return { run_id: request.params.id, cancelling: true };
   });

@@ -1,0 +1,116 @@
+// Writes the lines of requests to the audit trail of their profile: one before an action is done, one before an answer
+// is sent. Where the trail is required and cannot be written, nothing is done or sent.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { isStreamName } from "../../catalog/streams.ts";
+import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
+import { errorAnswer } from "../refusals.ts";
+import type { ServerContext } from "../server-context.ts";
+import { actionOf, BEGUN, placeOf } from "./recorded.ts";
+import { countRefusal, NO_REFUSALS } from "./refusal-lines.ts";
+import { notesOf } from "./request-notes.ts";
+
+const named = z.object({ profile: z.string() });
+const asked = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });
+
+const templateOf = ({ routeOptions }: FastifyRequest): string | null => routeOptions.url ?? null;
+
+/** The trail of the profile that a request names; of the first one if it names none here. */
+const trailOf = (request: FastifyRequest, { mirrors }: ServerContext): AuditTrail | undefined => {
+  const places = [request.body, request.params, request.query];
+  const name = places.map((place) => named.safeParse(place).data?.profile).find((found) => found !== undefined);
+  return (mirrors.find((mirror) => mirror.name === name) ?? mirrors[0])?.audit;
+};
+
+const actorOf = (request: FastifyRequest): Pick<Deed, "actor" | "way" | "address"> => {
+  const { access } = notesOf(request);
+  if (access === null) return { actor: "unknown", way: "refused", address: request.ip };
+  if (access.by === "open") return { actor: "local", way: "open" };
+  return { actor: access.holder.name, way: access.by === "bearer" ? "key" : "session" };
+};
+
+const deedOf = (request: FastifyRequest): Deed => {
+  const { method } = request;
+  const template = templateOf(request);
+  const action = actionOf(method, template) ?? "request";
+  const body = asked.safeParse(request.body).data ?? {};
+  const streams = (action === "sync" ? body.streams : undefined)?.filter(isStreamName) ?? [];
+  return {
+    ...actorOf(request),
+    ...placeOf(method, request.raw.url ?? "", template),
+    action,
+    sql: action === "query" ? (body.sql ?? null) : null,
+    subject: streams.length === 0 ? null : streams.join(","),
+  };
+};
+
+const sizeOf = (payload: unknown): number | null => {
+  if (typeof payload === "string") return Buffer.byteLength(payload);
+  return Buffer.isBuffer(payload) ? payload.length : null;
+};
+
+const resultOf = (request: FastifyRequest, reply: FastifyReply, payload: unknown): Result => {
+  const { outcome, rows, runId } = notesOf(request);
+  const { statusCode } = reply;
+  return { outcome: outcome ?? (statusCode < 400 ? "ok" : `HTTP_${statusCode}`), rows, runId, bytes: sizeOf(payload) };
+};
+
+/** Adds the hooks. Add them after the access check. */
+export const recordRequests = (app: FastifyInstance, context: ServerContext): void => {
+  const begun = new WeakMap<FastifyRequest, (result: Result) => void>();
+  let refusals = NO_REFUSALS;
+
+  app.addHook("preHandler", async (request) => {
+    const action = actionOf(request.method, templateOf(request));
+    if (action === null || !BEGUN.includes(action)) return;
+    const end = trailOf(request, context)?.begin(deedOf(request));
+    if (end !== undefined) begun.set(request, end);
+  });
+
+  /** A failed write changes no answer here, because the request is refused anyway. */
+  const tryNote = (trail: AuditTrail | undefined, deed: Deed, result: Result, startedAt: number) => {
+    try {
+      trail?.note(deed, result, startedAt);
+    } catch (error) {
+      context.onFault(error);
+    }
+  };
+  const noteRefused = (request: FastifyRequest, result: Result, trail: AuditTrail | undefined) => {
+    const { unwritten } = refusals;
+    const { write, next } = countRefusal(refusals, context.clock.now());
+    refusals = next;
+    if (!write) return;
+    tryNote(trail, deedOf(request), { ...result, unwritten: unwritten || null }, notesOf(request).startedAt);
+  };
+
+  const note = (request: FastifyRequest, result: Result): void => {
+    const { access, denied, startedAt } = notesOf(request);
+    const action = actionOf(request.method, templateOf(request));
+    const isOpenLogin = action === "login" && access?.by === "open";
+    if ((action === null || isOpenLogin) && !denied) return;
+    const trail = trailOf(request, context);
+    const end = begun.get(request);
+    if (end !== undefined) end(result);
+    else if (access === null) noteRefused(request, result, trail);
+    else trail?.note(deedOf(request), result, startedAt);
+  };
+
+  app.addHook("onSend", async (request, reply, payload) => {
+    try {
+      note(request, resultOf(request, reply, payload));
+      return payload;
+    } catch (error) {
+      const { status, body } = errorAnswer(error);
+      for (const name of ["content-length", "location", "set-cookie"]) reply.removeHeader(name);
+      reply.code(status).header("content-type", "application/json; charset=utf-8");
+      return JSON.stringify(body);
+    }
+  });
+
+  app.addHook("onClose", async () => {
+    const { unwritten } = refusals;
+    if (unwritten === 0) return;
+    const deed: Deed = { actor: "unknown", way: "refused", action: "request" };
+    tryNote(context.mirrors[0]?.audit, deed, { outcome: "UNAUTHORIZED", unwritten }, context.clock.now());
+  });
+};

@@ -1,0 +1,26 @@
+// Notes that the parts of a request leave for its line in the audit trail.
+import type { FastifyRequest } from "fastify";
+import type { KeyHolder } from "../door/keyring.ts";
+
+export interface RequestNotes {
+  /** When the request arrived, ms since the epoch. */
+  startedAt: number;
+  /** Access that the request proved; null: it was refused. */
+  access: { readonly by: "open" } | { readonly by: "bearer" | "session"; readonly holder: KeyHolder } | null;
+  /** The access check refused it, or it had a wrong key. */
+  denied: boolean;
+  /** Code of its error; null: none. */
+  outcome: string | null;
+  rows: number | null;
+  runId: string | null;
+}
+
+const notes = new WeakMap<FastifyRequest, RequestNotes>();
+
+export const notesOf = (request: FastifyRequest): RequestNotes => {
+  const known = notes.get(request);
+  if (known !== undefined) return known;
+  const fresh = { startedAt: 0, access: null, denied: false, outcome: null, rows: null, runId: null };
+  notes.set(request, fresh);
+  return fresh;
+};

@@ -83,6 +83,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/key.ts"),
   },
   {
+    name: "audit",
+    summary: "Show who queried, synced, exported and erased what, and who was refused",
+    load: () => import("./commands/audit.ts"),
+  },
+  {
     name: "forget",
     summary: "Erase a contact from tables, archive and exports, and keep it out",
     load: () => import("./commands/forget.ts"),

@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { exportJob } from "../../../jobs/export.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { parseTime } from "../../core/time.ts";
-import { counted, formatBytes, formatCount, parseDuration } from "../../core/units.ts";
+import { counted, formatBytes, formatCount } from "../../core/units.ts";
 import type { ExportReport } from "../../warehouse/export/export.ts";
 import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { sinceOf } from "../since-option.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({
@@ -18,18 +19,6 @@ const inputSchema = z.object({
   guardFormulas: z.boolean().default(false),
 });
 type Input = z.output<typeof inputSchema>;
-
-/** `2025-01-31`, `2025-01-31T12:00Z` or `24h` ago → ms since the epoch. */
-const sinceOf = (text: string | undefined, now: number): number | null => {
-  if (text === undefined) return null;
-  const ago = parseDuration(text);
-  if (ago !== null) return now - ago;
-  const time = parseTime(text);
-  if (time === null) {
-    throw new DuckmirrorError("USAGE", { detail: `--since: "${text}" is neither a time like 2025-01-31 nor 24h` });
-  }
-  return Number(time.micros) / 1000;
-};
 
 const checked = (input: Input): Input => {
   if (input.guardFormulas && input.format !== "csv") {
@@ -80,10 +69,21 @@ const run = async (typed: Input, context: CommandContext): Promise<number> => {
     dir: input.dir === undefined ? null : resolve(cwd, input.dir),
     format: input.format,
     tables: (input.tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
-    since: sinceOf(input.since, clock.now()),
+    since: input.since === undefined ? null : sinceOf(input.since, clock.now()),
     guardFormulas: input.guardFormulas,
   };
-  const report = await exportJob(config, request, { signal, tracer: await context.tracer(config) });
+  const tracer = await context.tracer(config);
+  const report = await audited(
+    config,
+    context,
+    { action: "export", subject: request.format },
+    () => exportJob(config, request, { signal, tracer }),
+    ({ format, tables, rows, bytesWritten }) => ({
+      subject: `${format}: ${tables.map(({ table }) => table).join(",")}`,
+      rows,
+      bytes: bytesWritten,
+    }),
+  );
   if (shared.json) await context.printJson(toJson(report));
   else await terminal.out(render(report, terminal.columns));
   return EXIT.done;

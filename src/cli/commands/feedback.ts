@@ -6,6 +6,7 @@ import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/units.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 const inputSchema = z.object({
@@ -67,7 +68,8 @@ export const command = defineCommand({
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const token = await resolveToken(config);
     scrubber.hide(token);
-    const { receipt, credits } = await feedbackJob(config, feedback, { clock, version, token, signal });
+    const send = () => feedbackJob(config, feedback, { clock, version, token, signal });
+    const { receipt, credits } = await audited(config, context, { action: "feedback" }, send, () => ({}));
     if (shared.json) await printJson({ sent: true, credits, answer: receipt });
     else await terminal.out(`Sent; it cost ${counted(credits, "credit")}.\n`);
     return EXIT.done;

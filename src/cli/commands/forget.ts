@@ -7,6 +7,7 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatBytes } from "../../core/units.ts";
 import type { ForgetReport } from "../../warehouse/forget/forget.ts";
 import type { Hit } from "../../warehouse/forget/scan.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 const inputSchema = z.object({
@@ -36,6 +37,19 @@ const toJson = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetRe
     mentions: scan.mentions,
   },
 });
+
+/** Most hashes in a line of the audit trail; state/archive/forgotten.json has all of them. */
+const MOST_HASHES = 10;
+
+/** The contacts by their keyed hashes only. */
+const auditResult = ({ hashes, rows }: ForgetReport) => {
+  const more = hashes.length - MOST_HASHES;
+  const subject = hashes.slice(0, MOST_HASHES).join(",");
+  return {
+    subject: more > 0 ? `${subject} and ${more} more` : subject,
+    rows: rows.current + rows.versions + rows.rejects,
+  };
+};
 
 const KINDS: Readonly<Record<Hit["kind"], string>> = {
   id: "the id",
@@ -89,7 +103,8 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
       all: input.all,
       exportDirs: input.exportDir.map((dir) => resolve(cwd, dir)),
     };
-    const report = await forgetJob(config, request, { clock, emit: progress.sink });
+    const forgetThem = () => forgetJob(config, request, { clock, emit: progress.sink });
+    const report = await audited(config, context, { action: "forget" }, forgetThem, auditResult);
     progress.end();
     if (shared.json) await context.printJson(toJson(report));
     else await terminal.out(render(report));

@@ -1,8 +1,10 @@
 // duckmirror jobs: lists queued, running and failed jobs; retries and cancels.
 import { z } from "zod";
+import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { AskedSync } from "../../queue/asks.ts";
 import type { DeadLetter } from "../../queue/bullmq/dead-letters.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable } from "../terminal/table.ts";
 import { openDoor, type WorkerDoor } from "../worker/door.ts";
@@ -37,7 +39,17 @@ const letters = async ({ queues, triggers }: WorkerDoor) => {
   return { list: await deadLetters(queues), retry: (id: string) => retryLetter(queues, triggers, id) };
 };
 
-const retry = async (which: string, door: WorkerDoor, context: CommandContext): Promise<number> => {
+/** A change of the queue with its line in the audit trail. Over HTTP, the worker's server writes the line. */
+const recorded = async (
+  action: "cancel" | "retry",
+  door: WorkerDoor,
+  config: Config,
+  context: CommandContext,
+  work: () => Promise<string | null>,
+): Promise<string | null> =>
+  door.queues === null ? work() : audited(config, context, { action }, work, (runId) => ({ runId }));
+
+const retry = async (which: string, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
   const { list, retry: again } = await letters(door);
   if (again === null) {
     throw new DuckmirrorError("USAGE", {
@@ -48,7 +60,7 @@ const retry = async (which: string, door: WorkerDoor, context: CommandContext): 
   let problem: unknown = null;
   for (const id of which === "all" ? list.map((letter) => letter.id) : [which]) {
     try {
-      retried.push({ id, run_id: await again(id) });
+      retried.push({ id, run_id: await recorded("retry", door, config, context, () => again(id)) });
     } catch (error) {
       // With `all`, an unreadable letter does not stop the others.
       if (which !== "all") throw error;
@@ -102,16 +114,23 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const door = await openDoor(await context.loadProfiles(), context);
+    const profiles = await context.loadProfiles();
+    const [config] = profiles;
+    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const door = await openDoor(profiles, context);
     try {
-      if (input.retry !== undefined) return await retry(input.retry, door, context);
+      if (input.retry !== undefined) return await retry(input.retry, door, config, context);
       if (input.cancel === undefined) {
         await show(input.failed, door, context);
         return EXIT.done;
       }
-      if (!(await door.triggers.cancel(input.cancel))) throw new DuckmirrorError("RUN_UNKNOWN", { run: input.cancel });
-      if (context.shared.json) await context.printJson({ run_id: input.cancel, cancelling: true });
-      else await context.terminal.out(`${input.cancel} is being cancelled\n`);
+      const run = input.cancel;
+      await recorded("cancel", door, config, context, async () => {
+        if (await door.triggers.cancel(run)) return run;
+        throw new DuckmirrorError("RUN_UNKNOWN", { run });
+      });
+      if (context.shared.json) await context.printJson({ run_id: run, cancelling: true });
+      else await context.terminal.out(`${run} is being cancelled\n`);
       return EXIT.done;
     } finally {
       await door.close();

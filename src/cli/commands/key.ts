@@ -3,6 +3,7 @@ import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/units.ts";
 import { addKey, keysPath, ROLES, readKeys, revokeKey, type StoredKey, stateOf } from "../../server/door/key-store.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable } from "../terminal/table.ts";
 
@@ -86,9 +87,13 @@ export const command = defineCommand({
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const path = keysPath(config.dataDir);
     const [action] = input.args;
-    if (action === "add") await add(input, path, context);
-    else if (action === "revoke") await revoke(input, path, context);
-    else await list(path, context);
+    if (action === "list") {
+      await list(path, context);
+      return EXIT.done;
+    }
+    const change = () => (action === "add" ? add(input, path, context) : revoke(input, path, context));
+    const deed = { action: `key ${action}`, subject: nameOf(input) } as const;
+    await audited(config, context, deed, change, () => ({}));
     return EXIT.done;
   },
 });

@@ -8,6 +8,8 @@ import { counted, parseBytes, parseDuration } from "../../core/units.ts";
 import { visible } from "../../core/visible.ts";
 import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
+import { assertReadable } from "../../warehouse/read/readable.ts";
+import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../terminal/query-output.ts";
 import { renderTable } from "../terminal/table.ts";
@@ -60,7 +62,13 @@ const limitsOf = ({ timeout, memory }: Input) => {
   return { timeMs, memoryMiB: Math.floor(bytes / MIB) };
 };
 
-const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext) => {
+/** Number of rows and bytes written. */
+interface Written {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext): Promise<Written> => {
   const { terminal, shared } = context;
   const most = terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY;
   const rows: (readonly Cell[])[] = [];
@@ -82,20 +90,26 @@ const writeTable = async ({ columns, batches }: QueryCursor, context: CommandCon
     (cell, column, row) => (rows[row]?.[column] === null ? dim(cell) : cell),
   );
   await terminal.out(`${text}\n`);
-  if (!terminal.isTty.err || shared.quiet) return;
+  const written = { rows: rows.length, bytes: Buffer.byteLength(text) };
+  if (!terminal.isTty.err || shared.quiet) return written;
   const count = counted(rows.length, "row");
   terminal.err(more ? `the first ${count}; --format csv or ndjson writes all of them\n` : `${count}\n`);
+  return written;
 };
 
 const writeRows = async (
   format: Exclude<QueryFormat, "table">,
   { columns, batches }: QueryCursor,
   context: CommandContext,
-) => {
+): Promise<Written> => {
   const writer = rowWriter(format, columns);
   const { out, isTty } = context.terminal;
   // A file or program gets every character unchanged.
-  const write = (text: string) => out(isTty.out ? visible(text) : text);
+  let bytes = 0;
+  const write = (text: string) => {
+    bytes += Buffer.byteLength(text);
+    return out(isTty.out ? visible(text) : text);
+  };
   let text = writer.head;
   let index = 0;
   for await (const batch of batches) {
@@ -110,6 +124,7 @@ const writeRows = async (
   // An interrupted query ends its rows early; without this check, half a result would look complete.
   context.signal.throwIfAborted();
   await write(text + writer.foot);
+  return { rows: index, bytes };
 };
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {
@@ -118,14 +133,20 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const config = await context.loadConfig();
   const boxes = createQueryBoxes(limitsOf(input));
   const sql = await sqlOf(input, context);
-  try {
-    await boxes.stream({ snapshot: snapshotPath(config.dataDir), sql, signal }, (cursor) =>
-      format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context),
-    );
-  } catch (error) {
-    if (signal.aborted) throw new DuckmirrorError("INTERRUPTED", {}, { cause: error });
-    throw error;
-  }
+  const snapshot = snapshotPath(config.dataDir);
+  // In a folder without a mirror nothing is created.
+  assertReadable(snapshot);
+  const runIt = async () => {
+    try {
+      return await boxes.stream({ snapshot, sql, signal }, (cursor) =>
+        format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context),
+      );
+    } catch (error) {
+      if (signal.aborted) throw new DuckmirrorError("INTERRUPTED", {}, { cause: error });
+      throw error;
+    }
+  };
+  await audited(config, context, { action: "query", sql }, runIt, (written) => written);
   return EXIT.done;
 };
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type ReplayReport, replayJob } from "../../../jobs/replay.ts";
 import { EXIT } from "../../core/errors.ts";
 import { counted, formatDuration } from "../../core/units.ts";
+import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 
 const inputSchema = z.object({ partial: z.boolean().default(false) });
@@ -35,7 +36,13 @@ export const command = defineCommand({
     const config = await context.loadConfig();
     const progress = await context.progress(config);
     try {
-      const report = await replayJob(config, { partial: input.partial }, { clock, emit: progress.sink });
+      const report = await audited(
+        config,
+        context,
+        { action: "replay" },
+        () => replayJob(config, { partial: input.partial }, { clock, emit: progress.sink }),
+        ({ rows }) => ({ rows }),
+      );
       progress.end();
       if (shared.json) await context.printJson(report);
       else await terminal.out(renderReport(report));

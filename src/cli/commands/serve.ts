@@ -43,7 +43,7 @@ export const command = defineCommand({
     const logger = await context.logger(config);
     const server = await startServer(
       {
-        profiles: configs.map((profile) => servedProfile(profile, context)),
+        profiles: configs.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
         key,
         keyFile,
         tls,

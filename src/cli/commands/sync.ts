@@ -5,6 +5,7 @@ import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/units.ts";
+import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
@@ -55,19 +56,25 @@ export const command = defineCommand({
     const progress = await context.progress(config);
     const tracer = await context.tracer(config);
     try {
-      const { report, error } = await withSharedLimits(config, context, (limits) =>
-        syncJob(config, request, {
-          ...limits,
-          clock,
-          random: Math.random,
-          emit: progress.sink,
-          signal,
-          graceMs: GRACE_MS,
-          version,
-          token,
-          tracer,
-        }),
-      );
+      const syncIt = () =>
+        withSharedLimits(config, context, (limits) =>
+          syncJob(config, request, {
+            ...limits,
+            clock,
+            random: Math.random,
+            emit: progress.sink,
+            signal,
+            graceMs: GRACE_MS,
+            version,
+            token,
+            tracer,
+          }),
+        );
+      const deed = { action: "sync", subject: request.streams.join(",") || null } as const;
+      const { report, error } = await audited(config, context, deed, syncIt, (result) => ({
+        runId: result.report.run_id,
+        outcome: result.error?.code ?? "ok",
+      }));
       progress.end();
       if (shared.json) await context.printJson(report);
       else await terminal.out(renderSummary(report, terminal, { named: request.streams.length > 0 }));

@@ -8,6 +8,7 @@ import { noTracer } from "../../core/tracing.ts";
 import { parseDuration } from "../../core/units.ts";
 import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
 import { tracedTriggers } from "../../queue/traced-triggers.ts";
+import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
@@ -107,7 +108,13 @@ export const command = defineCommand({
     try {
       const [config] = profiles;
       const tracer = config === undefined ? noTracer : await context.tracer(config);
-      const { runId, joined } = await tracedTriggers(door.triggers, tracer).start(ask);
+      const start = () => tracedTriggers(door.triggers, tracer).start(ask);
+      const deed = { action: "sync", subject: ask.streams.join(",") || null } as const;
+      // Over HTTP, the worker's server writes the line.
+      const { runId, joined } =
+        config === undefined || door.queues === null
+          ? await start()
+          : await audited(config, context, deed, start, (started) => ({ runId: started.runId }));
       const workers = await door.queues?.sync.getWorkersCount();
       if (workers === 0 && !shared.quiet) {
         terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");

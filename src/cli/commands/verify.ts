@@ -7,6 +7,7 @@ import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { counted, formatCount } from "../../core/units.ts";
 import type { Difference, VerifyReport } from "../../sync/verify/report.ts";
+import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
@@ -136,9 +137,13 @@ export const command = defineCommand({
         token,
         tracer,
       };
-      const { report, error } = await withSharedLimits(config, context, (limits) =>
-        verifyJob(config, request, { ...limits, ...engine }),
-      );
+      const verifyIt = () =>
+        withSharedLimits(config, context, (limits) => verifyJob(config, request, { ...limits, ...engine }));
+      const deed = { action: "verify", subject: request.streams.join(",") || null } as const;
+      const { report, error } = await audited(config, context, deed, verifyIt, (result) => ({
+        runId: result.report.run_id,
+        outcome: result.error?.code ?? "ok",
+      }));
       progress.end();
       if (shared.json) await context.printJson(report);
       else await terminal.out(`${renderReport(report, terminal)}\n`);

@@ -166,7 +166,7 @@ export const command = defineCommand({
     try {
       const server = await startServer(
         {
-          profiles: configs.map((profile) => servedProfile(profile, context)),
+          profiles: configs.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
           key,
           keyFile,
           tls,

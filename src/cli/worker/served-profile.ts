@@ -6,6 +6,7 @@ import { resolveToken } from "../../core/config/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ServedProfile } from "../../server/server-context.ts";
+import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps } from "../command.ts";
 
 /** The next sync as a scheduler requests it: everything that is due. */
@@ -16,11 +17,18 @@ const plainJson = (value: Readonly<Record<string, unknown>>): JsonObject => JSON
 /** Feedback needs an address and a token of the service. */
 export const servedProfile = (
   config: Config,
-  { clock, version, scrubber, signal }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,
+  {
+    clock,
+    version,
+    scrubber,
+    signal,
+    warn,
+  }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal"> & { readonly warn: (text: string) => void },
 ): ServedProfile => ({
   name: config.profile,
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
+  audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
   plan: async () => planJson(await planSnapshotJob(config, NEXT_SYNC, clock)),
   ...(config.baseUrl === null || config.token === null
     ? {}

@@ -17,9 +17,9 @@ export interface TrailPart {
   readonly end: number;
 }
 
-const readChunk = async (handle: FileHandle, from: number): Promise<Buffer> => {
-  const buffer = Buffer.alloc(CHUNK_BYTES);
-  const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, from);
+const readChunk = async (handle: FileHandle, from: number, size: number): Promise<Buffer> => {
+  const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, size - from));
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, from);
   return buffer.subarray(0, bytesRead);
 };
 
@@ -32,10 +32,11 @@ export async function* readParts(path: string, from: number, settled: boolean): 
   try {
     const { size } = await handle.stat();
     // A file that became shorter is another file.
-    for (let at = from > size ? 0 : from; ; ) {
-      const chunk = await readChunk(handle, at);
+    for (let at = from > size ? 0 : from; at < size; ) {
+      const chunk = await readChunk(handle, at, size);
       const complete = chunk.lastIndexOf("\n") + 1;
       const end = complete === 0 && (settled || chunk.length === CHUNK_BYTES) ? chunk.length : complete;
+      // Only a piece of a line that is being written; it is read next time.
       if (end === 0) return;
       at += end;
       yield { ...readLines(chunk.subarray(0, end).toString("utf8")), end: at };

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
+import { aRedis } from "../../queue/worker-rig.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -115,6 +116,20 @@ test("a worker records who asked for a sync over HTTP, and the sync brings its l
     { actor: "unknown", way: "refused", action: "sync", outcome: "UNAUTHORIZED" },
   ]);
   expect(await rowsOf(env, "select actor, way, action, subject from sync.audit where actor = 'ops'")).toEqual([asked]);
+});
+
+test("over Redis the commands write the lines themselves, because the queue does not know who asks", async () => {
+  const redis = await aRedis();
+  const { env } = await aMirror({ DUCKMIRROR_AUDIT_ENABLED: "no" });
+  const queued = { ...env, REDIS_URL: redis.url, DUCKMIRROR_AUDIT_ENABLED: "yes" };
+  const run = (await cli(["trigger", "contacts", "--quiet"], { env: queued })).out.trim();
+  expect((await cli(["jobs", "--cancel", run], { env: queued })).code).toBe(0);
+  expect((await cli(["jobs", "--cancel", "ada@x.example"], { env: queued })).code).not.toBe(0);
+  expect((await trail(queued)).actions).toMatchObject([
+    { actor: "local", way: "command", action: "sync", subject: "contacts", run_id: run, outcome: "ok" },
+    { action: "cancel", run_id: run, outcome: "ok" },
+    { action: "cancel", run_id: null, outcome: "RUN_UNKNOWN" },
+  ]);
 });
 
 test("a forgotten contact whose data was in SQL is nowhere in the data directory, and the trail stays as it was", async () => {

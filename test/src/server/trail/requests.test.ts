@@ -121,7 +121,7 @@ describe("who and what", () => {
       { action: "read", route: "/v1/?", outcome: "NOT_FOUND" },
     ]);
     const text = readFileSync(join(trailDir(mirror.dataDir), `${new Date().toISOString().slice(0, 10)}.jsonl`), "utf8");
-    for (const value of ["ada", String(id)]) expect(text).not.toContain(value);
+    for (const value of ["x.example", String(id)]) expect(text).not.toContain(value);
   });
 
   test("a sync, its cancellation and a verification have run id and known streams", async () => {

@@ -71,7 +71,7 @@ describe("lines", () => {
       bytes: 100,
       duration_ms: 250,
     });
-    expect(readFileSync(file(), "utf8")).not.toContain("ada");
+    expect(readFileSync(file(), "utf8")).not.toContain("x.example");
   });
 
   test("equal statements have equal hashes, in no other data directory the same", async () => {
@@ -97,7 +97,7 @@ describe("lines", () => {
   test("of a statement that cannot be read hold only length and hash", async () => {
     trailOf().note({ ...A_QUERY, sql: "select 'ada@x.example" }, { outcome: "QUERY_FAILED" }, now);
     expect((await readTrail(dataDir, 0, now)).lines[0]).toMatchObject({ sql: null, sql_length: 21 });
-    expect(readFileSync(file(), "utf8")).not.toContain("ada");
+    expect(readFileSync(file(), "utf8")).not.toContain("x.example");
   });
 });
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { detailOf } from "../../core/errors.ts";
 import type { Database, Sql } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { type AuditLine, lastOfEach } from "./audit-line.ts";
@@ -60,8 +61,8 @@ const prune = async (database: Database, dir: string, days: number, now: number)
 };
 
 /**
- * Brings sync.audit up to date. `retentionDays`: null keeps everything; `now`: ms since the epoch. Throws the errors of
- * DuckDB, and of the file system for a file that cannot be removed.
+ * Brings sync.audit up to date. `retentionDays`: null keeps everything; `now`: ms since the epoch. Throws DISK_FULL,
+ * NO_MEMORY, other errors of DuckDB, and those of the file system for a file that cannot be removed.
  */
 export const loadTrail = async (
   database: Database,
@@ -69,9 +70,13 @@ export const loadTrail = async (
   { retentionDays, now }: { readonly retentionDays: number | null; readonly now: number },
 ): Promise<void> => {
   const dir = trailDir(dataDir);
-  const known = await database.query(sqlText("warehouse/audit-files.sql"), [], fileRow);
-  for (const file of await trailFiles(dir)) {
-    await loadFile(database, dir, known.find((row) => row.file === file) ?? { file, loaded: 0, damaged: 0 }, now);
+  try {
+    const known = await database.query(sqlText("warehouse/audit-files.sql"), [], fileRow);
+    for (const file of await trailFiles(dir)) {
+      await loadFile(database, dir, known.find((row) => row.file === file) ?? { file, loaded: 0, damaged: 0 }, now);
+    }
+    if (retentionDays !== null) await prune(database, dir, retentionDays, now);
+  } catch (error) {
+    throw statementError(error);
   }
-  if (retentionDays !== null) await prune(database, dir, retentionDays, now);
 };

@@ -1,7 +1,7 @@
 // Lines of the audit trail for requests, from a real server over HTTP with named keys.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/door/key-store.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
@@ -65,8 +65,9 @@ const ask = async (path: string, key: string | null, init: RequestInit = {}) => 
   const answer = await fetch(`${server.url}${path}`, { redirect: "manual", ...init, headers });
   return { status: answer.status, text: await answer.text() };
 };
-const post = (path: string, key: string | null, body: object) =>
+const post = (path: string, key: string | null, body: object, signal: AbortSignal | null = null) =>
   ask(path, key, {
+    signal,
     method: "POST",
     body: JSON.stringify(body),
     headers: { "content-type": "application/json" },
@@ -122,6 +123,37 @@ describe("who and what", () => {
     ]);
     const text = readFileSync(join(trailDir(mirror.dataDir), `${new Date().toISOString().slice(0, 10)}.jsonl`), "utf8");
     for (const value of ["x.example", String(id)]) expect(text).not.toContain(value);
+  });
+
+  test("a query whose client leaves has the code of its end", async () => {
+    await serve();
+    const gone = new AbortController();
+    const sql = "select count(*) from range(1000000) a, range(1000000) b where a.range * b.range = -1";
+    const asked = post("/api/query", null, { sql }, gone.signal);
+    await vi.waitFor(async () => expect(await linesOf()).toHaveLength(1), { timeout: 10_000 });
+    gone.abort();
+    await expect(asked).rejects.toThrow();
+    await vi.waitFor(async () => expect(await linesOf()).toHaveLength(2), { timeout: 10_000 });
+    expect(await written()).toMatchObject([{ action: "query", outcome: "QUERY_LIMIT", rows: null }]);
+  });
+
+  test("a line belongs to the profile that the request names, in body, path or query", async () => {
+    const { dataDir, snapshot } = mirror;
+    const other = join(dataDir, "state", "other");
+    const trail = { enabled: true, required: true, clock: systemClock, warn: () => undefined };
+    const profiles = [
+      { name: "first", snapshot, ratePerMinute: null, audit: openTrail({ ...trail, dataDir }) },
+      { name: "other", snapshot, ratePerMinute: null, audit: openTrail({ ...trail, dataDir: other }) },
+    ];
+    await serve(false, { profiles });
+    await post("/api/query", null, { sql: "select 1", profile: "other" });
+    await ask("/profiles/other/v1/accounts", null);
+    await ask("/api/runs/none/requests?profile=other", null);
+    await post("/api/query", null, { sql: "select 1", profile: "nobody" });
+    const others = lastOfEach((await readTrail(other, 0, Date.now())).lines);
+    expect(others.map(({ action }) => action)).toEqual(["query", "read", "read"]);
+    expect(await written()).toMatchObject([{ action: "query", outcome: "NOT_FOUND" }]);
+    rmSync(other, { recursive: true });
   });
 
   test("a sync, its cancellation and a verification have run id and known streams", async () => {

@@ -8,6 +8,7 @@ import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
 import type { Config } from "../core/config/config.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
+import type { Fleet } from "../core/fleet.ts";
 import type { SyncProgress } from "../core/sync-progress.ts";
 import type { RunStatus } from "../core/sync-report.ts";
 import { newRunId } from "../sync/run/run-sync.ts";
@@ -52,6 +53,8 @@ export interface AskedSync {
   readonly dueAt?: number | null;
   /** Progress of the present run; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
+  /** It waits because its profile or the fleet is paused. Unset: it has ended, or nothing can be paused. */
+  readonly paused?: boolean;
 }
 
 export interface Triggers {
@@ -71,8 +74,10 @@ export interface RunningWorker {
   readonly triggers: Triggers;
   /** State -> number of jobs in all queues; absent without Redis. */
   readonly depths?: () => Promise<Readonly<Record<string, number>>>;
-  /** Queues for the page that shows them; absent without Redis. */
+  /** Queues for the page that shows them, as they are now; absent without Redis. */
   readonly board?: () => Promise<readonly BaseAdapter[]>;
+  /** Queues, members and pauses; absent without Redis. */
+  readonly fleet?: () => Promise<Fleet>;
   /** Takes no more work, ends runs at their next checkpoint, and closes; by force after a time limit. */
   stop(): Promise<void>;
 }

@@ -31,10 +31,21 @@ import {
   type Taken,
 } from "./taken-job.ts";
 
+/** Why a sync may not start yet: it is paused, or one that a person asked for is taken first. */
+export type HeldBack = "paused" | "behind";
+
+/**
+ * Time until a sync that is held back is checked again, ms. Resuming makes its jobs due at once, so a paused one is
+ * checked rarely.
+ */
+const HELD_BACK_MS: Readonly<Record<HeldBack, number>> = { paused: 30_000, behind: BUSY_MS };
+
 export interface FamilyDeps {
   readonly profiles: readonly Config[];
   readonly sessions: Pick<Sessions, "join">;
   readonly board: SyncBoard;
+  /** Why the sync may not start yet; null: it may, or it runs. Unset: nothing is held back. */
+  readonly holdBack?: (sync: SyncPayload) => Promise<HeldBack | null>;
   readonly clock: Clock;
   /** Removes secrets from values stored in Redis. */
   readonly scrubber: Pick<Scrubber, "scrub">;
@@ -114,6 +125,10 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
 
   const run = async (): Promise<Fate> => {
     if (await isCancelled()) return fateAfter([], own, true);
+    const leftMs = (await timeLeft()).leftMs ?? Number.POSITIVE_INFINITY;
+    // At its deadline it ends, also while it is held back.
+    const held = leftMs <= 0 ? null : ((await deps.holdBack?.(sync)) ?? null);
+    if (held !== null) return putOff(taken, Math.min(HELD_BACK_MS[held], leftMs), clock.now());
     if (!(await board.claim(syncId))) return leaveToOthers(taken, clock.now(), BUSY_MS);
     try {
       const ask = { ...sync, ...(await timeLeft()), profile, open: () => openOf(sync, deps) };

@@ -1,107 +1,21 @@
 // The server: routes over the published snapshots, behind one access check. Reads only; functions that start work are
 // passed in.
 import { setMaxListeners } from "node:events";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import {
-  type Admission,
-  admission,
-  allows,
-  isCostly,
-  isForwarded,
-  isOwnHost,
-  isSafe,
-  isSameOrigin,
-  roleFor,
-  SECURITY_HEADERS,
-} from "./door/access.ts";
-import { CONNECTION_LIMITS, httpOptions, limitConnections, secureServer } from "./door/connections.ts";
+import type { FastifyInstance } from "fastify";
+import { guardedApp } from "./door/guarded-app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { createMetrics } from "./metrics.ts";
-import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
+import { fleetRoutes } from "./routes/fleet.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
-import { contextOf, type ServerContext, type ServerOptions } from "./server-context.ts";
+import { contextOf, type ServerOptions } from "./server-context.ts";
 import { recordRequests } from "./trail/hooks.ts";
-import { notesOf } from "./trail/request-notes.ts";
-
-/** Paths that need no key, because they show no data. */
-const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
-const OPEN_FOLDER = "/page/";
-const LARGEST_BODY_BYTES = 256 * 1024;
-
-const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;
-const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
-
-const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
-  const path = pathOf(request.url);
-  notesOf(request).outcome = "UNAUTHORIZED";
-  // A person is sent to the login; a program gets an error.
-  if (request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "")) {
-    return reply.redirect(path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`, 303);
-  }
-  reply.header("www-authenticate", "Bearer");
-  throw new HttpRefusal(401, "UNAUTHORIZED", "The key is missing or wrong.", "Send it as `Authorization: Bearer KEY`.");
-};
-
-const isOpenPath = (path: string): boolean => OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
-
-/** Without a key, only this machine may send requests, by its own name and not through a proxy. */
-const checkNear = (request: FastifyRequest, listenHost: string): void => {
-  if (!isOwnHost(request.headers.host, listenHost)) {
-    throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
-  }
-  if (isForwarded(request.headers) && !isOpenPath(pathOf(request.url))) {
-    const hint = "Make one with `duckmirror key add`, or set `server_key_file`.";
-    throw new HttpRefusal(401, "KEY_NEEDED", "A request through a proxy needs a key, and this server has none.", hint);
-  }
-};
-
-const checkOrigin = (request: FastifyRequest, admitted: Admission): void => {
-  const { host, origin } = request.headers;
-  const needed = !isSafe(request.method) || isCostly(pathOf(request.url));
-  const site = one(request.headers["sec-fetch-site"]);
-  if (!needed || admitted.by === "bearer" || isSameOrigin({ host, origin, site })) return;
-  throw new HttpRefusal(403, "CROSS_SITE", "Another site asked for this.", "Use the server's own page.");
-};
-
-/** Checks each request before its body is read. */
-const guard =
-  ({ keyring, sessions, guesses, clock, listenHost }: ServerContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    reply.headers(SECURITY_HEADERS);
-    const { authorization, cookie } = request.headers;
-    const now = clock.now();
-    const path = pathOf(request.url);
-    const admitted = admission({ authorization, cookie }, keyring, sessions, now);
-    const notes = notesOf(request);
-    notes.startedAt = now;
-    notes.denied = true;
-    if (admitted.by === "open") checkNear(request, listenHost);
-    checkOrigin(request, admitted);
-    if (admitted.by !== "nothing") notes.access = admitted;
-    notes.denied = admitted.by === "nothing" && admitted.guessed;
-    if (admitted.by === "open" || isOpenPath(path)) return undefined;
-    if (admitted.by === "nothing") {
-      if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
-      return refuseStranger(request, reply);
-    }
-    const { name, role } = admitted.holder;
-    const needed = roleFor(request.method, path);
-    if (allows(role, needed)) return undefined;
-    notes.denied = true;
-    throw new HttpRefusal(
-      403,
-      "ROLE_TOO_LOW",
-      `The key ${name} has the role ${role}; this needs ${needed}.`,
-      `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
-    );
-  };
 
 export interface Server {
   readonly app: FastifyInstance;
@@ -119,30 +33,12 @@ export const createServer = async (
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const context = contextOf(options, stopping.signal);
-  const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const app = Fastify({
-    logger: false,
-    forceCloseConnections: true,
-    bodyLimit: LARGEST_BODY_BYTES,
-    routerOptions: { maxParamLength: 4096 },
-    ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),
-  });
-  limitConnections(app.server, limits);
-  app.addHook("onRequest", guard(context));
+  const app = guardedApp(options, context);
   recordRequests(app, context);
-  app.setErrorHandler((error, request, reply) => {
-    const { status, body } = errorAnswer(error);
-    notesOf(request).outcome = body.error.code;
-    if (status === 500) context.onFault(error);
-    return reply.code(status).send(body);
-  });
-  app.setNotFoundHandler((_request, reply) => {
-    const { status, body } = errorAnswer(notFound("such route"));
-    return reply.code(status).send(body);
-  });
   healthRoutes(app, context);
   mirrorApiRoutes(app, context);
   syncRoutes(app, context);
+  fleetRoutes(app, context);
   pageRoutes(app, context);
   pageApiRoutes(app, context);
   eventRoutes(app, context);

@@ -2,8 +2,9 @@
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/listen-address.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import { createServer } from "./app.ts";
-import type { ServerOptions } from "./server-context.ts";
+import { createServer, type Server } from "./app.ts";
+import { createFetcherServer } from "./fetcher-server.ts";
+import type { FetcherOptions, ServerOptions } from "./server-context.ts";
 
 export interface RunningServer {
   /** Base address, e.g. `http://127.0.0.1:8737`. */
@@ -11,6 +12,26 @@ export interface RunningServer {
   /** Ends every connection at once, then closes the snapshots. */
   close(): Promise<void>;
 }
+
+/** Listens. Throws LISTEN_FAILED and SERVER_KEY_MISSING; then the server is closed. */
+const listenWith = async (
+  server: Server,
+  { tls }: Pick<ServerOptions, "tls">,
+  listen: ListenAddress,
+): Promise<RunningServer> => {
+  if (!server.asksForKey && !isLoopbackHost(listen.host)) {
+    await server.close();
+    throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
+  }
+  try {
+    const plain = await server.app.listen({ host: listen.host, port: listen.port });
+    const url = tls ? plain.replace(/^http:/, "https:") : plain;
+    return { url, close: server.close };
+  } catch (cause) {
+    await server.close();
+    throw new DuckmirrorError("LISTEN_FAILED", { listen: listenText(listen), detail: detailOf(cause) }, { cause });
+  }
+};
 
 /**
  * Starts the server. Throws LISTEN_FAILED, and SERVER_KEY_MISSING for an address that other machines can reach
@@ -20,18 +41,11 @@ export const startServer = async (
   options: Omit<ServerOptions, "listenHost">,
   listen: ListenAddress,
   more?: (app: FastifyInstance) => Promise<void> | void,
-): Promise<RunningServer> => {
-  const server = await createServer({ ...options, listenHost: listen.host }, more);
-  if (!server.asksForKey && !isLoopbackHost(listen.host)) {
-    await server.close();
-    throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
-  }
-  try {
-    const plain = await server.app.listen({ host: listen.host, port: listen.port });
-    const url = options.tls ? plain.replace(/^http:/, "https:") : plain;
-    return { url, close: server.close };
-  } catch (cause) {
-    await server.close();
-    throw new DuckmirrorError("LISTEN_FAILED", { listen: listenText(listen), detail: detailOf(cause) }, { cause });
-  }
-};
+): Promise<RunningServer> =>
+  listenWith(await createServer({ ...options, listenHost: listen.host }, more), options, listen);
+
+/** Starts the server of a fetcher. Throws as `startServer`. */
+export const startFetcherServer = async (
+  options: Omit<FetcherOptions, "listenHost">,
+  listen: ListenAddress,
+): Promise<RunningServer> => listenWith(createFetcherServer({ ...options, listenHost: listen.host }), options, listen);

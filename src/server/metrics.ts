@@ -10,6 +10,7 @@ import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../warehouse/export/manifest.ts";
 import { readBurn, readFindingCounts, readFreshness } from "./figures/overview.ts";
 import type { RunFigures } from "./figures/run-figures.ts";
+import { addFleet } from "./fleet-metrics.ts";
 import type { ServerContext } from "./server-context.ts";
 import { perSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -144,15 +145,19 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
           });
         metrics.up.set({ profile: name }, up);
       }
-      if (context.queueDepths !== undefined) {
+      // Without Redis, the other figures are still needed. A fetcher has no depths of its own.
+      const depths = await context.queueDepths?.().catch(() => null);
+      const fleet = await context.fleet?.().catch(() => null);
+      if (depths !== undefined || fleet !== undefined) {
+        const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
+        up.set((depths ?? fleet ?? null) === null ? 0 : 1);
+      }
+      if (depths !== undefined) {
         const help = "Jobs in the queue by state.";
         const depth = new Gauge({ name: "duckmirror_queue_jobs", help, labelNames: ["state"], registers: [scraped] });
-        const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
-        // Without Redis, the other figures are still needed.
-        const depths = await context.queueDepths().catch(() => null);
-        up.set(depths === null ? 0 : 1);
         for (const [state, jobs] of Object.entries(depths ?? {})) depth.set({ state }, jobs);
       }
+      if (fleet) addFleet(scraped, fleet);
       return `${await scraped.metrics()}\n${await figures.registry.metrics()}\n${await ours.metrics()}`;
     },
   };

@@ -81,8 +81,8 @@ const partsOf = (queues: readonly BaseAdapter[]) => {
     // The server's own handler responds, without inner details.
     setErrorHandler: () => serverAdapter,
   };
-  createBullBoard({ queues, serverAdapter, options: { uiConfig: UI } });
-  return parts;
+  const { replaceQueues } = createBullBoard({ queues, serverAdapter, options: { uiConfig: UI } });
+  return { ...parts, replaceQueues };
 };
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -97,12 +97,21 @@ const pageOf = (template: string, values: Readonly<Record<string, string>>): str
       kind === "-" ? (values[name] ?? "") : escaped(values[name] ?? ""),
     );
 
-/** Routes for `startServer`: the page of these queues. Only reading routes are mounted, whatever the queues allow. */
+/** Time for which the list of queues is kept, ms: loaders of new mirrors add queues while the server runs. */
+const LIST_KEPT_MS = 5_000;
+
+/** Routes for `startServer`: the page of the queues that `list` names. Only reading routes are mounted, whatever the queues allow. */
 export const queueBoard =
-  (queues: readonly BaseAdapter[]) =>
+  (list: () => Promise<readonly BaseAdapter[]>) =>
   async (app: FastifyInstance): Promise<void> => {
-    const { entry, api, ...parts } = partsOf(queues);
+    const { entry, api, replaceQueues, ...parts } = partsOf(await list().catch(() => []));
     if (entry === null) return;
+    let listedAt = Number.NEGATIVE_INFINITY;
+    const listAgain = async (): Promise<void> => {
+      if (performance.now() - listedAt < LIST_KEPT_MS) return;
+      listedAt = performance.now();
+      replaceQueues(await list());
+    };
     const { name, params } = entry.handler({ basePath: BASE, uiConfig: parts.ui });
     const page = pageOf(readFileSync(join(parts.views, name), "utf8"), params);
     const assets = readAssets(pathToFileURL(`${parts.assets}/`));
@@ -122,6 +131,7 @@ export const queueBoard =
               const asked = { query: parameters.parse(request.query), params: parameters.parse(request.params) };
               const rest = { queues: parts.queues, uiConfig: parts.ui, body: {}, headers: {} };
               try {
+                await listAgain();
                 const answer = await handler({ ...asked, ...rest });
                 return reply.code(answer?.status ?? 200).send(answer?.body);
               } catch {

@@ -1,6 +1,7 @@
 // Context of the server's routes.
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/tls-files.ts";
+import type { Fleet } from "../core/fleet.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
@@ -48,6 +49,8 @@ export interface ServerOptions {
   readonly triggers?: SyncTriggers;
   /** State → number of jobs, if there is a queue. */
   readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
+  /** Queues, members and pauses of the fleet, if there is Redis. */
+  readonly fleet?: () => Promise<Fleet>;
   /** Folder of the built page; default: beside this program. */
   readonly pageFolder?: URL;
   /** Certificate and key; absent: plain HTTP. */
@@ -56,6 +59,13 @@ export interface ServerOptions {
   readonly limits?: Partial<ConnectionLimits>;
   /** Called for internal faults, which clients only see as 500. */
   readonly onFault: (error: unknown) => void;
+}
+
+/** Options of a fetcher's server, which has no mirror. */
+export interface FetcherOptions extends Omit<ServerOptions, "profiles" | "triggers" | "queueDepths" | "pageFolder"> {
+  readonly fleet: () => Promise<Fleet>;
+  /** Whether Redis answers, and whether the fetcher takes requests. */
+  readonly readiness: () => Promise<{ readonly redis: boolean; readonly taking: boolean }>;
 }
 
 export interface Mirror extends Omit<ServedProfile, "snapshot"> {
@@ -73,6 +83,23 @@ export interface ServerContext extends Omit<ServerOptions, "profiles"> {
   readonly closing: AbortSignal;
 }
 
+/** Probes, scrapes and open pages within this time get one reading of Redis, ms. */
+const FLEET_KEPT_MS = 1_000;
+
+/** `read` with its latest result kept for a moment; a failure is not kept. */
+const briefly = <T>(read: () => Promise<T>, clock: Clock): (() => Promise<T>) => {
+  let latest: { readonly at: number; readonly result: Promise<T> } | null = null;
+  return () => {
+    if (latest !== null && clock.now() - latest.at < FLEET_KEPT_MS) return latest.result;
+    const reading = { at: clock.now(), result: read() };
+    latest = reading;
+    reading.result.catch(() => {
+      if (latest === reading) latest = null;
+    });
+    return reading.result;
+  };
+};
+
 export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerContext => {
   const mirrors = options.profiles.map(({ snapshot, ...profile }) => ({
     ...profile,
@@ -81,6 +108,7 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
   const keyring = createKeyring(options.key, options.keyFile ?? null, options.onFault);
   return {
     ...options,
+    ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock) }),
     keyring,
     sessions: createSessions(keyring),
     guesses: createGuesses(),

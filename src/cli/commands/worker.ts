@@ -1,10 +1,8 @@
 // duckmirror worker: syncs by schedule and on request until it is stopped; with Redis, together with other workers.
-import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/tls-files.ts";
-import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -12,8 +10,11 @@ import type { Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { doorKeys } from "../worker/door-keys.ts";
+import { fetchUntilStopped } from "../worker/fetching.ts";
+import { identityOf } from "../worker/identity.ts";
 import { createWorkerLog } from "../worker/log.ts";
 import { servedProfile } from "../worker/served-profile.ts";
+import { untilStopped } from "../worker/until-stopped.ts";
 
 const ROLES = ["all", "fetch", "load"] as const;
 
@@ -22,9 +23,6 @@ const inputSchema = z.object({
   listen: z.string().optional(),
 });
 type Input = z.output<typeof inputSchema>;
-
-/** Time limit for requests in flight when a fetcher is stopped, ms. */
-const FETCH_GRACE_MS = 6_000;
 
 const listenOf = ({ listen }: Input, config: Config): ListenAddress => {
   if (listen === undefined) return config.listen;
@@ -37,10 +35,6 @@ const tell =
   (logger: Logger) =>
   (level: "info" | "warn" | "error", text: string): void =>
     logger[level](text);
-
-const untilStopped = async (signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, "abort");
-};
 
 /** Starts the worker's jobs: over Redis if configured, else in this process. */
 const startSyncing = async (
@@ -55,6 +49,7 @@ const startSyncing = async (
   const { engineRunner, engineVerifier } = await import("../../queue/run-engine.ts");
   const random = Math.random;
   const engine = { clock, random, version, scrubber, tracer };
+  const identity = identityOf(role, version);
   const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../queue/local/worker.ts");
@@ -68,6 +63,7 @@ const startSyncing = async (
     return startWorker({
       ...base,
       redisUrl,
+      identity,
       run: () => engineRunner(remote),
       verify: () => engineVerifier(remote),
     });
@@ -76,6 +72,7 @@ const startSyncing = async (
   return startWorker({
     ...base,
     redisUrl,
+    identity,
     run: (connection) => engineRunner({ ...engine, connect: connectShared(connection) }),
     verify: (connection) => engineVerifier({ ...engine, connect: connectShared(connection) }),
   });
@@ -85,48 +82,22 @@ const startSyncing = async (
 const queuePage = async ({ board }: RunningWorker) => {
   if (board === undefined) return undefined;
   const { queueBoard } = await import("../../server/queue-board.ts");
-  return queueBoard(await board());
-};
-
-/** A fetcher serves no page, because it has no mirror. */
-const fetchUntilStopped = async (
-  profiles: readonly Config[],
-  redisUrl: Secret,
-  slots: number,
-  logger: Logger,
-  tracer: Tracer,
-  { clock, scrubber, version, signal }: CommandContext,
-): Promise<void> => {
-  const { startFetcher } = await import("../../queue/remote/fetcher/fetch-worker.ts");
-  const fetcher = await startFetcher({
-    redisUrl,
-    profiles,
-    tokenOf: async (config) => {
-      const token = await resolveToken(config);
-      scrubber.hide(token);
-      return token;
-    },
-    slots,
-    version,
-    clock,
-    warn: (text) => logger.warn(text),
-    tracer,
-  });
-  logger.info(`fetching for ${profiles.map(({ profile }) => profile).join(", ")}`);
-  await untilStopped(signal);
-  logger.info("stopping");
-  await fetcher.close(FETCH_GRACE_MS);
+  return queueBoard(board);
 };
 
 export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--role <role>", "all, fetch (only sends requests) or load (only holds warehouses); needs Redis")
-      .option("--listen <address>", "address and port of its page and API (default: 127.0.0.1:8737; port 0: any)"),
+      .option(
+        "--listen <address>",
+        "address and port of its page and API (default: 127.0.0.1:8737; port 0: any); a fetcher has none by default, and only health and metrics",
+      ),
   examples: {
     "duckmirror worker": "syncs as `schedule` says, and when it is asked to",
     "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same on BullMQ: what is queued outlives it",
     "duckmirror worker --role load": "where the warehouses are; requests are sent by fetchers",
+    "duckmirror worker --role fetch --listen 127.0.0.1:8738": "a fetcher with /healthz, /readyz and /metrics",
     "duckmirror worker --role fetch": "on any number of machines with the same REDIS_URL and configuration",
   },
   input: inputSchema,
@@ -145,7 +116,8 @@ export const command = defineCommand({
     // Its runs do not belong to the trace of the process that started the worker.
     const tracer = await context.tracer(config, null);
     if (input.role === "fetch" && redisUrl !== null) {
-      await fetchUntilStopped(configs, redisUrl, config.maxFetches, logger, tracer, context);
+      const listen = input.listen === undefined ? null : listenOf(input, config);
+      await fetchUntilStopped({ profiles: configs, config, redisUrl, listen, logger, tracer }, context);
       return EXIT.done;
     }
     const listen = listenOf(input, config);
@@ -174,6 +146,7 @@ export const command = defineCommand({
           version,
           triggers: { ...worker.triggers, listen: log.listen },
           ...(worker.depths === undefined ? {} : { queueDepths: worker.depths }),
+          ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
           onFault: (error) => logger.error({ err: error }, "a request failed"),
         },
         listen,

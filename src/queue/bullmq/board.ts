@@ -2,8 +2,8 @@
 // status page, which know the parts of a sync.
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
-import type { Queues } from "./queues.ts";
+import type { Queue } from "bullmq";
 
 /** Shows the queues and changes nothing. */
-export const boardOf = (queues: Queues): readonly BaseAdapter[] =>
-  Object.values(queues).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }));
+export const boardOf = (queues: readonly Queue[]): readonly BaseAdapter[] =>
+  queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }));

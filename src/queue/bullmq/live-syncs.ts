@@ -16,12 +16,20 @@ const extent = z
       return null;
     }
   })
-  .pipe(versions.partial().extend({ streams: z.array(z.string().refine(isStreamName)), full: z.boolean() }));
+  .pipe(
+    versions.partial().extend({
+      streams: z.array(z.string().refine(isStreamName)),
+      full: z.boolean(),
+      scheduled: z.boolean().default(false),
+    }),
+  );
 
 export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
   readonly syncId: string;
   /** Workers of this version can run it: one that only others can run may wait for the end of an upgrade. */
   readonly readable: boolean;
+  /** Only schedules asked for it. */
+  readonly scheduled: boolean;
   /** Whether a run of it has started. */
   readonly started: boolean;
   /** Deadline, ms by Redis's clock; null: none. */
@@ -30,9 +38,17 @@ export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
 
 const keyFor = (profile: string) => keyOf("live", profile);
 
-export const announceSync = async (redis: Redis, sync: SyncPayload): Promise<void> => {
+/** `scheduled`: only schedules asked for it. */
+export const announceSync = async (redis: Redis, sync: SyncPayload, scheduled: boolean): Promise<void> => {
   const { v, since, profile, syncId, streams, full } = sync;
-  await redis.hset(keyFor(profile), syncId, JSON.stringify({ v, since, streams, full }));
+  await redis.hset(keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, scheduled }));
+};
+
+/** A person joined a sync that only schedules had asked for. */
+export const noteAsked = async (redis: Redis, profile: string, syncId: string): Promise<void> => {
+  const text = await redis.hget(keyFor(profile), syncId);
+  const entry = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text ?? "null")).data;
+  if (entry !== undefined) await redis.hset(keyFor(profile), syncId, JSON.stringify({ ...entry, scheduled: false }));
 };
 
 export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
@@ -46,13 +62,14 @@ export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =
 /** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
-  const live: Pick<LiveSync, "syncId" | "readable" | "streams" | "full">[] = [];
+  const live: Pick<LiveSync, "syncId" | "readable" | "scheduled" | "streams" | "full">[] = [];
   for (const [syncId, text] of found) {
     const { data } = extent.safeParse(text);
     if (!(await isLive(queues, syncId))) await redis.hdel(keyFor(profile), syncId);
     // Another version may know streams that this one does not.
     else if (data !== undefined) {
-      live.push({ syncId, readable: !isForOthers(data), streams: data.streams, full: data.full });
+      const { streams, full, scheduled } = data;
+      live.push({ syncId, readable: !isForOthers(data), scheduled, streams, full });
     }
   }
   const ids = live.map(({ syncId }) => syncId);

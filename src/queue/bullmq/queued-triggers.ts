@@ -19,6 +19,7 @@ import {
   type Triggers,
 } from "../asks.ts";
 import { toldFailure } from "../failures.ts";
+import { isPaused } from "../fleet/pauses.ts";
 import { parsePayload, type SyncPayload, syncHead, syncOutcome, syncPayload } from "../payloads.ts";
 import { findStored } from "../stored-syncs.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
@@ -26,8 +27,8 @@ import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { atRedis } from "./connection.ts";
 import { flowOf } from "./flow.ts";
 import { createLine } from "./line.ts";
-import { announceSync, forgetSync, isLive, liveSyncs } from "./live-syncs.ts";
-import { bringForward } from "./put-off-jobs.ts";
+import { announceSync, forgetSync, isLive, liveSyncs, noteAsked } from "./live-syncs.ts";
+import { bringForward, raisePriority } from "./put-off-jobs.ts";
 import { keyOf, PREFIX, type Queues } from "./queues.ts";
 import { cancelledOf, markCancelled, readProgress, redisNow, setDue, timesOf } from "./redis-board.ts";
 
@@ -76,11 +77,11 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     }
   };
 
-  const add = async (sync: SyncPayload, config: Config, dueAt: number | null): Promise<void> => {
+  const add = async (sync: SyncPayload, config: Config, dueAt: number | null, scheduled: boolean): Promise<void> => {
     if (dueAt !== null) await setDue(redis, sync.syncId, dueAt);
-    await announceSync(redis, sync);
+    await announceSync(redis, sync, scheduled);
     try {
-      await flows.add(flowOf(sync, config.exportFormats.length > 0));
+      await flows.add(flowOf(sync, config.exportFormats.length > 0, scheduled));
     } catch (error) {
       await forgetSync(redis, sync).catch(() => undefined);
       throw error;
@@ -90,17 +91,19 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   /** State of a sync that has not ended, from the queue and its worker. */
   const describedLive = async (head: z.output<typeof syncHead>): Promise<AskedSync> => {
     const { syncId, profile, askedAt } = head;
-    const [times, cancelled, progress] = await Promise.all([
+    const [times, cancelled, progress, isHeld] = await Promise.all([
       timesOf(redis, syncId),
       cancelledOf(redis, [syncId]),
       readProgress(redis, syncId),
+      isPaused(redis, profile),
     ]);
     const timeoutMs = profiles.find((config) => config.profile === profile)?.syncTimeoutMs ?? null;
     const { leftMs } = timeLeftOf(times, timeoutMs);
     const life = lifeOf({ times, timeoutMs, held: true, cancelled: cancelled.has(syncId) });
     const error = life === "expired" ? LATE : null;
     const dueAt = leftMs === null ? null : clock.now() + leftMs;
-    return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress };
+    const paused = life === "waiting" && isHeld;
+    return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress, paused };
   };
 
   const described = async (job: Job, state: string): Promise<AskedSync> => {
@@ -130,8 +133,13 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       const live = await liveSyncs(redis, queues, config.profile);
       const joined = live.find((other) => other.readable && joins(ask, sync, other));
       const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
-      if (joined === undefined) await add(sync, config, dueAt);
+      const scheduled = ask.scheduled === true;
+      if (joined === undefined) await add(sync, config, dueAt, scheduled);
       else if (!joined.started) await setDue(redis, joined.syncId, laterOf(joined.dueAt, dueAt));
+      if (joined?.scheduled === true && !scheduled) {
+        await noteAsked(redis, config.profile, joined.syncId);
+        await raisePriority(queues, joined.syncId);
+      }
       const runId = joined?.syncId ?? sync.syncId;
       await rememberAsk(redis, config.profile, ask, runId);
       return { runId, joined: joined !== undefined };

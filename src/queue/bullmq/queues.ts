@@ -27,6 +27,12 @@ export const JOB_OPTIONS = {
  */
 export const END_OPTIONS = { ...JOB_OPTIONS, removeOnComplete: { age: DAY_S, count: 250_000 } } as const;
 
+/**
+ * BullMQ priority of the jobs of a sync that only schedules asked for. Jobs without a priority, which persons asked for,
+ * are taken before them.
+ */
+export const SCHEDULED_PRIORITY = 10;
+
 /** Number of lost workers that a job survives. Many are harmless, because work resumes at its cursor. */
 export const MOST_STALLS = 20;
 
@@ -52,9 +58,11 @@ const DEPTHS = ["waiting", "active", "delayed", "waiting-children", "failed"] as
 
 /** State -> number of jobs in all queues. */
 export const depthsOf = async (queues: Queues): Promise<Readonly<Record<string, number>>> => {
-  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS)));
+  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS, "prioritized")));
+  const sumOf = (state: string) => counts.reduce((sum, count) => sum + (count[state] ?? 0), 0);
+  // Jobs with a priority wait in a set of their own.
   return Object.fromEntries(
-    DEPTHS.map((state) => [state, counts.reduce((sum, count) => sum + (count[state] ?? 0), 0)]),
+    DEPTHS.map((state) => [state, sumOf(state) + (state === "waiting" ? sumOf("prioritized") : 0)]),
   );
 };
 

@@ -84,6 +84,10 @@ export const dropTimes = async (redis: Redis, syncId: string): Promise<void> => 
 
 const runnerKey = (syncId: string) => keyOf("runner", syncId);
 
+/** Whether a live worker runs the sync. */
+export const isUnderWay = async (redis: Redis, syncId: string): Promise<boolean> =>
+  (await redis.exists(runnerKey(syncId))) === 1;
+
 /** KEYS: runner. ARGV: worker, lifetime in ms. */
 const CLAIM = `
 local holder = redis.call('GET', KEYS[1])

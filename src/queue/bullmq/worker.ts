@@ -9,10 +9,14 @@ import { checkRedis, type RedisConnection } from "../../budget/redis-connection.
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
+import type { MemberIdentity } from "../../core/fleet.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
 import { failureToKeep } from "../failures.ts";
+import { openAllQueues } from "../fleet/all-queues.ts";
+import { readFleet } from "../fleet/fleet.ts";
+import { joinFleet } from "../fleet/members.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
 import { createProgressBook } from "../progress-book.ts";
@@ -21,7 +25,8 @@ import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
-import { openAsking, openWorking } from "./connection.ts";
+import { atRedis, openAsking, openWorking } from "./connection.ts";
+import { holdBackBy } from "./hold-back.ts";
 import { inJobSpan } from "./job-span.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
@@ -31,6 +36,8 @@ import { schedulesOf, settleSchedules } from "./schedules.ts";
 export interface WorkerDeps {
   readonly redisUrl: Secret;
   readonly profiles: readonly Config[];
+  /** How this process appears in the register of the fleet. */
+  readonly identity: MemberIdentity;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -56,6 +63,9 @@ interface WorkerTimes {
   readonly cancelCheck: number;
   /** Interval at which this worker's runs give a sign of life. */
   readonly heartbeat: number;
+  /** Interval at which the process renews its entry in the register of the fleet, and the entry's lifetime. */
+  readonly memberRenewal?: number;
+  readonly memberLife?: number;
   /** Interval for comparing schedules with the configuration. */
   readonly scheduleCheck: number;
   /** Time limit for ending running work when the worker stops. */
@@ -100,6 +110,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const complain = createComplaints(deps);
   const asking = await openAsking(redisUrl, (text) => log("warn", text));
   const queues = openQueues(asking.redis, complain);
+  const allQueues = openAllQueues(asking.redis, queues, complain);
   const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
   const triggers = tracedTriggers(queued, tracer);
   const working = openWorking(redisUrl, complain);
@@ -128,6 +139,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     queues,
     triggers,
     board,
+    holdBack: holdBackBy(asking.redis, queues),
     publish: publishJob,
     clock,
     random,
@@ -231,6 +243,16 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     every(times.lock / CLAIMS_PER_LOCK, keepClaims),
     every(times.heartbeat, () => keepProgress(asking.redis, book.all())),
   ];
+  const leaveFleet = joinFleet({
+    redis: asking.redis,
+    clock,
+    identity: deps.identity,
+    id: workerId,
+    inFlight: () => book.all().size,
+    onError: complain,
+    renewMs: times.memberRenewal,
+    lastsMs: times.memberLife,
+  });
   for (const worker of workers) worker.run().catch(complain);
 
   const stop = async (): Promise<void> => {
@@ -246,11 +268,20 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     await Promise.race([closed, deadline]);
     clearInterval(telling);
     done.abort();
-    await Promise.all(chores);
-    await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(500)]);
+    await Promise.all([...chores, leaveFleet()]);
+    const closing = allQueues.close().then(() => closeQueues(queues));
+    await Promise.race([closing.then(() => triggers.close()), clock.sleep(500)]);
     working.end();
     await asking.close();
   };
-  const page = async () => (await import("./board.ts")).boardOf(queues);
-  return { triggers: withVerifications(triggers, verifications), depths: () => depthsOf(queues), board: page, stop };
+  return {
+    triggers: withVerifications(triggers, verifications),
+    depths: () => depthsOf(queues),
+    board: async () => {
+      const { boardOf } = await import("./board.ts");
+      return boardOf((await allQueues.list()).map(({ queue }) => queue));
+    },
+    fleet: () => atRedis(asking, () => readFleet(asking.redis, allQueues)),
+    stop,
+  };
 };

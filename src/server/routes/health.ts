@@ -1,9 +1,13 @@
-// /healthz: the process responds. /readyz: every mirror has a snapshot that opens. Both without a key, because they
-// show no data.
+// /healthz: the process responds. /readyz: every mirror has a snapshot that opens; of a fetcher, it takes requests. Both
+// without a key, because they show no data: of a pause they show no profile's name.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { ServerContext } from "../server-context.ts";
+import type { Fleet } from "../../core/fleet.ts";
+import type { FetcherOptions, ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
+
+/** A probe does not wait longer for Redis, ms. */
+const FLEET_WAIT_MS = 500;
 
 /** Checked once per publish: a probe every few seconds must not open five hundred files. */
 const opensWell = perSnapshot(async (snapshot) => {
@@ -11,13 +15,50 @@ const opensWell = perSnapshot(async (snapshot) => {
   return true;
 });
 
-export const healthRoutes = (app: FastifyInstance, { mirrors, version }: ServerContext): void => {
+const pausesIn = ({ paused }: Fleet) => ({
+  fleet: paused.some(({ kind }) => kind === "fleet"),
+  profiles: paused.filter(({ kind }) => kind === "profile").length,
+  queues: paused.flatMap(({ kind, name }) => (kind === "queue" && name !== null ? [name] : [])),
+});
+
+/** What is paused, as a member of the response; null while Redis does not answer. */
+const pauseDetail = async ({ fleet, clock }: Pick<ServerContext, "fleet" | "clock">) => {
+  if (fleet === undefined) return {};
+  const over = new AbortController();
+  const late = clock.sleep(FLEET_WAIT_MS, over.signal).then(
+    () => null,
+    () => null,
+  );
+  const paused = await Promise.race([fleet().then(pausesIn, () => null), late]);
+  over.abort();
+  return { paused };
+};
+
+export const healthRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const { mirrors, version } = context;
   app.get("/healthz", async () => ({ status: "ok", version }));
 
   app.get("/readyz", async (_request, reply) => {
     const opens = await Promise.all(mirrors.map(({ snapshots }) => snapshots.use(opensWell).catch(() => false)));
     const missing = opens.filter((open) => !open).length;
     reply.code(missing === 0 ? 200 : 503);
-    return { status: missing === 0 ? "ready" : "not ready", mirrors: opens.length, missing };
+    const status = missing === 0 ? "ready" : "not ready";
+    return { status, mirrors: opens.length, missing, ...(await pauseDetail(context)) };
+  });
+};
+
+/** The same routes for a fetcher, which has no mirror. */
+export const fetcherHealthRoutes = (
+  app: FastifyInstance,
+  context: ServerContext,
+  readiness: FetcherOptions["readiness"],
+): void => {
+  app.get("/healthz", async () => ({ status: "ok", version: context.version }));
+
+  app.get("/readyz", async (_request, reply) => {
+    const [{ redis, taking }, detail] = await Promise.all([readiness(), pauseDetail(context)]);
+    const isReady = redis && taking;
+    reply.code(isReady ? 200 : 503);
+    return { status: isReady ? "ready" : "not ready", redis, taking, ...detail };
   });
 };

@@ -123,6 +123,8 @@ export const someTriggers = async (redis: { readonly url: string }, profiles: re
   return { queues, triggers, redis: connection.redis };
 };
 
+const IDENTITY = { role: "all", version: "0.0.0", host: "test-host", pid: 1 } as const;
+
 /** A worker, with times short enough for tests. */
 export const aWorker = async (
   redis: { readonly url: string },
@@ -136,6 +138,7 @@ export const aWorker = async (
   const worker = await startWorker({
     redisUrl: new Secret(redis.url),
     profiles,
+    identity: IDENTITY,
     clock,
     random: Math.random,
     scrubber,

@@ -24,7 +24,9 @@ export const serveQueue = async (): Promise<ServedQueue> => {
   const worker = await aWorker(redis, [org.config(redis)]);
   const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
   await reached(worker.triggers, runId);
-  if (worker.depths === undefined || worker.board === undefined) throw new Error("a worker with Redis has queues");
+  const { depths, board, fleet } = worker;
+  if (depths === undefined || board === undefined || fleet === undefined)
+    throw new Error("a worker with Redis has queues");
   const server = await startServer(
     {
       profiles: [{ name: "default", snapshot: snapshotPath(org.dataDir), ratePerMinute: null }],
@@ -32,13 +34,14 @@ export const serveQueue = async (): Promise<ServedQueue> => {
       clock: systemClock,
       version: "1.2.3",
       triggers: worker.triggers,
-      queueDepths: worker.depths,
+      queueDepths: depths,
+      fleet,
       onFault: (error) => {
         throw error;
       },
     },
     { host: "127.0.0.1", port: 0 },
-    queueBoard(await worker.board()),
+    queueBoard(board),
   );
   afterTest(server.close);
   return { url: server.url, redis, runId };

@@ -5,11 +5,15 @@ import { DelayedError, type Job, Queue, Worker } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
+import type { Fleet, MemberIdentity } from "../../../core/fleet.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
-import { openAsking, openWorking } from "../../bullmq/connection.ts";
-import { PREFIX } from "../../bullmq/queues.ts";
+import { atRedis, openAsking, openWorking } from "../../bullmq/connection.ts";
+import { closeQueues, openQueues, PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
+import { openAllQueues } from "../../fleet/all-queues.ts";
+import { readFleet } from "../../fleet/fleet.ts";
+import { joinFleet } from "../../fleet/members.ts";
 import { isForOtherFetchers, parsePayload, WRITTEN } from "../../payloads.ts";
 import { leaveUnread } from "../../taken-job.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
@@ -27,7 +31,8 @@ export interface FetchRoleOptions {
   readonly tokenOf: (config: Config) => Promise<Secret>;
   /** Most requests in flight, hanging ones excluded. */
   readonly slots: number;
-  readonly version: string;
+  /** How this process appears in the register of the fleet. */
+  readonly identity: MemberIdentity;
   readonly clock: Clock;
   /** Called with a text when Redis or a single job fails. */
   readonly warn: (text: string) => void;
@@ -58,6 +63,10 @@ const TIMES: FetchTimes = {
 };
 
 export interface FetchRole {
+  /** Whether Redis answers, and whether this process takes requests. */
+  readiness(): Promise<{ readonly redis: boolean; readonly taking: boolean }>;
+  /** Queues, members and pauses. Throws REDIS_UNAVAILABLE. */
+  fleet(): Promise<Fleet>;
   /** Takes no more requests, lets those in flight end, aborts them after `graceMs`, and closes. */
   close(graceMs: number): Promise<void>;
 }
@@ -75,7 +84,7 @@ const HANDING_ON_MS = 1_500;
 
 /** Starts the role. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA. */
 export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole> => {
-  const { redisUrl, profiles, tokenOf, slots, version, clock, warn, tracer = noTracer } = options;
+  const { redisUrl, profiles, tokenOf, slots, identity, clock, warn, tracer = noTracer } = options;
   const times = { ...TIMES, ...options.times };
   const asking = await openAsking(redisUrl, warn);
   const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
@@ -89,7 +98,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       scrubber.hide(token);
       return token;
     },
-    version,
+    version: identity.version,
     clock,
     storeClock,
     connections: slots,
@@ -103,6 +112,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   /** Hanging requests by organization; their reservations must not expire. */
   const lingering = new Map<symbol, Organization>();
 
+  /** Requests of this process at the service now. */
+  let requests = 0;
   let complainedAt: number | null = null;
 
   const queueOf = (name: string): Queue => {
@@ -161,6 +172,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
 
   const take = async (payload: FetchPayload, organization: Organization, token: string): Promise<Fetched> => {
     const seat = share.enter(payload.profile);
+    requests += 1;
     const stay = Symbol(payload.profile);
     const hanging = setTimeout(() => {
       seat.slow();
@@ -186,6 +198,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       if (!away) throw error;
       return { kind: "later", afterMs: AWAY_DELAY_MS };
     } finally {
+      requests -= 1;
       clearTimeout(hanging);
       lingering.delete(stay);
       seat.leave();
@@ -261,7 +274,21 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
   }, RENEW_MS);
 
+  const onError = (error: unknown) => warn(asking.detail(error));
+  const steered = openQueues(asking.redis, onError);
+  const allQueues = openAllQueues(asking.redis, steered, onError);
+  const inFlight = () => requests;
+  const leaveFleet = joinFleet({ redis: asking.redis, clock, identity, id: owner, inFlight, onError });
+
   return {
+    readiness: async () => {
+      const redis = await asking.redis.ping().then(
+        () => working.redis.status === "ready",
+        () => false,
+      );
+      return { redis, taking: redis && worker.isRunning() && !stopping.signal.aborted };
+    },
+    fleet: () => atRedis(asking, () => readFleet(asking.redis, allQueues)),
     close: async (graceMs) => {
       stopping.abort();
       const patience = setTimeout(() => breaking.abort(), graceMs);
@@ -273,7 +300,9 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       clearInterval(renewing);
       breaking.abort();
       working.end();
-      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await leaveFleet();
+      await Promise.allSettled([allQueues.close(), ...[...queues.values()].map((queue) => queue.close())]);
+      await closeQueues(steered);
       await organizations.close();
       await asking.close();
     },

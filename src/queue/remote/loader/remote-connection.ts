@@ -9,6 +9,7 @@ import { untilAborted } from "../../../core/until-aborted.ts";
 import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
+import { registerMirror } from "../../fleet/mirrors.ts";
 import { parsePayload } from "../../payloads.ts";
 import { openMailbox } from "../mailbox.ts";
 import { pagePayload } from "../messages.ts";
@@ -82,6 +83,7 @@ export const remoteConnection =
     const claim = async () => {
       await redis.set(fence.key, epoch, "PX", FENCE_LASTS_MS);
       await mailbox.claim(epoch);
+      await registerMirror(redis, mirror, config.profile);
     };
 
     const closing: (() => Promise<void>)[] = [];

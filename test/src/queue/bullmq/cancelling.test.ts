@@ -69,7 +69,7 @@ test("how a sync ended is known after thousands of others have ended", async () 
   );
   onTestFinished(() => worker.close(true));
   const jobs = ids.map((syncId) => {
-    const { name, data, opts } = flowOf({ ...asked, syncId }, false);
+    const { name, data, opts } = flowOf({ ...asked, syncId }, false, false);
     return { name, data, opts: { ...opts } };
   });
   await queues.publish.addBulk(jobs);

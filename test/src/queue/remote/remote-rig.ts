@@ -36,7 +36,7 @@ export const aFetcher = async (
     profiles,
     tokenOf: async () => TOKEN,
     slots: 64,
-    version: "0.0.0",
+    identity: { role: "fetch", version: "0.0.0", host: "test-host", pid: 1 },
     clock: systemClock,
     warn: () => undefined,
     ...more,
@@ -48,7 +48,7 @@ export const aFetcher = async (
     return closed;
   };
   afterTest(() => close(500));
-  return { close };
+  return { ...role, close };
 };
 
 export interface Loading {

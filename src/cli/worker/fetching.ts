@@ -1,0 +1,79 @@
+// The process of a fetcher: takes requests until it is stopped, and serves health and metrics if it has an address. It has
+// no page, because it has no mirror.
+import type { Config } from "../../core/config/config.ts";
+import type { ListenAddress } from "../../core/config/listen-address.ts";
+import { resolveTls } from "../../core/config/tls-files.ts";
+import { resolveToken } from "../../core/config/token.ts";
+import type { Logger } from "../../core/log.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import type { FetchRole } from "../../queue/remote/fetcher/fetch-worker.ts";
+import type { RunningServer } from "../../server/listen.ts";
+import type { CommandContext } from "../command.ts";
+import { doorKeys } from "./door-keys.ts";
+import { identityOf } from "./identity.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+/** Time limit for requests in flight when a fetcher is stopped, ms. */
+const FETCH_GRACE_MS = 6_000;
+
+export interface Fetching {
+  readonly profiles: readonly Config[];
+  /** The first profile's, with the settings of the process. */
+  readonly config: Config;
+  readonly redisUrl: Secret;
+  /** Address of its server; null: none. */
+  readonly listen: ListenAddress | null;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
+}
+
+const serve = async (
+  fetcher: FetchRole,
+  { config, listen, logger }: Fetching,
+  { clock, version, scrubber }: CommandContext,
+): Promise<RunningServer | null> => {
+  if (listen === null) return null;
+  const { key, keyFile } = await doorKeys(config, listen);
+  if (key !== null) scrubber.hide(key);
+  const tls = await resolveTls(config);
+  const { startFetcherServer } = await import("../../server/listen.ts");
+  const onFault = (error: unknown) => logger.error({ err: error }, "a request failed");
+  const { readiness, fleet } = fetcher;
+  return startFetcherServer({ key, keyFile, tls, clock, version, readiness, fleet, onFault }, listen);
+};
+
+/** Throws the errors of `startFetcher` and `startFetcherServer`. */
+export const fetchUntilStopped = async (fetching: Fetching, context: CommandContext): Promise<void> => {
+  const { profiles, config, redisUrl, logger, tracer } = fetching;
+  const { clock, scrubber, version, signal, shared } = context;
+  const { startFetcher } = await import("../../queue/remote/fetcher/fetch-worker.ts");
+  const fetcher = await startFetcher({
+    redisUrl,
+    profiles,
+    tokenOf: async (profile) => {
+      const token = await resolveToken(profile);
+      scrubber.hide(token);
+      return token;
+    },
+    slots: config.maxFetches,
+    identity: identityOf("fetch", version),
+    clock,
+    warn: (text) => logger.warn(text),
+    tracer,
+  });
+  try {
+    const server = await serve(fetcher, fetching, context);
+    try {
+      if (server !== null && shared.json) await context.printJson({ url: server.url, role: "fetch" });
+      const place = server === null ? "" : ` at ${server.url}`;
+      logger.info(`fetching${place} for ${profiles.map(({ profile }) => profile).join(", ")}`);
+      await untilStopped(signal);
+    } finally {
+      await server?.close();
+    }
+  } finally {
+    logger.info("stopping");
+    await fetcher.close(FETCH_GRACE_MS);
+  }
+};

@@ -1,0 +1,10 @@
+// How this process appears in the register of the fleet.
+import { hostname } from "node:os";
+import type { MemberIdentity } from "../../core/fleet.ts";
+
+export const identityOf = (role: MemberIdentity["role"], version: string): MemberIdentity => ({
+  role,
+  version,
+  host: hostname(),
+  pid: process.pid,
+});

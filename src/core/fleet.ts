@@ -1,0 +1,64 @@
+// The fleet as operators see it: its queues, its members, and what is paused. Shown by `duckmirror jobs`, the worker's
+// server and the metrics. Times are ms since the epoch by Redis's clock. PURE.
+
+/** A queue in Redis. */
+export interface QueueState {
+  readonly name: string;
+  /** The organization whose pages it holds; null: a queue of all organizations, or an unknown one. */
+  readonly profile: string | null;
+  /** Jobs that the next free worker may take. */
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  /** Dead letters. */
+  readonly failed: number;
+  readonly paused: boolean;
+  /** Time since the oldest waiting job was added, ms; null: none waits. */
+  readonly oldest_waiting_ms: number | null;
+}
+
+export const MEMBER_ROLES = ["all", "load", "fetch"] as const;
+
+/** What a worker process says of itself. */
+export interface MemberIdentity {
+  readonly role: (typeof MEMBER_ROLES)[number];
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** A worker process in the register. */
+export interface Member extends MemberIdentity {
+  readonly id: string;
+  /** Start of the process's work. */
+  readonly since: number;
+  /** Last sign of life. */
+  readonly seen_at: number;
+  /** Requests of a fetcher, syncs of another worker. */
+  readonly in_flight: number;
+}
+
+export const PAUSE_KINDS = ["fleet", "profile", "queue"] as const;
+
+/** Something an operator paused. */
+export interface Pause {
+  readonly kind: (typeof PAUSE_KINDS)[number];
+  /** Profile or queue; null for the fleet. */
+  readonly name: string | null;
+  /** null: unknown, because another program paused the queue. */
+  readonly since: number | null;
+}
+
+export interface Fleet {
+  readonly now: number;
+  readonly queues: readonly QueueState[];
+  readonly members: readonly Member[];
+  readonly paused: readonly Pause[];
+}
+
+/** A member without a sign of life for this long may be lost, ms: three renewals. */
+const SILENT_MS = 15_000;
+
+/** Time since a member's last sign of life, ms; null: it gave one just now. */
+export const silenceOf = ({ seen_at }: Member, now: number): number | null =>
+  now - seen_at > SILENT_MS ? now - seen_at : null;

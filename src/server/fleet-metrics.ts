@@ -1,0 +1,26 @@
+// Metrics of the fleet: each queue, the members, what is paused. Every worker reports the whole fleet.
+import { Gauge, type Registry } from "prom-client";
+import type { Fleet } from "../core/fleet.ts";
+
+const STATES = ["waiting", "active", "delayed", "failed"] as const;
+
+export const addFleet = (registry: Registry, { queues, members, paused }: Fleet): void => {
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name: `duckmirror_${name}`, help, labelNames, registers: [registry] });
+  const jobs = gauge("queue_depth", "Jobs of one queue by state.", "queue", "profile", "state");
+  const oldest = gauge(
+    "queue_oldest_waiting_seconds",
+    "Time since the oldest waiting job of a queue was added; 0: none waits.",
+    "queue",
+    "profile",
+  );
+  const workers = gauge("members", "Worker processes with a recent sign of life.", "role", "version");
+  const pauses = gauge("paused", "1 for everything that an operator paused.", "kind", "name");
+  for (const { name, profile, oldest_waiting_ms, ...counts } of queues) {
+    const of = { queue: name, profile: profile ?? "" };
+    for (const state of STATES) jobs.set({ ...of, state }, counts[state]);
+    oldest.set(of, (oldest_waiting_ms ?? 0) / 1000);
+  }
+  for (const { role, version } of members) workers.inc({ role, version });
+  for (const { kind, name } of paused) pauses.set({ kind, name: name ?? "" }, 1);
+};

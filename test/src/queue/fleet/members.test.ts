@@ -1,0 +1,83 @@
+// The register of the fleet: who works here, and since when a member gave no sign of life.
+import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { silenceOf } from "../../../../src/core/fleet.ts";
+import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
+import { aFetcher } from "../remote/remote-rig.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const PATIENCE = { timeout: 30_000 };
+const identity = { role: "load", version: "1.2.3", host: "night", pid: 42 } as const;
+
+test("workers and fetchers register with role, version, host and pid, and leave when they stop", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { redis: client } = await someTriggers(redis, profiles);
+  const worker = await aWorker(redis, profiles, { identity });
+  const fetcher = await aFetcher(redis, profiles);
+  await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(2);
+  const members = await readMembers(client);
+  expect(members).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ ...identity, in_flight: 0 }),
+      expect.objectContaining({ role: "fetch", version: "0.0.0", host: "test-host", in_flight: 0 }),
+    ]),
+  );
+  for (const { since, seen_at } of members) expect(seen_at).toBeGreaterThanOrEqual(since);
+  await fetcher.close(0);
+  await worker.stop();
+  expect(await readMembers(client)).toEqual([]);
+});
+
+test("a worker reports how many syncs it runs", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { redis: client } = await someTriggers(redis, profiles);
+  const release = org.hold();
+  const worker = await aWorker(redis, profiles, { times: { memberRenewal: 50 } });
+  const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
+  const inFlight = async () => (await readMembers(client)).map(({ in_flight }) => in_flight);
+  await expect.poll(inFlight, PATIENCE).toEqual([1]);
+  release();
+  await reached(worker.triggers, runId);
+  await expect.poll(inFlight, PATIENCE).toEqual([0]);
+});
+
+test("a killed member keeps its last sign of life until its entry expires by itself", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const deps = { redis: client, clock: systemClock, identity, inFlight: () => 0, onError: () => undefined };
+  const leaveKilled = joinFleet({ ...deps, id: "killed", renewMs: 600_000, lastsMs: 1_500 });
+  const leaveLive = joinFleet({ ...deps, id: "live", renewMs: 50, lastsMs: 1_500 });
+  afterTest(() => Promise.all([leaveKilled(), leaveLive()]));
+  const silenceBetween = async () => {
+    const members = await readMembers(client);
+    const [killed, live] = ["killed", "live"].map((id) => members.find((member) => member.id === id));
+    return killed === undefined || live === undefined ? null : live.seen_at - killed.seen_at;
+  };
+  await expect.poll(silenceBetween, PATIENCE).toBeGreaterThan(500);
+  const ids = async () => (await readMembers(client)).map(({ id }) => id);
+  await expect.poll(ids, PATIENCE).toEqual(["live"]);
+  expect(await client.smembers("{duckmirror}:members")).toEqual(["live"]);
+});
+
+test("a member is silent after three missed renewals", () => {
+  const member = { ...identity, id: "m", since: 0, seen_at: 1_000, in_flight: 0 };
+  expect([silenceOf(member, 16_000), silenceOf(member, 16_001)]).toEqual([null, 15_001]);
+});
+
+test("members register again after Redis was emptied; an entry that cannot be read is left out", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { redis: client } = await someTriggers(redis, profiles);
+  await aWorker(redis, profiles, { identity, times: { memberRenewal: 50 } });
+  await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(1);
+  await client.flushall();
+  await client.set("{duckmirror}:member:strange", "{", "PX", 60_000);
+  await client.sadd("{duckmirror}:members", "strange");
+  await expect.poll(() => readMembers(client), PATIENCE).toMatchObject([identity]);
+});

@@ -14,9 +14,7 @@ import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
 import { failureToKeep } from "../failures.ts";
-import { openAllQueues } from "../fleet/all-queues.ts";
-import { readFleet } from "../fleet/fleet.ts";
-import { joinFleet } from "../fleet/members.ts";
+import { enterFleet } from "../fleet/fleet.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
 import { createProgressBook } from "../progress-book.ts";
@@ -25,7 +23,7 @@ import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
-import { atRedis, openAsking, openWorking } from "./connection.ts";
+import { openAsking, openWorking } from "./connection.ts";
 import { holdBackBy } from "./hold-back.ts";
 import { inJobSpan } from "./job-span.ts";
 import { createQueuedTriggers } from "./queued-triggers.ts";
@@ -110,7 +108,6 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const complain = createComplaints(deps);
   const asking = await openAsking(redisUrl, (text) => log("warn", text));
   const queues = openQueues(asking.redis, complain);
-  const allQueues = openAllQueues(asking.redis, queues, complain);
   const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
   const triggers = tracedTriggers(queued, tracer);
   const working = openWorking(redisUrl, complain);
@@ -243,8 +240,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     every(times.lock / CLAIMS_PER_LOCK, keepClaims),
     every(times.heartbeat, () => keepProgress(asking.redis, book.all())),
   ];
-  const leaveFleet = joinFleet({
-    redis: asking.redis,
+  const fleet = enterFleet(asking, queues, {
     clock,
     identity: deps.identity,
     id: workerId,
@@ -268,9 +264,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     await Promise.race([closed, deadline]);
     clearInterval(telling);
     done.abort();
-    await Promise.all([...chores, leaveFleet()]);
-    const closing = allQueues.close().then(() => closeQueues(queues));
-    await Promise.race([closing.then(() => triggers.close()), clock.sleep(500)]);
+    await Promise.all([...chores, fleet.leave()]);
+    await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(500)]);
     working.end();
     await asking.close();
   };
@@ -279,9 +274,9 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     depths: () => depthsOf(queues),
     board: async () => {
       const { boardOf } = await import("./board.ts");
-      return boardOf((await allQueues.list()).map(({ queue }) => queue));
+      return boardOf((await fleet.all.list()).map(({ queue }) => queue));
     },
-    fleet: () => atRedis(asking, () => readFleet(asking.redis, allQueues)),
+    fleet: fleet.read,
     stop,
   };
 };

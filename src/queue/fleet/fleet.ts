@@ -1,9 +1,12 @@
-// Reads the whole fleet from Redis: queues, members, pauses.
+// The fleet as a worker process sees it: it registers itself, and reads queues, members and pauses.
 import type { Redis } from "ioredis";
+import type { RedisConnection } from "../../budget/redis-connection.ts";
 import type { Fleet } from "../../core/fleet.ts";
+import { atRedis } from "../bullmq/connection.ts";
+import type { Queues } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
-import { type AllQueues, stateOf } from "./all-queues.ts";
-import { readMembers } from "./members.ts";
+import { type AllQueues, openAllQueues, stateOf } from "./all-queues.ts";
+import { joinFleet, type MembershipDeps, readMembers } from "./members.ts";
 import { readPauses } from "./pauses.ts";
 
 export const readFleet = async (redis: Redis, all: AllQueues): Promise<Fleet> => {
@@ -14,4 +17,31 @@ export const readFleet = async (redis: Redis, all: AllQueues): Promise<Fleet> =>
   ]);
   const pausedQueues = queues.filter(({ paused }) => paused).map(({ name }) => name);
   return { now, queues, members, paused: await readPauses(redis, pausedQueues) };
+};
+
+export interface InFleet {
+  readonly all: AllQueues;
+  /** Throws REDIS_UNAVAILABLE. */
+  read(): Promise<Fleet>;
+  /** Removes this process from the register, and closes what was opened here. */
+  leave(): Promise<void>;
+}
+
+/** Registers this process. `queues` stay open. */
+export const enterFleet = (
+  connection: RedisConnection,
+  queues: Queues,
+  membership: Omit<MembershipDeps, "redis">,
+): InFleet => {
+  const { redis } = connection;
+  const all = openAllQueues(redis, queues, membership.onError);
+  const leaveRegister = joinFleet({ ...membership, redis });
+  return {
+    all,
+    read: () => atRedis(connection, () => readFleet(redis, all)),
+    leave: async () => {
+      await leaveRegister();
+      await all.close();
+    },
+  };
 };

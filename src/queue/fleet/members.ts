@@ -10,6 +10,8 @@ import { redisNow } from "../bullmq/redis-board.ts";
 const RENEW_MS = 5_000;
 /** Lifetime of an entry without renewal: a killed member is listed with its last sign of life until then. */
 const LASTS_MS = 30_000;
+/** Time limit for leaving when Redis does not respond. */
+const LEAVING_MS = 500;
 /** The index outlives the entries, so that no entry is missing from it. */
 const INDEX_LASTS_MS = 86_400_000;
 
@@ -72,16 +74,17 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
     }
   })();
 
+  const leave = async (): Promise<void> => {
+    await renewing;
+    await redis.multi().del(keyFor(id)).srem(INDEX, id).exec();
+  };
   return async () => {
     over.abort();
-    await renewing;
+    const left = new AbortController();
     // While Redis is away the entry expires by itself.
-    await redis
-      .multi()
-      .del(keyFor(id))
-      .srem(INDEX, id)
-      .exec()
-      .catch(() => undefined);
+    const late = clock.sleep(LEAVING_MS, left.signal).catch(() => undefined);
+    await Promise.race([leave().catch(() => undefined), late]);
+    left.abort();
   };
 };
 

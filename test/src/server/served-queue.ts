@@ -1,5 +1,6 @@
 // A worker with Redis that has done one sync, and the server of `duckmirror worker` over it, on a real socket.
 import { systemClock } from "../../../src/core/clock.ts";
+import type { Config } from "../../../src/core/config/config.ts";
 import { snapshotPath } from "../../../src/core/data-dir.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { startServer } from "../../../src/server/listen.ts";
@@ -16,12 +17,14 @@ export interface ServedQueue {
   readonly redis: TestRedis;
   /** A sync that has ended. */
   readonly runId: string;
+  readonly profiles: readonly Config[];
 }
 
 export const serveQueue = async (): Promise<ServedQueue> => {
   const org = await anOrg("default", 1);
   const redis = await aRedis();
-  const worker = await aWorker(redis, [org.config(redis)]);
+  const profiles = [org.config(redis)];
+  const worker = await aWorker(redis, profiles);
   const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
   await reached(worker.triggers, runId);
   const { depths, board, fleet } = worker;
@@ -44,5 +47,5 @@ export const serveQueue = async (): Promise<ServedQueue> => {
     queueBoard(board),
   );
   afterTest(server.close);
-  return { url: server.url, redis, runId };
+  return { url: server.url, redis, runId, profiles };
 };

@@ -8,12 +8,10 @@ import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import type { Fleet, MemberIdentity } from "../../../core/fleet.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
-import { atRedis, openAsking, openWorking } from "../../bullmq/connection.ts";
+import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { closeQueues, openQueues, PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
-import { openAllQueues } from "../../fleet/all-queues.ts";
-import { readFleet } from "../../fleet/fleet.ts";
-import { joinFleet } from "../../fleet/members.ts";
+import { enterFleet } from "../../fleet/fleet.ts";
 import { isForOtherFetchers, parsePayload, WRITTEN } from "../../payloads.ts";
 import { leaveUnread } from "../../taken-job.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
@@ -23,6 +21,7 @@ import { createOrganizations, type Organization } from "../organizations.ts";
 import { createStoreClock } from "../store-clock.ts";
 import { createFairShare } from "./fair-share.ts";
 import { type Fetched, fetchOne, LEASE_MS } from "./fetch-one.ts";
+import { type FetchTimes, TIMES } from "./fetch-times.ts";
 
 export interface FetchRoleOptions {
   readonly redisUrl: Secret;
@@ -40,27 +39,6 @@ export interface FetchRoleOptions {
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<FetchTimes>;
 }
-
-interface FetchTimes {
-  /** Time without renewal after which a fetcher has lost its request to another one. */
-  readonly lock: number;
-  /** Interval of the check for lost requests. */
-  readonly stalledCheck: number;
-  /** Time after which a request counts as hanging and returns its slot. */
-  readonly hanging: number;
-  /** Time for which a request of an unknown profile is left to others before it is refused. */
-  readonly strange: number;
-  /** How long a request that only a program of another version reads is left for others, before it fails. */
-  readonly unread: number;
-}
-
-const TIMES: FetchTimes = {
-  lock: names.FETCH_LOCK_MS,
-  stalledCheck: names.STALL_CHECK_MS,
-  hanging: 2_000,
-  strange: 60_000,
-  unread: 600_000,
-};
 
 export interface FetchRole {
   /** Whether Redis answers, and whether this process takes requests. */
@@ -275,20 +253,17 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   }, RENEW_MS);
 
   const onError = (error: unknown) => warn(asking.detail(error));
-  const steered = openQueues(asking.redis, onError);
-  const allQueues = openAllQueues(asking.redis, steered, onError);
-  const inFlight = () => requests;
-  const leaveFleet = joinFleet({ redis: asking.redis, clock, identity, id: owner, inFlight, onError });
+  const listed = openQueues(asking.redis, onError);
+  const fleet = enterFleet(asking, listed, { clock, identity, id: owner, inFlight: () => requests, onError });
+  /** Its answer needs no patience, because a probe asks again. */
+  const answers = () => asking.redis.ping().then(Boolean, () => false);
 
   return {
     readiness: async () => {
-      const redis = await asking.redis.ping().then(
-        () => working.redis.status === "ready",
-        () => false,
-      );
+      const redis = (await answers()) && working.redis.status === "ready";
       return { redis, taking: redis && worker.isRunning() && !stopping.signal.aborted };
     },
-    fleet: () => atRedis(asking, () => readFleet(asking.redis, allQueues)),
+    fleet: fleet.read,
     close: async (graceMs) => {
       stopping.abort();
       const patience = setTimeout(() => breaking.abort(), graceMs);
@@ -300,9 +275,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       clearInterval(renewing);
       breaking.abort();
       working.end();
-      await leaveFleet();
-      await Promise.allSettled([allQueues.close(), ...[...queues.values()].map((queue) => queue.close())]);
-      await closeQueues(steered);
+      await fleet.leave();
+      await Promise.allSettled([closeQueues(listed), ...[...queues.values()].map((queue) => queue.close())]);
       await organizations.close();
       await asking.close();
     },

@@ -39,8 +39,18 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "jobs",
-    summary: "What is queued or under way, what failed; retry and cancel",
+    summary: "What is queued or under way, what failed, who works; retry, drop and cancel",
     load: () => import("./commands/jobs.ts"),
+  },
+  {
+    name: "pause",
+    summary: "Let nothing new start: in a profile, a queue, or the whole fleet before a deploy",
+    load: () => import("./commands/pause.ts"),
+  },
+  {
+    name: "resume",
+    summary: "End a pause; what waited starts at once",
+    load: () => import("./commands/resume.ts"),
   },
   {
     name: "query",

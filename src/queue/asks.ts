@@ -53,7 +53,7 @@ export interface AskedSync {
   readonly dueAt?: number | null;
   /** Progress of the present run; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
-  /** It waits because its profile or the fleet is paused. Unset: it has ended, or nothing can be paused. */
+  /** It waits because its profile, the fleet or the queue of syncs is paused. Unset: it has ended, or nothing can be paused. */
   readonly paused?: boolean;
 }
 

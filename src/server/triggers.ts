@@ -20,6 +20,8 @@ export interface TriggeredRun {
   readonly dueAt?: number | null;
   /** Progress of the present run, with its worker's last sign of life; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
+  /** It waits because its profile, the fleet or the queue of syncs is paused. */
+  readonly paused?: boolean;
 }
 
 export interface SyncAsk {

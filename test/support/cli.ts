@@ -28,6 +28,8 @@ export interface CliSetup {
   readonly clock?: CliDeps["clock"];
   /** Called with everything written to stdout so far, whenever something is. */
   readonly onOut?: (text: string) => void;
+  /** The same for stderr. */
+  readonly onErr?: (text: string) => void;
 }
 
 /** Runs `duckmirror <argv>` in process. */
@@ -50,6 +52,7 @@ export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promis
       },
       err: (text) => {
         err += text;
+        setup.onErr?.(err);
       },
       readInput: async () => setup.input ?? "",
       isTty: { in: isTty, out: isTty, err: isTty },

@@ -1,15 +1,21 @@
-// duckmirror jobs: lists queued, running and failed jobs; retries and cancels.
+// duckmirror jobs: lists queued, running and failed jobs, queues, members and pauses; retries, drops and cancels.
 import { z } from "zod";
-import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { AskedSync } from "../../queue/asks.ts";
 import type { DeadLetter } from "../../queue/bullmq/dead-letters.ts";
-import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { renderMembers, renderPauses, renderQueues } from "../terminal/fleet-tables.ts";
 import { renderTable } from "../terminal/table.ts";
 import { openDoor, type WorkerDoor } from "../worker/door.ts";
+import { actOnLetters, chosenLetters, type LetterAction } from "../worker/letters.ts";
+import { recorded } from "../worker/recorded.ts";
+
+const ACTIONS: readonly LetterAction[] = ["retry", "drop"];
 
 const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  all: z.boolean().default(false),
+  queue: z.string().optional(),
   failed: z.boolean().default(false),
   retry: z.string().optional(),
   cancel: z.string().optional(),
@@ -17,11 +23,12 @@ const inputSchema = z.object({
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-const activeJson = ({ runId, askedAt, profile, state }: AskedSync) => ({
+const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSync) => ({
   run_id: runId,
   profile,
   state,
   asked_at: iso(askedAt),
+  paused,
 });
 const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter) => ({
   id,
@@ -32,60 +39,36 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
   error: problem,
 });
 
-/** Dead letters, and a function to retry one. Without Redis none are kept; `status` shows failures. */
-const letters = async ({ queues, triggers }: WorkerDoor) => {
-  if (queues === null) return { list: [], retry: null };
-  const { deadLetters, retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
-  return { list: await deadLetters(queues), retry: (id: string) => retryLetter(queues, triggers, id) };
-};
-
-/** A change of the queue with its line in the audit trail. Over HTTP, the worker's server writes the line. */
-const recorded = async (
-  action: "cancel" | "retry",
-  door: WorkerDoor,
-  config: Config,
-  context: CommandContext,
-  work: () => Promise<string | null>,
-): Promise<string | null> =>
-  door.queues === null ? work() : audited(config, context, { action }, work, (runId) => ({ runId }));
-
-const retry = async (which: string, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
-  const { list, retry: again } = await letters(door);
-  if (again === null) {
-    throw new DuckmirrorError("USAGE", {
-      detail: "failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync",
-    });
-  }
-  const retried: { id: string; run_id: string | null }[] = [];
-  let problem: unknown = null;
-  for (const id of which === "all" ? list.map((letter) => letter.id) : [which]) {
-    try {
-      retried.push({ id, run_id: await recorded("retry", door, config, context, () => again(id)) });
-    } catch (error) {
-      // With `all`, an unreadable letter does not stop the others.
-      if (which !== "all") throw error;
-      problem = error;
-    }
-  }
-  if (context.shared.json) await context.printJson({ retried });
-  else for (const { id, run_id } of retried) await context.terminal.out(`${id} ${run_id ?? "dropped"}\n`);
-  return problem === null ? EXIT.done : context.printProblem(problem).exitCode;
+/** Dead letters. Without Redis none are kept; `status` shows failures. */
+const lettersOf = async ({ queues }: WorkerDoor): Promise<readonly DeadLetter[]> => {
+  if (queues === null) return [];
+  const { deadLetters } = await import("../../queue/bullmq/dead-letters.ts");
+  return deadLetters(queues);
 };
 
 const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, printJson }: CommandContext) => {
-  const { list } = await letters(door);
+  const list = await lettersOf(door);
   const active = onlyFailed ? [] : await door.triggers.active();
+  const fleet = onlyFailed ? null : ((await door.fleet?.read()) ?? null);
   if (shared.json) {
     const failed = list.map(failedJson);
-    await printJson(onlyFailed ? { failed } : { active: active.map(activeJson), failed });
+    const { queues, members, paused } = fleet ?? { queues: [], members: [], paused: [] };
+    await printJson(onlyFailed ? { failed } : { active: active.map(activeJson), failed, queues, members, paused });
     return;
   }
   const { columns } = terminal;
+  if (fleet !== null) await terminal.out(renderPauses(fleet));
   if (active.length > 0) {
-    const rows = active.map(({ runId, profile, state, askedAt }) => [runId, profile, state, iso(askedAt)]);
+    const rows = active.map(({ runId, profile, state, paused, askedAt }) => [
+      runId,
+      profile,
+      paused === true ? `${state}, paused` : state,
+      iso(askedAt),
+    ]);
     const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
     await terminal.out(renderTable(heads, rows, columns));
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
+  if (fleet !== null) await terminal.out(renderQueues(fleet, columns) + renderMembers(fleet, columns));
   if (list.length === 0) {
     if (onlyFailed) await terminal.out("No job has failed.\n");
     return;
@@ -103,23 +86,44 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
 export const command = defineCommand({
   configure: (cli) =>
     cli
+      .argument("[action]", "retry or drop, for failed jobs: by id, --queue or --all")
+      .argument("[ids...]", "failed jobs")
+      .option("--all", "retry or drop every failed job")
+      .option("--queue <name>", "retry or drop the failed jobs of one queue")
       .option("--failed", "only jobs that failed; they are kept for 30 days")
       .option("--retry <id>", "ask again for what a failed job was to do, and drop it; `all` for every one")
       .option("--cancel <run>", "end a sync at its next checkpoint, or before it starts"),
   examples: {
-    "duckmirror jobs": "what is queued or under way, and what failed",
+    "duckmirror jobs": "what is queued or under way, what failed, what is paused, and who works",
     "duckmirror jobs --failed --json": "for a monitor",
     "duckmirror jobs --retry all": "after the cause is mended",
+    "duckmirror jobs retry --queue publish": "those of one queue; `--all` for every one, or ids",
+    "duckmirror jobs drop 20261121T050000Z-k3x9a1.signals": "forget one failed job; `--queue` or `--all` for many",
     "duckmirror jobs --cancel 20261121T050000Z-k3x9a1": "end one sync",
   },
   input: inputSchema,
   run: async (input, context) => {
+    const [word, ...ids] = input.args;
+    const action = ACTIONS.find((known) => known === word);
+    if (word !== undefined && action === undefined) {
+      throw new DuckmirrorError("USAGE", { detail: `"${word}" is not ${ACTIONS.join(" or ")}` });
+    }
+    const choice = action === undefined ? null : chosenLetters({ ids, all: input.all, queue: input.queue });
+    if (action === undefined && (input.all || input.queue !== undefined)) {
+      throw new DuckmirrorError("USAGE", { detail: "--all and --queue belong to `jobs retry` and `jobs drop`" });
+    }
     const profiles = await context.loadProfiles();
     const [config] = profiles;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const door = await openDoor(profiles, context);
     try {
-      if (input.retry !== undefined) return await retry(input.retry, door, config, context);
+      if (action !== undefined && choice !== null) return await actOnLetters(action, choice, door, config, context);
+      if (input.retry !== undefined) {
+        const named = chosenLetters(
+          input.retry === "all" ? { ids: [], all: true } : { ids: [input.retry], all: false },
+        );
+        return await actOnLetters("retry", named, door, config, context);
+      }
       if (input.cancel === undefined) {
         await show(input.failed, door, context);
         return EXIT.done;

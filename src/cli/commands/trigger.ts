@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, EXIT, isCode } from "../../core/errors.ts";
+import type { Fleet } from "../../core/fleet.ts";
 import { syncReportSchema } from "../../core/sync-report.ts";
 import { noTracer } from "../../core/tracing.ts";
 import { parseDuration } from "../../core/units.ts";
@@ -35,12 +36,24 @@ const timeoutOf = ({ timeout }: z.output<typeof inputSchema>): number | null => 
   throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
 };
 
+/** Why a sync of the profile does not start, and what changes that. */
+const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
+  const options = paused.flatMap((pause): [string, string][] => {
+    if (pause.kind === "fleet") return [["the fleet", "--fleet"]];
+    if (pause.kind === "profile" && pause.name === profile) return [[`profile ${profile}`, `--profile ${profile}`]];
+    return pause.kind === "queue" && pause.name === "sync" ? [["queue sync", "--queue sync"]] : [];
+  });
+  return options.map(([what, option]) => `${what} is paused; \`duckmirror resume ${option}\` ends the pause`);
+};
+
 /** Dependencies of waiting; replaced in tests. */
 interface Waiting {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number | null;
+  /** Called once when the sync waits because of a pause. */
+  readonly onPaused?: (sync: AskedSync) => Promise<void>;
 }
 
 /**
@@ -51,6 +64,7 @@ interface Waiting {
  */
 export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
   const { triggers, clock, signal, timeoutMs } = waiting;
+  let onPaused = waiting.onPaused;
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
   let run = runId;
   let seenAt = clock.now();
@@ -60,6 +74,11 @@ export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting):
     try {
       const sync = await triggers.find(run);
       if (sync !== null && sync.state !== "queued" && sync.state !== "running") return sync;
+      if (sync?.paused === true) {
+        const report = onPaused;
+        onPaused = undefined;
+        await report?.(sync);
+      }
       if (sync === null) {
         const left = timeoutMs === null ? {} : { timeoutMs: Math.max(1, deadline - clock.now()) };
         run = (await triggers.start({ ...ask, ...left })).runId;
@@ -119,13 +138,20 @@ export const command = defineCommand({
       if (workers === 0 && !shared.quiet) {
         terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");
       }
+      const onPaused = async ({ profile }: AskedSync) => {
+        for (const text of (await door.fleet?.read().then((fleet) => pausesOf(profile, fleet))) ?? []) {
+          if (!shared.quiet) terminal.err(`warning: ${runId} waits: ${text}\n`);
+        }
+      };
       if (!input.wait) {
+        const asked = door.fleet === null ? null : await door.triggers.find(runId);
+        if (asked?.paused === true) await onPaused(asked);
         if (shared.json) await context.printJson({ run_id: runId, joined });
         else await terminal.out(`${runId}\n`);
         return EXIT.done;
       }
       if (!shared.quiet) terminal.err(`${runId}: ${joined ? "a sync that was asked for already" : "asked for"}\n`);
-      const waiting = { triggers: door.triggers, clock, signal, timeoutMs };
+      const waiting = { triggers: door.triggers, clock, signal, timeoutMs, onPaused };
       const sync = await untilEnded(runId, ask, waiting);
       const report = syncReportSchema.safeParse(sync.report).data;
       const cancelled = sync.state === "cancelled" ? new DuckmirrorError("INTERRUPTED") : null;

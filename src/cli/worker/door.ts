@@ -6,20 +6,32 @@ import { listenText } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/server-key.ts";
 import { resolveTls } from "../../core/config/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import type { Fleet } from "../../core/fleet.ts";
 import type { Secret } from "../../core/secret.ts";
 import { syncProgress } from "../../core/sync-progress.ts";
 import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
+import type { AllQueues } from "../../queue/fleet/all-queues.ts";
+import type { Steering } from "../../queue/fleet/pauses.ts";
 import type { CommandContext } from "../command.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
 
 /** Time limit of a request to the worker, ms. */
 const ANSWER_MS = 30_000;
 
+export interface FleetDoor {
+  readonly all: AllQueues;
+  readonly steering: Steering;
+  /** Throws REDIS_UNAVAILABLE. */
+  read(): Promise<Fleet>;
+}
+
 export interface WorkerDoor {
   readonly triggers: Triggers;
   /** null without Redis: nothing outlives the worker then. */
   readonly queues: Queues | null;
+  /** All queues, members and pauses; null without Redis. */
+  readonly fleet: FleetDoor | null;
   close(): Promise<void>;
 }
 
@@ -35,6 +47,7 @@ const runSchema = z
     // Absent from workers of older versions.
     due_at: z.number().nullable().default(null),
     progress: syncProgress.nullable().default(null),
+    paused: z.boolean().default(false),
   })
   .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): AskedSync => {
     return { ...rest, runId, askedAt, dueAt, report };
@@ -112,9 +125,9 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     if (key !== null) context.scrubber.hide(key);
     const cert = (await resolveTls(config))?.cert ?? null;
     const place = { address: callable(config.listen), cert };
-    return { triggers: httpTriggers(place, key), queues: null, close: async () => undefined };
+    return { triggers: httpTriggers(place, key), queues: null, fleet: null, close: async () => undefined };
   }
-  const { openAsking } = await import("../../queue/bullmq/connection.ts");
+  const { atRedis, openAsking } = await import("../../queue/bullmq/connection.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
   const { createQueuedTriggers } = await import("../../queue/bullmq/queued-triggers.ts");
   const { clock } = context;
@@ -124,10 +137,21 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   });
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
+  const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");
+  const { readFleet } = await import("../../queue/fleet/fleet.ts");
+  const { createSteering } = await import("../../queue/fleet/pauses.ts");
+  const all = openAllQueues(connection.redis, queues, onError);
+  const asking = createSteering(connection.redis, queues, all);
+  const steering: Steering = {
+    pause: (target) => atRedis(connection, () => asking.pause(target)),
+    resume: (target) => atRedis(connection, () => asking.resume(target)),
+  };
   return {
     triggers,
     queues,
+    fleet: { all, steering, read: () => atRedis(connection, () => readFleet(connection.redis, all)) },
     close: async () => {
+      await all.close();
       await closeQueues(queues);
       await triggers.close().catch(onError);
       await connection.close();

@@ -91,18 +91,18 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   /** State of a sync that has not ended, from the queue and its worker. */
   const describedLive = async (head: z.output<typeof syncHead>): Promise<AskedSync> => {
     const { syncId, profile, askedAt } = head;
-    const [times, cancelled, progress, isHeld] = await Promise.all([
+    const [times, cancelled, progress, held] = await Promise.all([
       timesOf(redis, syncId),
       cancelledOf(redis, [syncId]),
       readProgress(redis, syncId),
-      isPaused(redis, profile),
+      Promise.all([isPaused(redis, profile), queues.sync.isPaused()]),
     ]);
     const timeoutMs = profiles.find((config) => config.profile === profile)?.syncTimeoutMs ?? null;
     const { leftMs } = timeLeftOf(times, timeoutMs);
     const life = lifeOf({ times, timeoutMs, held: true, cancelled: cancelled.has(syncId) });
     const error = life === "expired" ? LATE : null;
     const dueAt = leftMs === null ? null : clock.now() + leftMs;
-    const paused = life === "waiting" && isHeld;
+    const paused = life === "waiting" && held.includes(true);
     return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress, paused };
   };
 

@@ -1,0 +1,44 @@
+// Queues, members and pauses of the fleet as tables for people. Pure.
+import { type Fleet, type Pause, silenceOf } from "../../core/fleet.ts";
+import { formatDuration } from "../../core/units.ts";
+import { renderTable, type TableColumn } from "./table.ts";
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export const pauseName = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
+  kind === "fleet" ? "the fleet" : `${kind} ${name ?? "?"}`;
+
+const right = (name: string): TableColumn => ({ name, align: "right" });
+
+/** One line for each pause; empty: nothing is paused. */
+export const renderPauses = ({ paused }: Fleet): string =>
+  paused
+    .map((pause) => `Paused${pause.since === null ? "" : ` since ${iso(pause.since)}`}: ${pauseName(pause)}\n`)
+    .join("");
+
+export const renderQueues = ({ queues }: Fleet, columns: number): string => {
+  const heads = [{ name: "queue" }, ...["waiting", "active", "delayed", "failed", "oldest waits"].map(right)];
+  const rows = queues.map(({ name, profile, paused, waiting, active, delayed, failed, oldest_waiting_ms }) => [
+    `${name}${profile === null ? "" : ` of ${profile}`}${paused ? " (paused)" : ""}`,
+    ...[waiting, active, delayed, failed].map(String),
+    oldest_waiting_ms === null ? "" : formatDuration(oldest_waiting_ms),
+  ]);
+  return renderTable(heads, rows, columns);
+};
+
+export const renderMembers = ({ members, now }: Fleet, columns: number): string => {
+  if (members.length === 0) return "No worker is registered.\n";
+  const heads = [
+    ...["worker", "version", "host"].map((name) => ({ name })),
+    ...["process", "in flight"].map(right),
+    { name: "since" },
+    { name: "last seen" },
+  ];
+  const rows = members.map((member) => {
+    const silence = silenceOf(member, now);
+    const seen = silence === null ? "now" : `silent for ${formatDuration(silence)}`;
+    const { role, version, host, pid, in_flight, since } = member;
+    return [role, version, host, String(pid), String(in_flight), iso(since), seen];
+  });
+  return renderTable(heads, rows, columns);
+};

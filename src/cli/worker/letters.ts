@@ -1,0 +1,108 @@
+// Retries and drops failed jobs, one or many, for `jobs`.
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import type { CommandContext } from "../command.ts";
+import type { WorkerDoor } from "./door.ts";
+import { recorded } from "./recorded.ts";
+
+export type LetterAction = "retry" | "drop";
+
+/** Which letters: by id, those of one queue, or all. */
+export type Choice =
+  | { readonly by: "id"; readonly ids: readonly string[] }
+  | { readonly by: "queue"; readonly queue: string }
+  | { readonly by: "all" };
+
+interface Typed {
+  readonly ids: readonly string[];
+  readonly all: boolean;
+  readonly queue?: string | undefined;
+}
+
+/** Throws USAGE unless exactly one way is used. */
+export const chosenLetters = ({ ids, all, queue }: Typed): Choice => {
+  const ways = [ids.length > 0, all, queue !== undefined].filter(Boolean).length;
+  if (ways !== 1)
+    throw new DuckmirrorError("USAGE", { detail: "name failed jobs by id, or by --queue NAME, or --all" });
+  if (queue !== undefined) return { by: "queue", queue };
+  return all ? { by: "all" } : { by: "id", ids };
+};
+
+type Redis = Required<{ [Part in "queues" | "fleet"]: NonNullable<WorkerDoor[Part]> }>;
+
+/** The parts of the door that need Redis. Throws USAGE without it. */
+const inRedis = ({ queues, fleet }: WorkerDoor): Redis => {
+  if (queues !== null && fleet !== null) return { queues, fleet };
+  throw new DuckmirrorError("USAGE", {
+    detail: "failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync",
+  });
+};
+
+/** The queue's name, checked. Throws USAGE. */
+const knownQueue = async ({ fleet }: Redis, name: string): Promise<string> => {
+  const names = (await fleet.all.list()).map(({ queue }) => queue.name);
+  if (names.includes(name)) return name;
+  throw new DuckmirrorError("USAGE", { detail: `"${name}" is no queue. Queues: ${names.join(", ")}` });
+};
+
+/** Ids of the letters to retry. Requests and pages are not retried: their run ended, and the next one asks again. */
+const idsToRetry = async (choice: Choice, door: Redis): Promise<readonly string[]> => {
+  if (choice.by === "id") return choice.ids;
+  if (choice.by === "queue" && !Object.hasOwn(door.queues, await knownQueue(door, choice.queue))) {
+    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` forgets them`;
+    throw new DuckmirrorError("USAGE", { detail });
+  }
+  const { deadLetters } = await import("../../queue/bullmq/dead-letters.ts");
+  const letters = await deadLetters(door.queues);
+  return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
+};
+
+const retry = async (choice: Choice, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
+  const redis = inRedis(door);
+  const { retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
+  const retried: { id: string; run_id: string | null }[] = [];
+  const ids = await idsToRetry(choice, redis);
+  let problem: unknown = null;
+  for (const id of ids) {
+    try {
+      const again = () => retryLetter(redis.queues, door.triggers, id);
+      retried.push({ id, run_id: await recorded("retry", door, config, context, again) });
+    } catch (error) {
+      // Of many, an unreadable letter does not stop the others.
+      if (choice.by === "id" && ids.length === 1) throw error;
+      problem = error;
+    }
+  }
+  if (context.shared.json) await context.printJson({ retried });
+  else for (const { id, run_id } of retried) await context.terminal.out(`${id} ${run_id ?? "dropped"}\n`);
+  return problem === null ? EXIT.done : context.printProblem(problem).exitCode;
+};
+
+const drop = async (choice: Choice, door: WorkerDoor, { shared, terminal, printJson }: CommandContext) => {
+  const redis = inRedis(door);
+  const { dropLetters } = await import("../../queue/fleet/drop-letters.ts");
+  const names = (await redis.fleet.all.list()).map(({ queue }) => queue.name);
+  const which =
+    choice.by === "id"
+      ? choice
+      : {
+          by: "queue" as const,
+          queues: choice.by === "all" ? names : [await knownQueue(redis, choice.queue)],
+        };
+  const { dropped, kept } = await dropLetters(redis.fleet.all, redis.queues, which);
+  if (shared.json) await printJson({ dropped, kept });
+  else {
+    for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
+    for (const { id } of kept) await terminal.out(`${id} kept: its sync has not ended\n`);
+  }
+  return EXIT.done;
+};
+
+/** Carries the action out and prints it. Throws USAGE, RUN_UNKNOWN, and the errors of Redis. */
+export const actOnLetters = (
+  action: LetterAction,
+  choice: Choice,
+  door: WorkerDoor,
+  config: Config,
+  context: CommandContext,
+): Promise<number> => (action === "retry" ? retry(choice, door, config, context) : drop(choice, door, context));

@@ -1,0 +1,107 @@
+// A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
+import { expect, test } from "vitest";
+import { liveSyncs } from "../../../../src/queue/bullmq/live-syncs.ts";
+import { SCHEDULED_PRIORITY } from "../../../../src/queue/bullmq/queues.ts";
+import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
+import { aReport } from "../../../support/reports.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const PATIENCE = { timeout: 30_000 };
+
+/** An engine that notes profile and streams of each run; `hold` keeps the next runs going until it is called off. */
+const anEngine = () => {
+  const notes: string[] = [];
+  let gate: Promise<void> = Promise.resolve();
+  const hold = () => {
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    afterTest(async () => open());
+    return () => open();
+  };
+  const run = () => async (profile: { readonly profile: string }, request: { readonly streams: readonly string[] }) => {
+    notes.push(`${profile.profile}: ${request.streams.join(" ")}`);
+    await gate;
+    const result: SyncResult = { report: aReport({ streams: request.streams }), error: null };
+    return result;
+  };
+  return { notes, hold, run };
+};
+
+const aRig = async (...names: string[]) => {
+  const address = await aRedis();
+  const profiles = (await Promise.all(names.map((name) => anOrg(name)))).map((org) => org.config(address));
+  return { ...(await someTriggers(address, profiles)), address, profiles };
+};
+
+test("across profiles, the person's sync is taken first though schedules asked before", async () => {
+  const { address, profiles, triggers } = await aRig("a", "b", "person");
+  const ids: string[] = [];
+  for (const profile of ["a", "b"]) {
+    const { runId } = await triggers.start(anAsk({ profile, streams: ["signals"], scheduled: true }));
+    ids.push(runId);
+  }
+  ids.push((await triggers.start(anAsk({ profile: "person", streams: ["accounts"] }))).runId);
+  const engine = anEngine();
+  // One sync at a time.
+  await aWorker(
+    address,
+    profiles.map((profile) => ({ ...profile, maxSyncs: 1 })),
+    engine,
+  );
+  for (const id of ids) expect((await reached(triggers, id)).state).toBe("done");
+  expect(engine.notes).toEqual(["person: accounts", "a: signals", "b: signals"]);
+});
+
+test("in one profile, the person's sync runs next, before the older one of a schedule", async () => {
+  const { address, profiles, triggers } = await aRig("acme");
+  const engine = anEngine();
+  const release = engine.hold();
+  await aWorker(address, profiles, engine);
+  const first = await triggers.start(anAsk({ streams: ["usage"] }));
+  await expect.poll(() => engine.notes, PATIENCE).toHaveLength(1);
+  const scheduled = await triggers.start(anAsk({ streams: ["signals"], scheduled: true }));
+  const asked = await triggers.start(anAsk({ streams: ["accounts"] }));
+  expect([scheduled.joined, asked.joined]).toEqual([false, false]);
+  release();
+  for (const { runId } of [first, scheduled, asked]) expect((await reached(triggers, runId)).state).toBe("done");
+  expect(engine.notes).toEqual(["acme: usage", "acme: accounts", "acme: signals"]);
+});
+
+test("a person who joins a schedule's waiting sync makes it the person's, with all of its jobs", async () => {
+  const { queues, address, profiles } = await aRig("acme");
+  const exporting = profiles.map((profile) => ({ ...profile, exportFormats: ["csv" as const] }));
+  const { triggers: asking, redis } = await someTriggers(address, exporting);
+  const tick = await asking.start(anAsk({ streams: ["accounts", "signals"], scheduled: true }));
+  const priorities = async () => {
+    const ids = [`${tick.runId}.accounts`, `${tick.runId}.signals`];
+    const jobs = await Promise.all([
+      ...ids.map((id) => queues.sync.getJob(id)),
+      queues.publish.getJob(tick.runId),
+      queues.export.getJob(`${tick.runId}.export`),
+    ]);
+    return jobs.map((job) => job?.priority);
+  };
+  expect(await priorities()).toEqual(Array.from({ length: 4 }, () => SCHEDULED_PRIORITY));
+  expect(await queues.sync.getPrioritizedCount()).toBe(2);
+  // Another tick changes nothing.
+  expect(await asking.start(anAsk({ streams: ["signals"], scheduled: true }))).toEqual({ ...tick, joined: true });
+  expect(await queues.sync.getPrioritizedCount()).toBe(2);
+  expect(await asking.start(anAsk({ streams: ["signals"] }))).toEqual({ ...tick, joined: true });
+  expect(await priorities()).toEqual([0, 0, 0, 0]);
+  expect([await queues.sync.getPrioritizedCount(), await queues.sync.getWaitingCount()]).toEqual([0, 2]);
+  expect(await liveSyncs(redis, queues, "acme")).toMatchObject([{ syncId: tick.runId, scheduled: false }]);
+  const engine = anEngine();
+  await aWorker(address, profiles, engine);
+  expect((await reached(asking, tick.runId)).state).toBe("done");
+  expect(engine.notes).toEqual(["acme: accounts signals"]);
+});
+
+test("jobs with priority count as waiting", async () => {
+  const { address, profiles, queues, triggers } = await aRig("acme");
+  await triggers.start(anAsk({ streams: ["accounts"], scheduled: true }));
+  await queues.sync.pause();
+  const worker = await aWorker(address, profiles, anEngine());
+  expect(await worker.depths?.()).toMatchObject({ waiting: 1, "waiting-children": 1 });
+});

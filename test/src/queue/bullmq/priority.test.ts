@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { liveSyncs } from "../../../../src/queue/bullmq/live-syncs.ts";
 import { SCHEDULED_PRIORITY } from "../../../../src/queue/bullmq/queues.ts";
+import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
+import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../../support/reports.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
@@ -54,19 +56,26 @@ test("across profiles, the person's sync is taken first though schedules asked b
   expect(engine.notes).toEqual(["person: accounts", "a: signals", "b: signals"]);
 });
 
-test("in one profile, the person's sync runs next, before the older one of a schedule", async () => {
-  const { address, profiles, triggers } = await aRig("acme");
+test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
+  const { address, profiles, queues, redis, triggers } = await aRig("acme");
+  const all = openAllQueues(redis, queues, () => undefined);
+  afterTest(() => all.close());
+  const steering = createSteering(redis, queues, all);
+  const target = { kind: "profile", name: "acme" } as const;
+  await steering.pause(target);
   const engine = anEngine();
   const release = engine.hold();
   await aWorker(address, profiles, engine);
-  const first = await triggers.start(anAsk({ streams: ["usage"] }));
-  await expect.poll(() => engine.notes, PATIENCE).toHaveLength(1);
   const scheduled = await triggers.start(anAsk({ streams: ["signals"], scheduled: true }));
   const asked = await triggers.start(anAsk({ streams: ["accounts"] }));
   expect([scheduled.joined, asked.joined]).toEqual([false, false]);
+  await expect.poll(() => queues.sync.getDelayedCount(), PATIENCE).toBe(2);
+  // Makes their jobs due, those of the older sync first.
+  await steering.resume(target);
+  await expect.poll(() => engine.notes, PATIENCE).toEqual(["acme: accounts"]);
   release();
-  for (const { runId } of [first, scheduled, asked]) expect((await reached(triggers, runId)).state).toBe("done");
-  expect(engine.notes).toEqual(["acme: usage", "acme: accounts", "acme: signals"]);
+  for (const { runId } of [scheduled, asked]) expect((await reached(triggers, runId)).state).toBe("done");
+  expect(engine.notes).toEqual(["acme: accounts", "acme: signals"]);
 });
 
 test("a person who joins a schedule's waiting sync makes it the person's, with all of its jobs", async () => {

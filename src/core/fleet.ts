@@ -38,6 +38,12 @@ export interface Member extends MemberIdentity {
   readonly in_flight: number;
 }
 
+/** A member, as shown. */
+export interface SeenMember extends Member {
+  /** Time since its last sign of life if it may be lost, ms; null: it is alive. */
+  readonly silent_ms: number | null;
+}
+
 export const PAUSE_KINDS = ["fleet", "profile", "queue"] as const;
 
 /** Something an operator paused. */
@@ -52,13 +58,14 @@ export interface Pause {
 export interface Fleet {
   readonly now: number;
   readonly queues: readonly QueueState[];
-  readonly members: readonly Member[];
+  readonly members: readonly SeenMember[];
   readonly paused: readonly Pause[];
 }
 
 /** A member without a sign of life for this long may be lost, ms: three renewals. */
 const SILENT_MS = 15_000;
 
-/** Time since a member's last sign of life, ms; null: it gave one just now. */
-export const silenceOf = ({ seen_at }: Member, now: number): number | null =>
-  now - seen_at > SILENT_MS ? now - seen_at : null;
+export const asSeen = (member: Member, now: number): SeenMember => {
+  const silentMs = now - member.seen_at;
+  return { ...member, silent_ms: silentMs > SILENT_MS ? silentMs : null };
+};

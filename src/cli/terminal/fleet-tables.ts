@@ -1,5 +1,5 @@
 // Queues, members and pauses of the fleet as tables for people. Pure.
-import { type Fleet, type Pause, silenceOf } from "../../core/fleet.ts";
+import type { Fleet, Pause } from "../../core/fleet.ts";
 import { formatDuration } from "../../core/units.ts";
 import { renderTable, type TableColumn } from "./table.ts";
 
@@ -26,7 +26,7 @@ export const renderQueues = ({ queues }: Fleet, columns: number): string => {
   return renderTable(heads, rows, columns);
 };
 
-export const renderMembers = ({ members, now }: Fleet, columns: number): string => {
+export const renderMembers = ({ members }: Fleet, columns: number): string => {
   if (members.length === 0) return "No worker is registered.\n";
   const heads = [
     ...["worker", "version", "host"].map((name) => ({ name })),
@@ -35,9 +35,8 @@ export const renderMembers = ({ members, now }: Fleet, columns: number): string 
     { name: "last seen" },
   ];
   const rows = members.map((member) => {
-    const silence = silenceOf(member, now);
-    const seen = silence === null ? "now" : `silent for ${formatDuration(silence)}`;
-    const { role, version, host, pid, in_flight, since } = member;
+    const { role, version, host, pid, in_flight, since, silent_ms } = member;
+    const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
     return [role, version, host, String(pid), String(in_flight), iso(since), seen];
   });
   return renderTable(heads, rows, columns);

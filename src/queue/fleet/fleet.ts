@@ -1,7 +1,7 @@
 // The fleet as a worker process sees it: it registers itself, and reads queues, members and pauses.
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../budget/redis-connection.ts";
-import type { Fleet } from "../../core/fleet.ts";
+import { asSeen, type Fleet } from "../../core/fleet.ts";
 import { atRedis } from "../bullmq/connection.ts";
 import type { Queues } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
@@ -16,7 +16,12 @@ export const readFleet = async (redis: Redis, all: AllQueues): Promise<Fleet> =>
     readMembers(redis),
   ]);
   const pausedQueues = queues.filter(({ paused }) => paused).map(({ name }) => name);
-  return { now, queues, members, paused: await readPauses(redis, pausedQueues) };
+  return {
+    now,
+    queues,
+    members: members.map((member) => asSeen(member, now)),
+    paused: await readPauses(redis, pausedQueues),
+  };
 };
 
 export interface InFleet {

@@ -30,10 +30,10 @@ const momentText = (at: number): string => {
 const waitText = (why: string, until: number): string => `waits for ${WAITS[why] ?? why} until ${momentText(until)}`;
 
 /** Progress as reported by the worker that runs it, on any machine. */
-const progressTexts = ({ due_at, progress }: ActiveRun): readonly string[] => {
+const progressTexts = ({ due_at, progress, paused }: ActiveRun): readonly string[] => {
   const now = Date.now();
   const due = due_at === null ? [] : [`ends at ${momentText(due_at)} at the latest`];
-  if (progress === null) return due;
+  if (progress === null) return [...(paused ? ["waits for the end of a pause"] : []), ...due];
   const { requests, rows, waiting, streams, heartbeat_at } = progress;
   const reading = streams.filter(({ state }) => state === "reading").map(({ stream }) => stream);
   return [

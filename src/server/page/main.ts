@@ -5,6 +5,7 @@ import { showCredits, showGrowth, showRate } from "./credit-plots.ts";
 import { byId, make, ofKind } from "./dom.ts";
 import { offerFeedback, startExplorer } from "./explorer.ts";
 import { startFeedback } from "./feedback.ts";
+import { startFleet } from "./fleet.ts";
 import { listen, rest } from "./live.ts";
 import { showRuns, startRuns } from "./run-views.ts";
 import { showFindings, showPlan } from "./side-views.ts";
@@ -86,6 +87,7 @@ const start = async (): Promise<void> => {
   byId("logout").hidden = !abilities.login;
   byId("footer").textContent = `duckmirror ${abilities.version}`;
   listenTo(abilities);
+  await startFleet(abilities.fleet);
   await startExplorer();
   if (abilities.syncs) await followActive();
 };

@@ -27,6 +27,7 @@ export interface Abilities {
   readonly syncs: boolean;
   readonly verify: boolean;
   readonly queues: boolean;
+  readonly fleet: boolean;
   readonly login: boolean;
 }
 
@@ -66,6 +67,7 @@ export interface ActiveRun {
   readonly error: { readonly message: string; readonly hint: string } | null;
   readonly due_at: number | null;
   readonly progress: SyncProgress | null;
+  readonly paused: boolean;
 }
 
 /** A refusal of the server, with a hint. */

@@ -36,6 +36,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     syncs: context.triggers !== undefined,
     verify: context.triggers?.verify !== undefined,
     queues: context.queueDepths !== undefined,
+    fleet: context.fleet !== undefined,
     login: context.keyring.required(),
   }));
 

@@ -1,7 +1,7 @@
 // The register of the fleet: who works here, and since when a member gave no sign of life.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { silenceOf } from "../../../../src/core/fleet.ts";
+import { asSeen } from "../../../../src/core/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
 import { aFetcher } from "../remote/remote-rig.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
@@ -66,7 +66,7 @@ test("a killed member keeps its last sign of life until its entry expires by its
 
 test("a member is silent after three missed renewals", () => {
   const member = { ...identity, id: "m", since: 0, seen_at: 1_000, in_flight: 0 };
-  expect([silenceOf(member, 16_000), silenceOf(member, 16_001)]).toEqual([null, 15_001]);
+  expect([16_000, 16_001].map((now) => asSeen(member, now).silent_ms)).toEqual([null, 15_001]);
 });
 
 test("members register again after Redis was emptied; an entry that cannot be read is left out", async () => {

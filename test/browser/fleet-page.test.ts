@@ -1,0 +1,76 @@
+// Workers, queues and pauses on the status page, in a real browser.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Fleet, SeenMember } from "../../src/core/fleet.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+
+let mirror: ServedMirror;
+let rig: PageRig;
+beforeAll(async () => {
+  mirror = await serveMirror(2);
+  rig = await startPageRig();
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+const NOW = 1_800_000_000_000;
+const aMember = (more: Partial<SeenMember>): SeenMember => ({
+  id: "m",
+  role: "all",
+  version: "1.2.3",
+  host: "night-1",
+  pid: 7,
+  since: NOW - 3_600_000,
+  seen_at: NOW - 1_000,
+  in_flight: 0,
+  silent_ms: null,
+  ...more,
+});
+const aQueue = { profile: null, waiting: 0, active: 0, delayed: 0, failed: 0, paused: false, oldest_waiting_ms: null };
+
+const serve = (fleet?: () => Promise<Fleet>) => {
+  const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: null }];
+  return rig.serve({ profiles, ...(fleet === undefined ? {} : { fleet }) });
+};
+
+test("the page shows members, a silent one among them, queues and pauses, for everyone and on a phone", async () => {
+  const { url } = await serve(async () => ({
+    now: NOW,
+    members: [
+      aMember({}),
+      aMember({ id: "k", role: "fetch", host: "night-2", seen_at: NOW - 21_000, silent_ms: 21_000 }),
+    ],
+    queues: [
+      { ...aQueue, name: "sync", waiting: 12, oldest_waiting_ms: 240_000 },
+      { ...aQueue, name: "pages-0123456789abcdef", profile: "acme", paused: true },
+    ],
+    paused: [
+      { kind: "fleet", name: null, since: NOW - 600_000 },
+      { kind: "queue", name: "pages-0123456789abcdef", since: null },
+    ],
+  }));
+  for (const width of [1280, 360]) {
+    const { page, complaints } = await rig.open(url, { width });
+    const card = page.locator("#fleet");
+    for (const text of ["night-2", "silent for 21s", "alive", "pages-0123456789abcdef of acme", "4m"]) {
+      await card.getByText(text, { exact: true }).first().waitFor();
+    }
+    await card.getByText("The fleet is paused since 10m").waitFor();
+    await card.getByText("Queue pages-0123456789abcdef is paused").waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  }
+});
+
+test("while Redis is away the page says so; without Redis there is no such part", async () => {
+  const away = await serve(() => Promise.reject(new Error("away")));
+  const { page } = await rig.open(away.url);
+  await page.getByText("Redis does not answer; these figures are old.").waitFor();
+  const alone = await serve();
+  const plain = await rig.open(alone.url);
+  expect(await plain.page.locator("#fleet").isVisible()).toBe(false);
+  expect(plain.complaints).toEqual([]);
+});

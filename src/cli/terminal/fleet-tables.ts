@@ -1,12 +1,13 @@
 // Queues, members and pauses of the fleet as tables for people. Pure.
 import type { Fleet, Pause } from "../../core/fleet.ts";
 import { formatDuration } from "../../core/units.ts";
+import { visible } from "../../core/visible.ts";
 import { renderTable, type TableColumn } from "./table.ts";
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
 export const pauseName = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
-  kind === "fleet" ? "the fleet" : `${kind} ${name ?? "?"}`;
+  kind === "fleet" ? "the fleet" : `${kind} ${visible(name ?? "?")}`;
 
 const right = (name: string): TableColumn => ({ name, align: "right" });
 

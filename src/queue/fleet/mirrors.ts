@@ -11,6 +11,14 @@ const LASTS_MS = 30 * 86_400_000;
 
 const entry = z.object({ profile: z.string(), used_at: z.number() });
 
+const parsed = (text: string) => {
+  try {
+    return entry.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+};
+
 export interface LoadedMirror {
   readonly mirror: string;
   readonly profile: string;
@@ -27,8 +35,8 @@ export const loadedMirrors = async (redis: Redis): Promise<readonly LoadedMirror
   if (found.length === 0) return [];
   const now = await redisNow(redis);
   const mirrors = found.flatMap(([mirror, text]) => {
-    const { data } = entry.safeParse(JSON.parse(text));
-    return data === undefined || now - data.used_at > LASTS_MS ? [] : [{ mirror, profile: data.profile }];
+    const found = parsed(text);
+    return found === undefined || now - found.used_at > LASTS_MS ? [] : [{ mirror, profile: found.profile }];
   });
   const old = found.map(([mirror]) => mirror).filter((id) => !mirrors.some(({ mirror }) => mirror === id));
   if (old.length > 0) await redis.hdel(MIRRORS, ...old);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
+import { loadedMirrors, registerMirror } from "../../../../src/queue/fleet/mirrors.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { aLoader } from "../remote/remote-rig.ts";
 import { afterTest, anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
@@ -53,4 +54,13 @@ test("jobs of every state are counted, and the age is that of the oldest job tha
   expect(named(await read(), "sync")).toMatchObject({ waiting: 1 });
   await queues.sync.pause();
   expect(named(await read(), "sync")).toMatchObject({ waiting: 1, paused: true });
+});
+
+test("mirrors that no loader used for thirty days, and entries that cannot be read, are forgotten", async () => {
+  const { redis } = await aFleet();
+  const old = JSON.stringify({ profile: "old", used_at: Date.now() - 31 * 86_400_000 });
+  await redis.hset("{duckmirror}:mirrors", { "00000000000000aa": old, "00000000000000bb": "{" });
+  await registerMirror(redis, "00000000000000cc", "acme");
+  expect(await loadedMirrors(redis)).toEqual([{ mirror: "00000000000000cc", profile: "acme" }]);
+  expect(await redis.hkeys("{duckmirror}:mirrors")).toEqual(["00000000000000cc"]);
 });

@@ -33,7 +33,7 @@ const waitText = (why: string, until: number): string => `waits for ${WAITS[why]
 const progressTexts = ({ due_at, progress, paused }: ActiveRun): readonly string[] => {
   const now = Date.now();
   const due = due_at === null ? [] : [`ends at ${momentText(due_at)} at the latest`];
-  if (progress === null) return [...(paused ? ["waits for the end of a pause"] : []), ...due];
+  if (progress === null) return [...(paused === true ? ["waits for the end of a pause"] : []), ...due];
   const { requests, rows, waiting, streams, heartbeat_at } = progress;
   const reading = streams.filter(({ state }) => state === "reading").map(({ stream }) => stream);
   return [

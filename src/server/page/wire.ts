@@ -67,7 +67,8 @@ export interface ActiveRun {
   readonly error: { readonly message: string; readonly hint: string } | null;
   readonly due_at: number | null;
   readonly progress: SyncProgress | null;
-  readonly paused: boolean;
+  /** Absent without Redis, and once it has ended. */
+  readonly paused?: boolean;
 }
 
 /** A refusal of the server, with a hint. */

@@ -51,13 +51,12 @@ const headerText = (value: string | string[] | undefined): string | null => {
 
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
-const runJson = ({ runId, askedAt, dueAt = null, progress = null, paused = false, ...run }: TriggeredRun) => ({
+const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: TriggeredRun) => ({
   run_id: runId,
   asked_at: askedAt,
   ...run,
   due_at: dueAt,
   progress,
-  paused,
 });
 
 export const syncRoutes = (app: FastifyInstance, context: ServerContext): void => {

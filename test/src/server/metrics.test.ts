@@ -37,7 +37,8 @@ const tellingWorker = () => {
 
 const scrape = async () => {
   const { triggers, tell } = tellingWorker();
-  const { app } = await mirror.server({ triggers, queueDepths: async () => ({ waiting: 3, failed: 1 }) });
+  const fleet = async () => ({ now: 0, queues: [], members: [], paused: [] });
+  const { app } = await mirror.server({ triggers, fleet, queueDepths: async () => ({ waiting: 3, failed: 1 }) });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
   tell({ kind: "published", path: "x", bytes: 1, ms: 1500 });

@@ -31,20 +31,28 @@ const aShell = async () => {
   return { ...(await someTriggers(redis, [config])), address: redis, config, env, org, run, runJson };
 };
 
-/** Failed jobs in a queue, by a worker that fails each. */
+/** Starts a worker that fails every job of a queue; call the result to stop it. */
+const failAll = async (address: { readonly url: string }, queue: string) => {
+  const connection = new Redis(address.url, { maxRetriesPerRequest: null });
+  const worker = new Worker(queue, () => Promise.reject(new Error("JOB_FORGED: of a test")), {
+    connection,
+    prefix: PREFIX,
+  });
+  let closed: Promise<void> | null = null;
+  const close = () => {
+    closed ??= worker.close(true).then(() => connection.disconnect());
+    return closed;
+  };
+  afterTest(close);
+  return close;
+};
+
+/** Failed jobs in a queue. */
 const someLetters = async (address: { readonly url: string }, queue: Queue, names: readonly string[]) => {
   await queue.addBulk(names.map((jobId) => ({ name: "request", data: {}, opts: { jobId } })));
-  const connection = new Redis(address.url, { maxRetriesPerRequest: null });
-  const failing = async () => {
-    throw new Error("JOB_FORGED: of a test");
-  };
-  const worker = new Worker(queue.name, failing, { connection, prefix: PREFIX });
-  afterTest(async () => {
-    await worker.close(true);
-    connection.disconnect();
-  });
+  const close = await failAll(address, queue.name);
   await expect.poll(() => queue.getFailedCount(), PATIENCE).toBe(names.length);
-  await worker.close();
+  await close();
 };
 
 const fetchQueue = (connection: Redis) => {
@@ -140,11 +148,7 @@ test("failed jobs are dropped by id, by queue, or all; those of a sync that runs
   // Its families fail, and its end waits.
   await queues.publish.pause();
   await someLetters(address, queues.export, ["e1"]);
-  const failing = new Worker(queues.sync.name, () => Promise.reject(new Error("UNEXPECTED: of a test")), {
-    connection: new Redis(address.url, { maxRetriesPerRequest: null }),
-    prefix: PREFIX,
-  });
-  afterTest(() => failing.close(true));
+  await failAll(address, queues.sync.name);
   await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(2);
   expect(await runJson("jobs", "drop", "--queue", "fetch")).toEqual({
     dropped: expect.arrayContaining([

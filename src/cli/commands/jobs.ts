@@ -129,10 +129,10 @@ export const command = defineCommand({
         return EXIT.done;
       }
       const run = input.cancel;
-      await recorded("cancel", door, config, context, async () => {
-        if (await door.triggers.cancel(run)) return run;
-        throw new DuckmirrorError("RUN_UNKNOWN", { run });
-      });
+      const cancel = async () => {
+        if (!(await door.triggers.cancel(run))) throw new DuckmirrorError("RUN_UNKNOWN", { run });
+      };
+      await recorded({ action: "cancel" }, door, config, context, cancel, () => ({ runId: run }));
       if (context.shared.json) await context.printJson({ run_id: run, cancelling: true });
       else await context.terminal.out(`${run} is being cancelled\n`);
       return EXIT.done;

@@ -66,7 +66,10 @@ const retry = async (choice: Choice, door: WorkerDoor, config: Config, context: 
   for (const id of ids) {
     try {
       const again = () => retryLetter(redis.queues, door.triggers, id);
-      retried.push({ id, run_id: await recorded("retry", door, config, context, again) });
+      retried.push({
+        id,
+        run_id: await recorded({ action: "retry" }, door, config, context, again, (runId) => ({ runId })),
+      });
     } catch (error) {
       // Of many, an unreadable letter does not stop the others.
       if (choice.by === "id" && ids.length === 1) throw error;
@@ -78,7 +81,8 @@ const retry = async (choice: Choice, door: WorkerDoor, config: Config, context: 
   return problem === null ? EXIT.done : context.printProblem(problem).exitCode;
 };
 
-const drop = async (choice: Choice, door: WorkerDoor, { shared, terminal, printJson }: CommandContext) => {
+const drop = async (choice: Choice, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
+  const { shared, terminal, printJson } = context;
   const redis = inRedis(door);
   const { dropLetters } = await import("../../queue/fleet/drop-letters.ts");
   const names = (await redis.fleet.all.list()).map(({ queue }) => queue.name);
@@ -89,7 +93,9 @@ const drop = async (choice: Choice, door: WorkerDoor, { shared, terminal, printJ
           by: "queue" as const,
           queues: choice.by === "all" ? names : [await knownQueue(redis, choice.queue)],
         };
-  const { dropped, kept } = await dropLetters(redis.fleet.all, redis.queues, which);
+  const work = () => dropLetters(redis.fleet.all, redis.queues, which);
+  const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.dropped.length });
+  const { dropped, kept } = await recorded({ action: "drop" }, door, config, context, work, rowsOf);
   if (shared.json) await printJson({ dropped, kept });
   else {
     for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
@@ -105,4 +111,4 @@ export const actOnLetters = (
   door: WorkerDoor,
   config: Config,
   context: CommandContext,
-): Promise<number> => (action === "retry" ? retry(choice, door, config, context) : drop(choice, door, context));
+): Promise<number> => (action === "retry" ? retry(choice, door, config, context) : drop(choice, door, config, context));

@@ -6,6 +6,7 @@ import type { Pause } from "../../core/fleet.ts";
 import type { CommandContext } from "../command.ts";
 import { pauseName } from "../terminal/fleet-tables.ts";
 import { openDoor } from "./door.ts";
+import { recorded } from "./recorded.ts";
 
 export const steerInput = z.object({ queue: z.string().optional(), fleet: z.boolean().default(false) });
 
@@ -36,14 +37,22 @@ export const steer = async (
 ): Promise<number> => {
   const { shared, terminal } = context;
   const targets = targetsOf(input, shared.profile);
-  const door = await openDoor(await context.loadProfiles(), context);
+  const profiles = await context.loadProfiles();
+  const [config] = profiles;
+  if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+  const door = await openDoor(profiles, context);
+  const { fleet } = door;
   try {
-    if (door.fleet === null) {
+    if (fleet === null) {
       throw new DuckmirrorError("USAGE", { detail: `\`${verb}\` needs Redis (REDIS_URL), which keeps what is paused` });
     }
     const done: (Target & { readonly changed: boolean })[] = [];
-    for (const target of targets) done.push({ ...target, changed: await door.fleet.steering[verb](target) });
-    const { paused } = await door.fleet.read();
+    for (const target of targets) {
+      const deed = { action: verb, subject: pauseName(target) };
+      const work = () => fleet.steering[verb](target);
+      done.push({ ...target, changed: await recorded(deed, door, config, context, work, () => ({})) });
+    }
+    const { paused } = await fleet.read();
     const active = await door.triggers.active();
     const running = active.filter(({ state }) => state === "running").length;
     if (shared.json) {

@@ -87,6 +87,11 @@ test("pause and resume say what changed, in words and as JSON", async () => {
   );
   expect(await runJson("resume", "--fleet")).toMatchObject({ paused: [], resumes: [{ changed: true }] });
   expect((await run("resume", "--fleet")).out).toBe("the fleet was not paused\n");
+  const { actions } = z
+    .object({ actions: z.array(z.object({ action: z.string(), subject: z.string() })) })
+    .parse(await runJson("audit"));
+  expect(actions).toContainEqual({ action: "pause", subject: "queue fetch" });
+  expect(actions).toContainEqual({ action: "resume", subject: "profile default" });
 });
 
 test("a pause needs a target that exists, and Redis", async () => {

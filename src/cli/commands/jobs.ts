@@ -66,7 +66,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
       iso(askedAt),
     ]);
     const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
-    await terminal.out(renderTable(heads, rows, columns));
+    await terminal.out(`${renderTable(heads, rows, columns)}\n`);
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
   if (fleet !== null) await terminal.out(renderQueues(fleet, columns) + renderMembers(fleet, columns));
   if (list.length === 0) {
@@ -80,7 +80,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
     problem === null ? "" : `${problem.code}: ${problem.message}`,
   ]);
   const heads = ["failed job", "profile", "failed at", "why"].map((name) => ({ name }));
-  await terminal.out(renderTable(heads, rows, columns));
+  await terminal.out(`${renderTable(heads, rows, columns)}\n`);
 };
 
 export const command = defineCommand({

@@ -24,7 +24,7 @@ export const renderQueues = ({ queues }: Fleet, columns: number): string => {
     ...[waiting, active, delayed, failed].map(String),
     oldest_waiting_ms === null ? "" : formatDuration(oldest_waiting_ms),
   ]);
-  return renderTable(heads, rows, columns);
+  return `${renderTable(heads, rows, columns)}\n`;
 };
 
 export const renderMembers = ({ members }: Fleet, columns: number): string => {
@@ -40,5 +40,5 @@ export const renderMembers = ({ members }: Fleet, columns: number): string => {
     const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
     return [role, version, host, String(pid), String(in_flight), iso(since), seen];
   });
-  return renderTable(heads, rows, columns);
+  return `${renderTable(heads, rows, columns)}\n`;
 };

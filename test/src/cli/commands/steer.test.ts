@@ -118,6 +118,8 @@ test("jobs lists all queues, the members and what is paused; --failed stays as i
   const { out } = await run("jobs");
   expect(out).toContain("Nothing is queued or under way.\n");
   for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);
+  // Each table ends its line.
+  expect(out).toMatch(/┘\n┌[^]*┘\n$/);
   await worker.stop();
   expect((await run("jobs")).out).toContain("No worker is registered.");
 });

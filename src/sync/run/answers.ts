@@ -133,7 +133,7 @@ export const takeListAnswer = async (
     loads,
     requests,
     states: () => {
-      takePage(task, read);
+      takePage(task, read, result.receivedAt);
       task.uncommitted += 1;
       return [walkingState(task, run.runId)];
     },

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { StreamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { finishedState } from "../task/scope-state.ts";
+import { finishedState, walkingState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./deletes.ts";
@@ -52,6 +52,13 @@ export const dropInsights = async (run: SyncRun): Promise<void> => {
   run.stats.of("account_insights").deleted += deleted;
 };
 
+/** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
+const leaveUndecided = async (run: SyncRun, task: ScopeTask) => {
+  task.readAt = 0;
+  await commitState(run, walkingState(task, run.runId));
+  putOff(run, task);
+};
+
 const apply = async (run: SyncRun, scope: MissingRows) => {
   const { task } = scope;
   const now = run.deps.clock.now();
@@ -87,8 +94,7 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: rea
       await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
       continue;
     }
-    // Unknown: the walk stays complete and undecided, and the next run decides.
-    if (verdict === "later") putOff(run, scope.task);
+    if (verdict === "later") await leaveUndecided(run, scope.task);
     else await apply(run, scope);
   }
 };

@@ -61,15 +61,14 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   complete: false,
 });
 
+/** The coverage in another process: pages in flight are lost, and the boundary must be proven again. */
+export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: coverage.end === 0 });
+
 /**
- * The coverage in another process: pages in flight are lost, and the boundary must be proven again. A coverage that
- * was complete reads the list's end once more: only an answer of now shows what the service counts now.
+ * A complete coverage that is too old to be believed: the list's end is read once more, because only an answer of now
+ * shows what the service counts now.
  */
-export const resumedCoverage = (coverage: Coverage): Coverage => ({
-  ...coverage,
-  fresh: coverage.end === 0,
-  complete: false,
-});
+export const reopenedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: false, complete: false });
 
 const isHigher = (a: string, b: string): boolean => {
   const integer = /^-?\d+$/;

@@ -2,7 +2,7 @@
 // state is validated on reading, because another version of the program may have written it.
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { type Coverage, resumedCoverage } from "./coverage.ts";
+import { type Coverage, reopenedCoverage, resumedCoverage } from "./coverage.ts";
 import { acceptFilter, type FilterState, nextFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
@@ -93,6 +93,30 @@ export const coverageOf = (progress: Progress): Coverage | null => {
   }
 };
 
+/**
+ * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more. null:
+ * a read of changes starts anew, because reading them is cheap.
+ */
+export const reopened = (progress: Progress): Progress | null => {
+  switch (progress.kind) {
+    case "walk":
+      return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
+    case "known": {
+      const { coverage } = progress.walk;
+      if (!coverage.complete) return progress;
+      return { ...progress, walk: { ...progress.walk, coverage: reopenedCoverage(coverage) } };
+    }
+    case "watermark":
+      return progress.reachedKnown || progress.coverage.complete ? null : progress;
+    case "filter":
+      return progress.coverage.complete ? null : progress;
+    case "log":
+      return progress;
+    default:
+      return progress satisfies never;
+  }
+};
+
 const role = z.enum(["cover", "bridge", "head"]);
 const pageRead = z.object({
   page: z.number(),
@@ -159,15 +183,7 @@ const stored = z.discriminatedUnion("kind", [
 /** The progress as text for `sync.stream_state`. */
 export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
 
-/** True when a stored read of changes had nothing left to read. What it read may be old, and reading anew is cheap. */
-const changesWereRead = (progress: Progress): boolean =>
-  (progress.kind === "watermark" && (progress.reachedKnown || progress.coverage.complete)) ||
-  (progress.kind === "filter" && progress.coverage.complete);
-
-/**
- * The progress stored by another process; null when it is unreadable or a read of changes that was at its end, and the
- * scope then starts anew.
- */
+/** The progress stored by another process; null when it is unreadable, and the scope then starts anew. */
 export const resumeProgress = (text: string): Progress | null => {
   let raw: unknown;
   try {
@@ -178,7 +194,6 @@ export const resumeProgress = (text: string): Progress | null => {
   const parsed = stored.safeParse(raw);
   if (!parsed.success) return null;
   const progress: Progress = parsed.data;
-  if (changesWereRead(progress)) return null;
   switch (progress.kind) {
     case "known":
       return { ...progress, walk: { ...progress.walk, coverage: resumedCoverage(progress.walk.coverage) } };

@@ -22,6 +22,7 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
       : cursorText({
           progress: task.progress,
           startedAt: task.startedAt,
+          readAt: task.readAt,
           newest: task.newest,
           firstNewest: task.firstNewest,
           firstMirror: task.firstMirror,

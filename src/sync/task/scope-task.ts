@@ -12,7 +12,7 @@ import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/con
 import { startFilter } from "../strategies/filter.ts";
 import { startKnown } from "../strategies/known.ts";
 import { startLog } from "../strategies/log.ts";
-import { acceptRead, coverageOf, nextStep, type Progress, withPageSize } from "../strategies/progress.ts";
+import { acceptRead, coverageOf, nextStep, type Progress, reopened, withPageSize } from "../strategies/progress.ts";
 import { startWalk } from "../strategies/walk.ts";
 import { startWatermark } from "../strategies/watermark.ts";
 import { parseCursor } from "./stored-cursor.ts";
@@ -22,6 +22,9 @@ import { parseCursor } from "./stored-cursor.ts";
  */
 const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
 
+/** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
+const BELIEVED_MS = 600_000;
+
 export interface ScopeTask {
   readonly candidate: Candidate;
   readonly stream: StreamSpec;
@@ -29,6 +32,8 @@ export interface ScopeTask {
   walkId: string;
   /** Start of this walk by our clock, ms since the epoch. */
   startedAt: number;
+  /** When its latest page was received, by our clock; 0: never, or not to be believed. */
+  readAt: number;
   /** null: one request suffices (captures, profiles, insights, details). */
   progress: Progress | null;
   /** Newest value of the ordering field, in all pages and in the first page. */
@@ -106,6 +111,14 @@ const startProgress = (
   }
 };
 
+/** The cursor of an interrupted walk, as far as it is believed; null: start anew. */
+const resumedFrom = (before: ScopeState | undefined, now: number): ReturnType<typeof parseCursor> => {
+  const cursor = before?.status === "walking" ? parseCursor(before.cursor) : null;
+  if (cursor === null || now - cursor.readAt <= BELIEVED_MS) return cursor;
+  const progress = reopened(cursor.progress);
+  return progress === null ? null : { ...cursor, progress };
+};
+
 /** Creates the task of a candidate: resumes an interrupted walk, or starts. */
 export const createTask = (input: {
   readonly candidate: Candidate;
@@ -119,13 +132,14 @@ export const createTask = (input: {
 }): ScopeTask => {
   const { candidate, before, shape, rows, runId, now } = input;
   const stream = streamSpec(candidate.stream);
-  const resumed = before?.status === "walking" ? parseCursor(before.cursor) : null;
+  const resumed = resumedFrom(before, now);
   return {
     candidate,
     stream,
     before,
     walkId: resumed !== null && before?.walkId ? before.walkId : `${runId}/${candidate.stream}/${candidate.scope}`,
     startedAt: resumed?.startedAt ?? now,
+    readAt: resumed?.readAt ?? 0,
     progress: resumed?.progress ?? startProgress(candidate, stream, shape, before, overlaps(candidate, rows)),
     newest: resumed?.newest ?? null,
     firstNewest: resumed?.firstNewest ?? null,
@@ -239,9 +253,10 @@ export const landed = (task: ScopeTask, request: ReadRequest): void => {
   task.inFlight = task.inFlight.filter((_, position) => position !== index);
 };
 
-/** Adds a page: progress of the strategy, ids seen, newest change. */
-export const takePage = (task: ScopeTask, read: PageRead): void => {
+/** Adds a page received at `receivedAt`: progress of the strategy, ids seen, newest change. */
+export const takePage = (task: ScopeTask, read: PageRead, receivedAt: number): void => {
   landed(task, read);
+  task.readAt = Math.max(task.readAt, receivedAt);
   if (task.progress === null) return;
   const known = read.values.filter((value) => value !== null);
   const newest = known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));

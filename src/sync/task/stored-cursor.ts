@@ -6,6 +6,7 @@ import { type Progress, resumeProgress, serialiseProgress } from "../strategies/
 const storedCursor = z.object({
   progress: z.string(),
   startedAt: z.number(),
+  readAt: z.number().default(0),
   newest: z.number().nullable(),
   firstNewest: z.number().nullable(),
   firstMirror: z.boolean(),

@@ -119,7 +119,7 @@ test("jobs lists all queues, the members and what is paused; --failed stays as i
   expect(out).toContain("Nothing is queued or under way.\n");
   for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);
   // Each table ends its line.
-  expect(out).toMatch(/┘\n┌[^]*┘\n$/);
+  expect(out).toMatch(/┘\n┌[\s\S]*┘\n$/);
   await worker.stop();
   expect((await run("jobs")).out).toContain("No worker is registered.");
 });

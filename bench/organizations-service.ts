@@ -1,4 +1,4 @@
-// A service with many organizations, told apart by their token: each with its own rate limit and its own character.
+// A service with many organizations, one per token: each with its own rate limit and its own character.
 import { createServer, type ServerResponse } from "node:http";
 
 /** `hangs`: takes requests and never answers. `broken`: answers 500. */

@@ -20,7 +20,7 @@ export interface Task {
 
 export interface Client {
   readonly name: string;
-  /** Token of its requests: the service tells clients apart by it. */
+  /** Token of its requests: the service knows its clients by it. */
   readonly token: string;
   readonly program: readonly string[];
   readonly cwd: string;

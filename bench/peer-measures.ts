@@ -36,7 +36,7 @@ export interface First {
   readonly credits: number;
 }
 
-/** First mirror of a list at rest. Throws when its result is not what the service holds. */
+/** First mirror of an unchanged list. Throws when its result is not what the service holds. */
 export const firstMirror = async (field: Field, client: Client): Promise<First> => {
   const task = taskOf(field, client, "first");
   await field.service.tell(still(field));
@@ -44,7 +44,7 @@ export const firstMirror = async (field: Field, client: Client): Promise<First> 
   const { credits } = await field.service.figures();
   const wrong = await difference(client, task.dir, field.lists, await field.service.rows());
   if (Object.values(wrong).some((rows) => rows > 0)) {
-    throw new Error(`${client.name} did not mirror lists at rest: ${JSON.stringify(wrong)}`);
+    throw new Error(`${client.name} did not mirror unchanged lists: ${JSON.stringify(wrong)}`);
   }
   await rm(task.dir, { recursive: true });
   return { seconds, cpuSeconds, credits };
@@ -80,7 +80,7 @@ export interface Moving {
   readonly lost: number;
   readonly doubled: number;
   readonly credits: number;
-  /** After one more sync, with the lists at rest. */
+  /** After one more sync, with unchanged lists. */
   readonly next: Difference;
   readonly nextCredits: number;
 }

@@ -145,15 +145,15 @@ const movement = async (field: Field, clients: readonly Client[], say: Say): Pro
       perClient(results, ({ doubled }) => doubled),
     ),
     plain(
-      "then at rest, one more sync: rows still missing",
+      "then no more changes, one more sync: rows still missing",
       perClient(results, ({ next }) => next.missing),
     ),
     plain(
-      "then at rest, one more sync: rows that should be gone",
+      "then no more changes, one more sync: rows that should be gone",
       perClient(results, ({ next }) => next.gone),
     ),
     plain(
-      "then at rest, one more sync: rows in an old version",
+      "then no more changes, one more sync: rows in an old version",
       perClient(results, ({ next }) => next.stale),
     ),
     plain(

@@ -18,7 +18,7 @@ export interface ProgramRun {
 const TELL = `data:text/javascript,${encodeURIComponent(
   'import { writeSync } from "node:fs"; process.on("exit", () => writeSync(3, JSON.stringify(process.resourceUsage())))',
 )}`;
-const told = z
+const measured = z
   .object({ userCPUTime: z.number(), systemCPUTime: z.number(), maxRSS: z.number() })
   .transform(({ userCPUTime, systemCPUTime, maxRSS }) => ({
     cpuMs: (userCPUTime + systemCPUTime) / 1000,
@@ -52,7 +52,7 @@ export const runScript = async (
   const { code, ms } = await ended;
   const [out, errors, used] = await texts;
   if (code !== 0) throw new TypeError(`${argv.join(" ")} ended with ${code}: ${errors}`);
-  return { ms, out, ...told.parse(JSON.parse(used)) };
+  return { ms, out, ...measured.parse(JSON.parse(used)) };
 };
 
 /** Runs `duckmirror <args>`. */

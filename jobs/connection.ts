@@ -2,7 +2,7 @@
 // own throttle; a worker replaces it by shared limits, or by fetchers on other machines.
 import { createClient } from "../src/api/client.ts";
 import type { Redactor } from "../src/api/redact.ts";
-import { createThrottle } from "../src/budget/throttle.ts";
+import { createThrottle } from "../src/budget/rate/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";

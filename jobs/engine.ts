@@ -1,13 +1,13 @@
 // Opens warehouse, ledger and connection for jobs that call the service, and closes them afterwards.
-import { createLedger } from "../src/budget/memory-store.ts";
+import { createLedger } from "../src/budget/credits/memory-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import type { ProgressSink } from "../src/core/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
-import type { SyncDeps } from "../src/sync/run/sync-run.ts";
+import type { SyncDeps } from "../src/sync/running/sync-run.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
-import { syncReportSchema } from "../src/core/sync-report.ts";
+import { syncReportSchema } from "../src/core/report/sync-report.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { Sessions } from "./session.ts";
 

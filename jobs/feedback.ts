@@ -59,10 +59,10 @@ export const feedbackJob = async (
       const outcome = await client.send(call, signal);
       if (outcome.kind === "ok") return { receipt: outcome.data, credits: chargeOf(outcome) === "spent" ? 1 : 0 };
       const now = clock.now();
-      const told = { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null };
-      const verdict = verdictOf(outcome, told);
+      const lastAttempt = { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null };
+      const verdict = verdictOf(outcome, lastAttempt);
       if (verdict.kind !== "wait" || attempt > 1 || verdict.untilMs - now > LONGEST_WAIT_MS)
-        throw failure(outcome, told);
+        throw failure(outcome, lastAttempt);
       await clock.sleep(verdict.untilMs - now, signal);
     }
   } finally {

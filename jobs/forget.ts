@@ -2,7 +2,7 @@
 // needs no token.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import type { ProgressSink } from "../src/core/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
 import { hasherOf } from "./redaction.ts";

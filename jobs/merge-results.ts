@@ -2,7 +2,7 @@
 // took several runs because workers stopped. PURE.
 import type { StreamName } from "../src/catalog/streams.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import type { RunStatus, StreamReport, SyncReport } from "../src/core/sync-report.ts";
+import type { RunStatus, StreamReport, SyncReport } from "../src/core/report/sync-report.ts";
 import type { RunTrace } from "../src/warehouse/read/read-run.ts";
 import { type FamilyResult, type Problem, problemOf } from "./family.ts";
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { createRedactor, type Redactor } from "../src/api/redact.ts";
 import { fieldPath } from "../src/catalog/field-rules.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { resolveHashKey } from "../src/core/config/hash-key.ts";
+import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
 import type { ForgottenList } from "../src/warehouse/archive/forgotten-list.ts";
 
 const pathsOf = (names: readonly string[]) => names.flatMap((name) => fieldPath(name) ?? []);

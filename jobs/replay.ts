@@ -1,7 +1,7 @@
 // Job replay: rebuilds the working database from the archive and publishes it. Sends nothing, needs no token.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import type { ProgressSink } from "../src/core/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { replay } from "../src/sync/recovery/replay.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";

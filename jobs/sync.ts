@@ -2,12 +2,12 @@
 // queues.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { didYouMean } from "../src/core/did-you-mean.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { withinTime } from "../src/sync/run/ending.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../src/sync/run/sync-run.ts";
+import { withinTime } from "../src/sync/running/ending.ts";
+import type { SyncOptions } from "../src/sync/running/sync-run.ts";
 import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { tellSync } from "./tracing.ts";

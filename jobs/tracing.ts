@@ -1,6 +1,6 @@
 // Attributes of the spans of whole jobs: figures, codes and stream names, never values of records. PURE.
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
-import type { SyncReport } from "../src/core/sync-report.ts";
+import type { SyncReport } from "../src/core/report/sync-report.ts";
 import type { Span, SpanAttributes } from "../src/core/tracing.ts";
 import type { VerifyReport } from "../src/sync/verify/report.ts";
 

@@ -94,6 +94,16 @@ describe("the checker refuses", () => {
   });
 });
 
+test("a folder with more than fourteen files is named, but for the one of commands", () => {
+  const files = (folder: string) =>
+    Array.from({ length: 15 }, (_, n) => ({
+      path: `${folder}/a${n}.ts`,
+      text: `// What it is.\nexport const a = ${n};\n`,
+    }));
+  expect(architectureProblems(files("src/api"))).toEqual(["src/api: 15 files side by side"]);
+  expect(architectureProblems(files("src/cli/commands"))).toEqual([]);
+});
+
 describe("the checker allows", () => {
   test.each([
     ["budget the type of an outcome", "src/budget/a.ts", 'import type { ApiOutcome } from "../api/outcome.ts";'],
@@ -119,7 +129,7 @@ describe("the checker allows", () => {
     expect(architectureProblems([{ path, text: `// What it is.\n${code}\n` }])).toEqual([]);
   });
 
-  test("what is loaded at the start is told apart from types and import()", () => {
+  test("what is loaded at the start is distinguished from types and import()", () => {
     const files = [
       {
         path: "src/cli/main.ts",

@@ -1,4 +1,4 @@
-// Mirrors what is due within a budget, tells how it goes, and asks the mirror a question.
+// Mirrors what is due within a budget, shows progress, and asks the mirror a question.
 // Run: DUCKMIRROR_BASE_URL=... DUCKMIRROR_TOKEN=... npx tsx docs/examples/sync-and-ask.ts
 import { createMirror } from "duckmirror";
 

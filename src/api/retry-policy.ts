@@ -2,8 +2,8 @@
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import type { ErrorCode } from "../core/errors.ts";
 import { ENDPOINTS } from "./endpoints.ts";
+import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
-import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./quota-signs.ts";
 
 type FailContext = Readonly<Record<string, string | number>>;
 

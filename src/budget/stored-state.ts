@@ -2,12 +2,12 @@
 // before all others is null.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import { type SharedLimiter, startAfterLoss } from "./flights.ts";
-import { openSharedLedger, type SharedLedger } from "./leases.ts";
-import type { Limits } from "./ledger.ts";
-import type { RedisConnection } from "./redis-connection.ts";
-import { createRedisState } from "./redis-store.ts";
-import type { StateStore } from "./state-store.ts";
+import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";
+import type { Limits } from "./credits/ledger.ts";
+import { type SharedLimiter, startAfterLoss } from "./rate/flights.ts";
+import type { RedisConnection } from "./store/redis-connection.ts";
+import { createRedisState } from "./store/redis-store.ts";
+import type { StateStore } from "./store/state-store.ts";
 
 const DAY_MS = 86_400_000;
 /** Longer than any window of a rate limit. */

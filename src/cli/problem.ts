@@ -2,7 +2,7 @@
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
-import { visible } from "../core/visible.ts";
+import { visible } from "../core/text/visible.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Converts any thrown value to an error with code, hint and exit code. */

@@ -1,7 +1,7 @@
 // Runs the command named in the arguments, and converts its errors to exit codes.
 import { Command, CommanderError } from "commander";
-import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
+import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { contextFor } from "./context.ts";

@@ -1,6 +1,6 @@
 // THE table of errors: each failure with its message, hint for the user, and exit code.
 // Callers branch on `code`, never on text. A test keeps docs/ERRORS.md equal to this table.
-import { counted } from "./units.ts";
+import { counted } from "./text/units.ts";
 
 /** Exit codes of the command line (docs: README, "Exit codes"). */
 export const EXIT = {

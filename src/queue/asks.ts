@@ -6,11 +6,11 @@ import { familiesOf } from "../../jobs/families.ts";
 import type { Problem } from "../../jobs/family.ts";
 import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
 import type { Config } from "../core/config/config.ts";
-import { didYouMean } from "../core/did-you-mean.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
-import type { Fleet } from "../core/fleet.ts";
-import type { SyncProgress } from "../core/sync-progress.ts";
-import type { RunStatus } from "../core/sync-report.ts";
+import type { Fleet } from "../core/report/fleet.ts";
+import type { SyncProgress } from "../core/report/sync-progress.ts";
+import type { RunStatus } from "../core/report/sync-report.ts";
+import { didYouMean } from "../core/text/did-you-mean.ts";
 import { newRunId } from "../sync/run/run-sync.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { familyResultSchema, problemSchema } from "../../jobs/family.ts";
 import { isStreamName } from "../catalog/streams.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import { syncReportSchema } from "../core/sync-report.ts";
+import { syncReportSchema } from "../core/report/sync-report.ts";
 
 /** Counts the changes of what this program writes. */
 const VERSION = 1;

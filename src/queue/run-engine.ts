@@ -5,7 +5,7 @@ import { syncJob } from "../../jobs/sync.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
-import { resolveToken } from "../core/config/token.ts";
+import { resolveToken } from "../core/config/secrets/token.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { Verify } from "./verifications.ts";

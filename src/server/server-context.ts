@@ -1,7 +1,7 @@
 // Context of the server's routes.
 import type { Clock } from "../core/clock.ts";
-import type { TlsFiles } from "../core/config/tls-files.ts";
-import type { Fleet } from "../core/fleet.ts";
+import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
+import type { Fleet } from "../core/report/fleet.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";

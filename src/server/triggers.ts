@@ -1,6 +1,6 @@
 // Interface for starting work. The worker implements it on BullMQ or in its own process.
-import type { ProgressEvent } from "../core/progress-events.ts";
-import type { SyncProgress } from "../core/sync-progress.ts";
+import type { ProgressEvent } from "../core/report/progress-events.ts";
+import type { SyncProgress } from "../core/report/sync-progress.ts";
 
 export const TRIGGERED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
 export type TriggeredState = (typeof TRIGGERED_STATES)[number];

@@ -83,10 +83,10 @@ const createExporter = async (protocol: TracesOptions["protocol"]): Promise<Span
 
 /** Calls `tell` only the first time. */
 const once = (tell: (text: string) => void) => {
-  let told = false;
+  let warned = false;
   return (text: string): void => {
-    if (told) return;
-    told = true;
+    if (warned) return;
+    warned = true;
     tell(text);
   };
 };

@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { afterEach, expect, inject } from "vitest";
-import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -55,7 +55,7 @@ const example = (name: string, ...args: readonly string[]) =>
     },
   });
 
-test("an example syncs within a budget, tells how it goes and asks the mirror", async () => {
+test("an example syncs within a budget, shows progress and asks the mirror", async () => {
   const { stdout, stderr } = await example("sync-and-ask");
   expect(stderr).toMatch(/signals: \d+ rows[\s\S]*credits spent/);
   const [head, ...rows] = stdout.trim().split("\n");

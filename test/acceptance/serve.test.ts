@@ -35,7 +35,7 @@ const serve = async (argv: readonly string[], env: Readonly<Record<string, strin
 };
 
 describe("duckmirror serve", () => {
-  test("prints its address, answers from the mirror, and ends at once on SIGTERM whoever listens", async () => {
+  test("prints its address, answers from the mirror, and ends at once on SIGTERM, with clients connected", async () => {
     const { run, url } = await serve(["--listen", "127.0.0.1:0"]);
     const answer = await fetch(`${url}/v1/accounts`);
     expect(z.object({ data: z.array(z.unknown()) }).parse(await answer.json()).data).toHaveLength(3);

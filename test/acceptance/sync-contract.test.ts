@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";

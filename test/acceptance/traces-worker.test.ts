@@ -1,4 +1,4 @@
-// Traces across processes: whoever asks, a worker or a loader and a fetcher, all in one trace.
+// Traces across processes: the caller, a worker or a loader and a fetcher, all in one trace.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -57,7 +57,7 @@ const only = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
   return span;
 };
 
-test("a worker's run, publish and export stand in the trace of whoever asked over HTTP", async () => {
+test("a worker's run, publish and export are in the trace of the HTTP client that asked", async () => {
   const trace = "11111111111111111111111111111111";
   const worker = await startWorker(
     [],

@@ -49,7 +49,7 @@ describe("a sync", () => {
   });
   const root = () => spans.find(({ name }) => name === "sync");
 
-  test("arrives complete, in the trace of whoever started it", () => {
+  test("arrives complete, in the trace of its caller", () => {
     expect(root()?.traceId).toBe(HEX);
     expect(root()?.parentSpanId).toBe("b7ad6b7169203331");
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([HEX]));
@@ -129,7 +129,7 @@ describe("a sync", () => {
     expect(inserted).toBeGreaterThanOrEqual(report.streams.reduce((sum, stream) => sum + stream.inserted, 0));
   });
 
-  test("tells neither token nor query nor anything about a person", async () => {
+  test("holds neither token nor query nor anything about a person", async () => {
     const sent = receiver.requests.map(({ body }) => body.toString("utf8")).join("\n");
     expect(sent).not.toContain(sandbox.token);
     expect(sent).not.toContain("onlyWithFields");
@@ -231,7 +231,7 @@ describe("where nothing is wanted or nobody listens", () => {
   ])("with %s nothing arrives and nothing of OpenTelemetry is loaded", async (name, off) => {
     const from = receiver.requests.length;
     const endpoint = name === "no setting" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
-    // Node tells every CommonJS module it loads, and the library is made of those.
+    // Node lists every CommonJS module it loads, and the library is made of those.
     const { err } = await timed(EXPORT, { ...off, ...endpoint, NODE_DEBUG: "module" });
     expect(err).not.toContain("@opentelemetry");
     expect(receiver.requests).toHaveLength(from);

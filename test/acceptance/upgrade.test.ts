@@ -1,12 +1,12 @@
 // A rolling upgrade: this build beside one whose asks and requests only it can read, both ways round. Nothing fails, and
-// whoever waits for a sync gets its report.
+// a client that waits for a sync gets its report.
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { syncReportSchema } from "../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type BuiltRun, startBuilt, syncEnv } from "./built-cli.ts";

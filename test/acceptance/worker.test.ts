@@ -1,7 +1,7 @@
 // The worker as a process: asked by trigger and over HTTP, with Redis and without, and stopped while it is busy.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
@@ -64,7 +64,7 @@ describe.each([
   { how: "without Redis", extra: (): Env => ({}) },
   { how: "with Redis", extra: (): Env => ({ REDIS_URL: redis.url }) },
 ])("a worker $how", ({ extra }) => {
-  test("syncs when it is asked, tells the same report and exit code as sync, and shows it", async () => {
+  test("syncs when it is asked, gives the same report and exit code as sync, and shows it", async () => {
     const env = envOf(extra());
     const worker = await startWorker(env);
     const waited = await runBuilt(["trigger", "--wait", "--json"], worker.asking);

@@ -1,6 +1,6 @@
 // Login, buttons that start work, several profiles, and the API reference, in a real browser.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ProgressEvent } from "../../src/core/progress-events.ts";
+import type { ProgressEvent } from "../../src/core/report/progress-events.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncAsk, SyncTriggers, TriggeredRun } from "../../src/server/triggers.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";

@@ -1,6 +1,6 @@
 // Workers, queues and pauses on the status page, in a real browser.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Fleet, SeenMember } from "../../src/core/fleet.ts";
+import type { Fleet, SeenMember } from "../../src/core/report/fleet.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 

@@ -141,7 +141,7 @@ describe("the explorer", () => {
     await page.context().close();
   });
 
-  test("tells what is wrong with a query, and refuses to write or to read files", async () => {
+  test("says what is wrong with a query, and refuses to write or to read files", async () => {
     const { page } = await ask("select nme from accounts");
     await expect.poll(() => page.locator("#query-problem").textContent()).toContain("nme");
     await page.locator("#sql").fill("delete from accounts");

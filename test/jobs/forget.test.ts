@@ -171,7 +171,7 @@ test("a replay after it gives the same mirror, without the contact", async () =>
   expect(filesWith(mirror.dataDir, TRACES).filter((file) => !file.endsWith(".old"))).toEqual([]);
 });
 
-test("a contact is found by e-mail address, also an earlier one; an address of several needs --all; an unknown one is told", async () => {
+test("a contact is found by e-mail address, also an earlier one; an address of several needs --all; an unknown one is an error", async () => {
   const { mirror, service } = await aMirror();
   service.data.contacts.push(
     aContact("first-of-two", { email: "info@shared.example", lastChangeDetectedOn: "2026-11-20T01:00:00.000Z" }),

@@ -53,7 +53,7 @@ test("a stream that failed leaves a partial sync; a spent budget comes before it
   expect(merged(failed, stopped)).toMatchObject({ report: { status: "stopped" }, problem: { code: "BUDGET_SPENT" } });
 });
 
-test("a family that never ran is told by its streams", () => {
+test("a family that never ran is reported by its streams", () => {
   const problem = problemOf(new DuckmirrorError("DISK_FULL", { detail: "no space" }));
   expect(merged({ streams: ["accounts"], results: [], problem })).toMatchObject({
     report: {

@@ -36,10 +36,10 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
   const ends = [{ streams: STREAM_NAMES, results: [{ report, problem: null }], problem: null }];
   const merged = await publishJob(config, { syncId: "s1", full: false }, ends, { clock: hurriedClock() });
   expect(merged.problem).toBeNull();
-  const told = new Map(merged.report.streams.map((stream) => [stream.stream, stream]));
+  const reported = new Map(merged.report.streams.map((stream) => [stream.stream, stream]));
   for (const stream of ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "filings"]) {
     const [row] = await rig.rows(`SELECT count(*)::INTEGER AS n FROM ${stream}`);
-    expect([stream, told.get(stream)?.inserted, told.get(stream)?.status]).toEqual([stream, row?.n, "done"]);
+    expect([stream, reported.get(stream)?.inserted, reported.get(stream)?.status]).toEqual([stream, row?.n, "done"]);
   }
   expect(merged.report.requests).toBe(service.log.length);
   const second = report.streams.reduce((sum, { inserted }) => sum + inserted, 0);

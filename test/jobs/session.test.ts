@@ -6,7 +6,7 @@ import type { StreamName } from "../../src/catalog/streams.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
-import type { RunStatus, StreamStatus } from "../../src/core/sync-report.ts";
+import type { RunStatus, StreamStatus } from "../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import { createManualClock, settled } from "../src/budget/manual-clock.ts";
 import { aReport } from "../support/reports.ts";
@@ -179,7 +179,7 @@ describe("jobs of one sync", () => {
     expect((await second).map(({ report }) => report.status)).toEqual(["interrupted", "done"]);
   });
 
-  test("may not be joined by other asks once the run starts, and are told to others when it has ended", async () => {
+  test("may not be joined by other asks once the run starts, and go to others when it has ended", async () => {
     const { started, said, join } = aRig();
     const accounts = join(["accounts"]);
     await settled();
@@ -241,7 +241,7 @@ describe("leaving", () => {
 });
 
 describe("syncs of", () => {
-  test("one data directory never overlap: the second is told that the writer is busy", async () => {
+  test("one data directory never overlap: the second fails because the writer is busy", async () => {
     const { started, join } = aRig();
     const first = join(["accounts"]);
     const second = join(["accounts"], { syncId: "s2" });

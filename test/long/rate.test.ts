@@ -2,7 +2,7 @@
 // window is a minute long and exact. How much of the rate is used depends on how busy the machine is: the exact share is
 // shown under virtual time (test/src/budget/rates) and measured by `npm run bench`.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { syncReportSchema } from "../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
@@ -47,7 +47,7 @@ const shareOfRate = (arrivals: readonly number[]): number => {
   return arrivals.filter((at) => at >= from && at < from + WINDOW_MS).length / PER_MINUTE;
 };
 
-test("300 requests a minute with 800 ms latency are used without a 429, told to and finding out", async () => {
+test("300 requests a minute with 800 ms latency are used without a 429, configured and found out", async () => {
   const settings: readonly Record<string, string>[] = [{ DUCKMIRROR_RATE_LIMIT: "pro" }, {}];
   const runs = settings.map(async (env, index) => {
     const { sandbox, arrivals } = watched[index] ?? (await start(43));

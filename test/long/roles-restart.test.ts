@@ -1,8 +1,8 @@
 // Every process of a deployment is restarted while a sync runs: each ends within ten seconds, nothing is lost, nothing is
-// paid for twice, and whoever waits for the sync gets its report.
+// paid for twice, and a client that waits for the sync gets its report.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { syncReportSchema } from "../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { syncReportSchema } from "../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { type BuiltRun, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { differences } from "../acceptance/compare.ts";

@@ -6,8 +6,8 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
+import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { type SyncReport, syncReportSchema } from "../../src/core/sync-report.ts";
 import { chanceOf } from "./random.ts";
 import type { SecondServer } from "./service.ts";
 

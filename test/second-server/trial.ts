@@ -180,8 +180,8 @@ const settle = async (trial: Trial): Promise<void> => {
   let left: readonly string[] = [];
   for (const attempt of [1, 2, 3]) {
     const ask = { full: true, ...(attempt > 1 ? { allowMassDelete: true } : {}) };
-    const { code } = await sync(trial, { what: `at rest, ${attempt}`, ask, codes: attempt === 1 ? [0, 5] : [0] });
-    left = code === 0 ? await mirrorProblems(trial, "at rest") : left;
+    const { code } = await sync(trial, { what: `unchanged, ${attempt}`, ask, codes: attempt === 1 ? [0, 5] : [0] });
+    left = code === 0 ? await mirrorProblems(trial, "unchanged") : left;
     if (code === 0 && left.length === 0) break;
     trial.advance(HOUR_MS);
   }

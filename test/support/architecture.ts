@@ -5,7 +5,7 @@ import { isRelative, type Parsed, packageOf, parse, resolveFrom, type SourceFile
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  // Sends traces; whoever makes spans knows only the port in core.
+  // Sends traces; the makers of spans know only the port in core.
   telemetry: ["core"],
   catalog: ["core"],
   api: ["catalog", "core"],
@@ -38,7 +38,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Inside a layer of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  "src/sync": ["verify", "run", "recovery", "task", "plan", "request", "rows", "strategies"],
+  "src/sync": ["verify", "run", "settle", "running", "recovery", "task", "plan", "request", "rows", "strategies"],
   "src/warehouse": [
     "forget",
     "export",
@@ -89,6 +89,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const MOST_LINES = 300;
+const MOST_FILES = 14;
+/** One file per command. */
+const FLAT_FOLDERS = ["src/cli/commands"];
 /** Pure tables, which are better long than split. */
 const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
 /** The one parser of times; and code that runs in a browser, where times are shown as people there know them. */
@@ -172,6 +175,18 @@ const wordProblems = ({ path, text }: Parsed): string[] =>
         return word === undefined ? [] : [`${path}:${index + 1}: "${word}" hides who does what: name actor and action`];
       });
 
+/** A folder with too many files side by side holds several things that need names of their own. */
+const crowdProblems = (paths: readonly string[]): string[] => {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([folder, count]) =>
+    count > MOST_FILES && !FLAT_FOLDERS.includes(folder) ? [`${folder}: ${count} files side by side`] : [],
+  );
+};
+
 const cycleProblems = (files: ReadonlyMap<string, Parsed>): string[] => {
   const done = new Set<string>();
   const problems: string[] = [];
@@ -205,6 +220,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...nameProblems(file),
       ...wordProblems(file),
     ]),
+    ...crowdProblems([...layered.keys()]),
     ...cycleProblems(layered),
   ];
 };

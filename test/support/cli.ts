@@ -101,6 +101,24 @@ export const aFolder = (): string => {
   return folder;
 };
 
+/** A mirror of a sandbox's contacts that `sync` made, and the environment of further commands. */
+export const aContactsMirror = async (
+  service: { readonly url: string; readonly token: string },
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ readonly dataDir: string; readonly env: Record<string, string> }> => {
+  const dataDir = join(aFolder(), "data");
+  const env = {
+    DUCKMIRROR_BASE_URL: service.url,
+    DUCKMIRROR_TOKEN: service.token,
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_STREAMS: "contacts",
+    ...more,
+  };
+  const { code, err } = await cli(["sync", "--quiet"], { env });
+  if (code !== 0) throw new Error(err);
+  return { dataDir, env };
+};
+
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });

@@ -1,5 +1,5 @@
 // Reports of syncs, for tests that run none.
-import type { StreamReport, StreamStatus, SyncReport } from "../../src/core/sync-report.ts";
+import type { StreamReport, StreamStatus, SyncReport } from "../../src/core/report/sync-report.ts";
 
 /** What a stream did: nothing but the one thing that matters to a test. */
 export const aStreamReport = (stream: string, more: Partial<StreamReport> = {}): StreamReport => ({

@@ -1,5 +1,5 @@
 // A clock on which short waits pass at once and long ones stand still, until they are ended or the test lets time pass.
-// What stands tells which wait a run is in; how far the clock has moved tells how long the run waited.
+// The waiting timers show which wait a run is in; how far the clock has moved shows how long the run waited.
 import { vi } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 

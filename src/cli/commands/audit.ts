@@ -1,8 +1,8 @@
 // duckmirror audit: prints the audit trail from its own files; needs no warehouse.
 import { z } from "zod";
 import { EXIT } from "../../core/errors.ts";
+import { counted, formatBytes, formatCount } from "../../core/text/units.ts";
 import { timeMs } from "../../core/time.ts";
-import { counted, formatBytes, formatCount } from "../../core/units.ts";
 import { type AuditLine, lastOfEach } from "../../warehouse/audit/audit-line.ts";
 import { readTrail } from "../../warehouse/audit/read-trail.ts";
 import { defineCommand } from "../command.ts";

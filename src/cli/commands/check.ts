@@ -7,10 +7,10 @@ import { type Client, createClient } from "../../api/client.ts";
 import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import type { Config } from "../../core/config/config.ts";
-import { resolveToken } from "../../core/config/token.ts";
+import { resolveToken } from "../../core/config/secrets/token.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import { counted, formatCount } from "../../core/units.ts";
+import { counted, formatCount } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 /** Longest wait for the rate limit, at most once. */

@@ -9,7 +9,7 @@ import { resolveConfig } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import { counted, formatDuration } from "../../core/units.ts";
+import { counted, formatDuration } from "../../core/text/units.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../warehouse/read/query.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { exportJob } from "../../../jobs/export.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { counted, formatBytes, formatCount } from "../../core/units.ts";
+import { counted, formatBytes, formatCount } from "../../core/text/units.ts";
 import type { ExportReport } from "../../warehouse/export/export.ts";
 import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
 import { audited } from "../audited.ts";

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { FEEDBACK_CATEGORIES } from "../../catalog/resources.ts";
-import { resolveToken } from "../../core/config/token.ts";
+import { resolveToken } from "../../core/config/secrets/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { counted } from "../../core/units.ts";
+import { counted } from "../../core/text/units.ts";
 import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 

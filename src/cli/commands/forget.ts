@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { forgetJob } from "../../../jobs/forget.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { counted, formatBytes } from "../../core/units.ts";
+import { counted, formatBytes } from "../../core/text/units.ts";
 import type { ForgetReport } from "../../warehouse/forget/forget.ts";
 import type { Hit } from "../../warehouse/forget/scan.ts";
 import { audited } from "../audited.ts";

@@ -1,7 +1,7 @@
 // duckmirror key: creates, lists and revokes the named keys of page, API and metrics.
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration } from "../../core/text/units.ts";
 import { addKey, keysPath, ROLES, readKeys, revokeKey, type StoredKey, stateOf } from "../../server/door/key-store.ts";
 import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
-import { counted, formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable } from "../terminal/table.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type ReplayReport, replayJob } from "../../../jobs/replay.ts";
 import { EXIT } from "../../core/errors.ts";
-import { counted, formatDuration } from "../../core/units.ts";
+import { counted, formatDuration } from "../../core/text/units.ts";
 import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 

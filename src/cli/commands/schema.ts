@@ -1,8 +1,8 @@
 // duckmirror schema: shows the meaning of every table and column. Needs no warehouse.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { describeViews } from "../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable } from "../terminal/table.ts";

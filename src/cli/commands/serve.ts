@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
-import { resolveTls } from "../../core/config/tls-files.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { startServer } from "../../server/listen.ts";
 import { defineCommand } from "../command.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/units.ts";
+import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";

@@ -1,15 +1,12 @@
 // duckmirror sync: mirrors what is due, within rate and credits. The contract defines exit code and --json.
 import { z } from "zod";
-import { GRACE_MS } from "../../../jobs/engine.ts";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
-import { resolveToken } from "../../core/config/token.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { parseDuration } from "../../core/units.ts";
-import { audited } from "../audited.ts";
+import { parseDuration } from "../../core/text/units.ts";
 import { defineCommand } from "../command.ts";
+import { recordedJob } from "../recorded-job.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
-import { withSharedLimits } from "../worker/shared-limits.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
@@ -42,7 +39,7 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { shared, clock, version, scrubber, signal, terminal } = context;
+    const { shared, terminal } = context;
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const request: SyncRequest = {
       streams: streamsOf(input.args),
@@ -50,39 +47,13 @@ export const command = defineCommand({
       maxDurationMs: durationOf(input.maxDuration) ?? config.syncTimeoutMs,
       allowMassDelete: input.allowMassDelete,
     };
-    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-    const token = await resolveToken(config);
-    scrubber.hide(token);
-    const progress = await context.progress(config);
-    const tracer = await context.tracer(config);
-    try {
-      const syncIt = () =>
-        withSharedLimits(config, context, (limits) =>
-          syncJob(config, request, {
-            ...limits,
-            clock,
-            random: Math.random,
-            emit: progress.sink,
-            signal,
-            graceMs: GRACE_MS,
-            version,
-            token,
-            tracer,
-          }),
-        );
-      const deed = { action: "sync", subject: request.streams.join(",") || null } as const;
-      const { report, error } = await audited(config, context, deed, syncIt, (result) => ({
-        runId: result.report.run_id,
-        outcome: result.error?.code ?? "ok",
-      }));
-      progress.end();
-      if (shared.json) await context.printJson(report);
-      else await terminal.out(renderSummary(report, terminal, { named: request.streams.length > 0 }));
-      if (error === null) return EXIT.done;
-      return context.printProblem(error).exitCode;
-    } catch (error) {
-      progress.end();
-      throw error;
-    }
+    const { streams } = request;
+    const { report, error } = await recordedJob(config, context, { action: "sync", streams }, (engine) =>
+      syncJob(config, request, engine),
+    );
+    if (shared.json) await context.printJson(report);
+    else await terminal.out(renderSummary(report, terminal, { named: streams.length > 0 }));
+    if (error === null) return EXIT.done;
+    return context.printProblem(error).exitCode;
   },
 });

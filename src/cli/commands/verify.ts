@@ -1,18 +1,15 @@
 // duckmirror verify: compares the mirror with the service at the fewest credits and lists every difference.
 
 import { z } from "zod";
-import { GRACE_MS } from "../../../jobs/engine.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
-import { resolveToken } from "../../core/config/token.ts";
-import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { counted, formatCount } from "../../core/units.ts";
+import { EXIT } from "../../core/errors.ts";
+import { counted, formatCount } from "../../core/text/units.ts";
 import type { Difference, VerifyReport } from "../../sync/verify/report.ts";
-import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
+import { recordedJob } from "../recorded-job.ts";
 import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { withSharedLimits } from "../worker/shared-limits.ts";
 
 /** Differences shown in the table; `--json` has all of them. */
 const MOST_SHOWN = 50;
@@ -111,46 +108,22 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { shared, clock, version, scrubber, signal, terminal } = context;
+    const { shared, terminal } = context;
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const allowed = config.maxCredits ?? VERIFY_CREDITS;
-    if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-    const token = await resolveToken(config);
-    scrubber.hide(token);
-    const progress = await context.progress(config);
-    try {
-      const request = {
-        streams: streamsOf(input.args),
-        maxCredits: input.maxCredits === undefined ? Math.min(allowed, VERIFY_CREDITS) : allowed,
-        sample: input.sample,
-        repair: input.repair,
-        allowMassDelete: input.allowMassDelete,
-      };
-      const tracer = await context.tracer(config);
-      const engine = {
-        clock,
-        random: Math.random,
-        emit: progress.sink,
-        signal,
-        graceMs: GRACE_MS,
-        version,
-        token,
-        tracer,
-      };
-      const verifyIt = () =>
-        withSharedLimits(config, context, (limits) => verifyJob(config, request, { ...limits, ...engine }));
-      const deed = { action: "verify", subject: request.streams.join(",") || null } as const;
-      const { report, error } = await audited(config, context, deed, verifyIt, (result) => ({
-        runId: result.report.run_id,
-        outcome: result.error?.code ?? "ok",
-      }));
-      progress.end();
-      if (shared.json) await context.printJson(report);
-      else await terminal.out(`${renderReport(report, terminal)}\n`);
-      return error === null ? EXIT.done : context.printProblem(error).exitCode;
-    } catch (error) {
-      progress.end();
-      throw error;
-    }
+    const request = {
+      streams: streamsOf(input.args),
+      maxCredits: input.maxCredits === undefined ? Math.min(allowed, VERIFY_CREDITS) : allowed,
+      sample: input.sample,
+      repair: input.repair,
+      allowMassDelete: input.allowMassDelete,
+    };
+    const { streams } = request;
+    const { report, error } = await recordedJob(config, context, { action: "verify", streams }, (engine) =>
+      verifyJob(config, request, engine),
+    );
+    if (shared.json) await context.printJson(report);
+    else await terminal.out(`${renderReport(report, terminal)}\n`);
+    return error === null ? EXIT.done : context.printProblem(error).exitCode;
   },
 });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../core/config/listen-address.ts";
-import { resolveTls } from "../../core/config/tls-files.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";

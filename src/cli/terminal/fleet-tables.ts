@@ -1,7 +1,7 @@
 // Queues, members and pauses of the fleet as tables for people. Pure.
-import type { Fleet, Pause } from "../../core/fleet.ts";
-import { formatDuration } from "../../core/units.ts";
-import { visible } from "../../core/visible.ts";
+import type { Fleet, Pause } from "../../core/report/fleet.ts";
+import { formatDuration } from "../../core/text/units.ts";
+import { visible } from "../../core/text/visible.ts";
 import { renderTable, type TableColumn } from "./table.ts";
 
 const iso = (ms: number) => new Date(ms).toISOString();

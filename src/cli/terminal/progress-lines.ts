@@ -1,5 +1,5 @@
 // Progress as lines for a terminal: one per stream and one for the run. Pure.
-import { counted, formatCount, formatDuration } from "../../core/units.ts";
+import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { outcomeText, type RunProgress, requestsPerMinute, type StreamProgress, timeLeftMs } from "./progress-state.ts";
 import type { Terminal } from "./terminal.ts";
 

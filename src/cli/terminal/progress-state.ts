@@ -1,6 +1,6 @@
 // State of a run, computed from its events. Pure.
-import type { ProgressEvent } from "../../core/progress-events.ts";
-import { formatCount } from "../../core/units.ts";
+import type { ProgressEvent } from "../../core/report/progress-events.ts";
+import { formatCount } from "../../core/text/units.ts";
 
 type Of<K extends ProgressEvent["kind"]> = Extract<ProgressEvent, { kind: K }>;
 

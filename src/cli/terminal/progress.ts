@@ -1,8 +1,8 @@
 // Progress of a run on stderr: live lines on a terminal, log lines elsewhere, only problems when quiet.
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
-import type { ProgressEvent, ProgressSink } from "../../core/progress-events.ts";
-import { formatBytes, formatDuration } from "../../core/units.ts";
+import type { ProgressEvent, ProgressSink } from "../../core/report/progress-events.ts";
+import { formatBytes, formatDuration } from "../../core/text/units.ts";
 import type { LiveArea } from "./live-area.ts";
 import { countsText, progressLines, waitText } from "./progress-lines.ts";
 import { afterEvent, noProgress, outcomeText } from "./progress-state.ts";

@@ -1,7 +1,7 @@
 // The table after a sync, from its report.
-import type { StreamReport, StreamStatus, SyncReport } from "../../core/sync-report.ts";
+import type { StreamReport, StreamStatus, SyncReport } from "../../core/report/sync-report.ts";
+import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
 import { timeMs } from "../../core/time.ts";
-import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/units.ts";
 import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 

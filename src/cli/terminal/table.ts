@@ -1,7 +1,7 @@
 // Tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too
 // narrow.
 import Table from "cli-table3";
-import { visible } from "../../core/visible.ts";
+import { visible } from "../../core/text/visible.ts";
 
 export interface TableColumn {
   readonly name: string;

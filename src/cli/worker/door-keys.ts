@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/server-key.ts";
+import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { keysPath, readKeys } from "../../server/door/key-store.ts";

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/server-key.ts";
-import { resolveTls } from "../../core/config/tls-files.ts";
+import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import type { Fleet } from "../../core/fleet.ts";
+import type { Fleet } from "../../core/report/fleet.ts";
+import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { Secret } from "../../core/secret.ts";
-import { syncProgress } from "../../core/sync-progress.ts";
 import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
@@ -78,14 +78,14 @@ export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers =
     const parsed = z.string().transform(parseJson).pipe(z.unknown()).parse(text);
     if (status < 300) return { status, body: parsed };
     if (status === 404 && method !== "POST") return { status, body: null };
-    const told = errorSchema.safeParse(parsed).data?.error;
+    const problem = errorSchema.safeParse(parsed).data?.error;
     if (status === 401 || status === 403) {
-      throw new DuckmirrorError("WORKER_REFUSED", { address, detail: told?.message ?? `it answered ${status}` });
+      throw new DuckmirrorError("WORKER_REFUSED", { address, detail: problem?.message ?? `it answered ${status}` });
     }
-    if (told === undefined) {
+    if (problem === undefined) {
       throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: `it answered ${status}` });
     }
-    throw errorOf(told);
+    throw errorOf(problem);
   };
   return {
     start: async ({ streams, full, profile, idempotencyKey, traceparent, timeoutMs }) => {
@@ -129,7 +129,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   }
   const { atRedis, openAsking } = await import("../../queue/bullmq/connection.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
-  const { createQueuedTriggers } = await import("../../queue/bullmq/queued-triggers.ts");
+  const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;
   const connection = await openAsking(config.redisUrl, (text) => {

@@ -2,8 +2,8 @@
 // no page, because it has no mirror.
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { resolveTls } from "../../core/config/tls-files.ts";
-import { resolveToken } from "../../core/config/token.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
+import { resolveToken } from "../../core/config/secrets/token.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";

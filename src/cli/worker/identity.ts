@@ -1,6 +1,6 @@
 // How this process appears in the register of the fleet.
 import { hostname } from "node:os";
-import type { MemberIdentity } from "../../core/fleet.ts";
+import type { MemberIdentity } from "../../core/report/fleet.ts";
 
 export const identityOf = (role: MemberIdentity["role"], version: string): MemberIdentity => ({
   role,

@@ -2,7 +2,7 @@
 // server.
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
-import type { ProgressEvent } from "../../core/progress-events.ts";
+import type { ProgressEvent } from "../../core/report/progress-events.ts";
 import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
 
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;

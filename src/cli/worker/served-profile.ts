@@ -2,7 +2,7 @@
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
 import type { Config } from "../../core/config/config.ts";
-import { resolveToken } from "../../core/config/token.ts";
+import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ServedProfile } from "../../server/server-context.ts";

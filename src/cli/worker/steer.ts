@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import type { Pause } from "../../core/fleet.ts";
+import type { Pause } from "../../core/report/fleet.ts";
 import type { CommandContext } from "../command.ts";
 import { pauseName } from "../terminal/fleet-tables.ts";
 import { openDoor } from "./door.ts";

@@ -1,10 +1,10 @@
 // Configuration: flags override environment, environment overrides duckmirror.yaml, which overrides defaults; parsed
 // once into one typed object.
 import { isAbsolute, join, resolve } from "node:path";
-import { closest, didYouMean } from "../did-you-mean.ts";
 import { DuckmirrorError } from "../errors.ts";
 import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
+import { closest, didYouMean } from "../text/did-you-mean.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { undocumentedFields } from "./field-settings.ts";
 import { memoryPlan } from "./memory-plan.ts";

@@ -1,7 +1,7 @@
 // Settings about fields and tables: fields never stored or stored as a keyed hash, and the treatment of misfits.
 // Names are checked against the catalog, because a mistyped name would let through a value that must not be stored.
 import { z } from "zod";
-import { closest, didYouMean } from "../did-you-mean.ts";
+import { closest, didYouMean } from "../text/did-you-mean.ts";
 import { many, one, refuse, shown, text } from "./setting-parsers.ts";
 
 /** Allowed settings for the fields of one table. */

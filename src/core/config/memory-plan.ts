@@ -1,5 +1,5 @@
 // Memory of the process, and DuckDB's part of it (decision 0080). PURE.
-import { parseBytes } from "../units.ts";
+import { parseBytes } from "../text/units.ts";
 
 /** DuckDB's part of the process's memory, in bytes. */
 export interface MemoryPlan {

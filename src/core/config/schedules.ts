@@ -1,6 +1,6 @@
 // Schedules of a worker's syncs: parses the setting. PURE.
 import { z } from "zod";
-import { parseDuration } from "../units.ts";
+import { parseDuration } from "../text/units.ts";
 import { shown } from "./setting-parsers.ts";
 
 export interface Schedule {

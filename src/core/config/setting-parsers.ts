@@ -1,8 +1,8 @@
 // Parsers for the text of settings: single values, lists, pairs, and kinds that several settings share. PURE.
 // Messages do not repeat long values, because they may be a token pasted into the wrong setting.
 import { z } from "zod";
-import { didYouMean } from "../did-you-mean.ts";
-import { parseDuration } from "../units.ts";
+import { didYouMean } from "../text/did-you-mean.ts";
+import { parseDuration } from "../text/units.ts";
 
 /** Longest value repeated in a message. */
 const LONGEST_SHOWN = 40;

@@ -1,8 +1,8 @@
 // THE table of settings: one zod schema with description, default and parser of every setting.
 // Flags, environment and file are all text (or lists and maps of text), so one parser serves all three.
 import { z } from "zod";
-import { didYouMean } from "../did-you-mean.ts";
-import { parseBytes, parseDuration } from "../units.ts";
+import { didYouMean } from "../text/did-you-mean.ts";
+import { parseBytes, parseDuration } from "../text/units.ts";
 import { auditSettings } from "./audit-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";

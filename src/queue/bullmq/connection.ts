@@ -1,7 +1,7 @@
 // Redis connections of the queue. Commands that add or find jobs fail at once while Redis is away, so that no caller
 // hangs; workers wait until it is back.
 import { Redis } from "ioredis";
-import { checkRedis, connectRedis, type RedisConnection } from "../../budget/redis-connection.ts";
+import { checkRedis, connectRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { untilAborted } from "../../core/until-aborted.ts";

@@ -2,8 +2,8 @@
 // that BullMQ stores with each job.
 import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
-import type { RedisConnection } from "../../budget/redis-connection.ts";
-import { type SyncProgress, syncProgress } from "../../core/sync-progress.ts";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
 import type { KeptEnd, SyncBoard } from "../sync-board.ts";
 import type { SyncTimes } from "../sync-life.ts";
 import { atRedis } from "./connection.ts";

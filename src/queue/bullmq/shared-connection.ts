@@ -3,9 +3,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connect, clientOf } from "../../../jobs/connection.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
-import type { OrganizationLedger } from "../../budget/organization-ledger.ts";
-import type { RedisConnection } from "../../budget/redis-connection.ts";
-import { organizationKey } from "../../budget/redis-store.ts";
+import type { OrganizationLedger } from "../../budget/credits/organization-ledger.ts";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { organizationKey } from "../../budget/store/redis-store.ts";
 import type { Clock } from "../../core/clock.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";

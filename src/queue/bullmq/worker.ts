@@ -5,11 +5,11 @@ import { DelayedError, type Job, Worker } from "bullmq";
 import { FAMILIES } from "../../../jobs/families.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
-import { checkRedis, type RedisConnection } from "../../budget/redis-connection.ts";
+import { checkRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
-import type { MemberIdentity } from "../../core/fleet.ts";
+import type { MemberIdentity } from "../../core/report/fleet.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
@@ -24,12 +24,12 @@ import type { Taken } from "../taken-job.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
 import { openAsking, openWorking } from "./connection.ts";
-import { holdBackBy } from "./hold-back.ts";
 import { inJobSpan } from "./job-span.ts";
-import { createQueuedTriggers } from "./queued-triggers.ts";
 import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
+import { holdBackBy } from "./syncs/hold-back.ts";
+import { createQueuedTriggers } from "./syncs/queued-triggers.ts";
 
 export interface WorkerDeps {
   readonly redisUrl: Secret;
@@ -88,12 +88,12 @@ const CLAIMS_PER_LOCK = 5;
 
 /** Logs connection failures at intervals, because there are several per second while Redis is away. */
 const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
-  const told = new Map<string, number>();
+  const complained = new Map<string, number>();
   return (error: unknown): void => {
     const text = scrubber.scrub(detailOf(error));
-    const last = told.get(text);
+    const last = complained.get(text);
     if (last !== undefined && clock.now() - last < COMPLAIN_EVERY_MS) return;
-    told.set(text, clock.now());
+    complained.set(text, clock.now());
     log("warn", `Redis: ${text}`);
   };
 };

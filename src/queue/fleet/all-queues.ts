@@ -2,7 +2,7 @@
 // reading and steering, not for taking jobs.
 import { type Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
-import type { QueueState } from "../../core/fleet.ts";
+import type { QueueState } from "../../core/report/fleet.ts";
 import { PREFIX, type Queues } from "../bullmq/queues.ts";
 import { FETCH_QUEUE, pagesQueue } from "../remote/names.ts";
 import { loadedMirrors } from "./mirrors.ts";

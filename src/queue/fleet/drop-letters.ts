@@ -1,8 +1,8 @@
 // Drops dead letters of any queue. Those of a sync that has not ended stay, because its report needs them.
 import type { Job, Queue } from "bullmq";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { isLive } from "../bullmq/live-syncs.ts";
 import { QUEUE, type Queues } from "../bullmq/queues.ts";
+import { isLive } from "../bullmq/syncs/live-syncs.ts";
 import type { AllQueues } from "./all-queues.ts";
 
 /** Most letters dropped per queue at once; as many are kept. */

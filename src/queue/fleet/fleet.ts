@@ -1,7 +1,7 @@
 // The fleet as a worker process sees it: it registers itself, and reads queues, members and pauses.
 import type { Redis } from "ioredis";
-import type { RedisConnection } from "../../budget/redis-connection.ts";
-import { asSeen, type Fleet } from "../../core/fleet.ts";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { asSeen, type Fleet } from "../../core/report/fleet.ts";
 import { atRedis } from "../bullmq/connection.ts";
 import type { Queues } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";

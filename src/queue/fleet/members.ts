@@ -3,7 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { MEMBER_ROLES, type Member, type MemberIdentity } from "../../core/fleet.ts";
+import { MEMBER_ROLES, type Member, type MemberIdentity } from "../../core/report/fleet.ts";
 import { keyOf } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
 

@@ -1,13 +1,13 @@
 // What an operator paused. One hash in Redis holds the fleet, profiles and queues with the time of the pause; a queue is
 // paused by BullMQ, and the hash only adds the time. Workers ask before a sync starts; what has started ends.
 import type { Redis } from "ioredis";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { PAUSE_KINDS, type Pause } from "../../core/fleet.ts";
-import { liveSyncs } from "../bullmq/live-syncs.ts";
-import { bringForward } from "../bullmq/put-off-jobs.ts";
+import { PAUSE_KINDS, type Pause } from "../../core/report/fleet.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { keyOf, type Queues } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
+import { liveSyncs } from "../bullmq/syncs/live-syncs.ts";
+import { bringForward } from "../bullmq/syncs/put-off-jobs.ts";
 import type { AllQueues, FleetQueue } from "./all-queues.ts";
 
 const PAUSES = keyOf("paused");

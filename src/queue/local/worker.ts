@@ -153,8 +153,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       entry.outcome = await inJob("publish", publish);
     } catch (error) {
       log("error", `${sync.syncId}: ${detailOf(error)}`);
-      const told = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
-      entry.outcome = isInterruption(error) ? told : { ...told, problem: problemOf(error) };
+      const merged = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
+      entry.outcome = isInterruption(error) ? merged : { ...merged, problem: problemOf(error) };
     }
     entry.life = step(entry.life, endEvent(entry.outcome));
     if (cancel.signal.aborted || config.exportFormats.length === 0) return;

@@ -6,11 +6,11 @@ import {
   createOrganizationLedger,
   type OrganizationLedger,
   type SharedReservation,
-} from "../../budget/organization-ledger.ts";
-import type { RedisConnection } from "../../budget/redis-connection.ts";
-import { organizationKey } from "../../budget/redis-store.ts";
+} from "../../budget/credits/organization-ledger.ts";
+import { createThrottle, type Throttle } from "../../budget/rate/throttle.ts";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { organizationKey } from "../../budget/store/redis-store.ts";
 import { redisLedger, redisLimiter } from "../../budget/stored-state.ts";
-import { createThrottle, type Throttle } from "../../budget/throttle.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

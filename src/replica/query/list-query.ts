@@ -2,7 +2,7 @@
 // SQL is built from the catalog, because fields, sort and filters vary with every request.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
-import { literal, quoted } from "../../core/sql-text.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 import type { Binds } from "./filters.ts";
 import { columnOf, rowJson } from "./row-json.ts";
 

@@ -1,7 +1,7 @@
 // One row of a table as a JSON object, written by DuckDB: no value becomes a JavaScript number, so integers beyond
 // 2^53 and JSON columns stay exact. PURE: builds SQL from the catalog only.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
-import { literal, quoted } from "../../core/sql-text.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 
 /** Quoted column of a field, optionally qualified: `a."main_score"`. */
 export const columnOf = (field: Pick<FieldSpec, "column">, alias?: string): string =>

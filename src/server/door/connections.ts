@@ -3,7 +3,7 @@
 import type { RequestListener, Server } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
-import type { TlsFiles } from "../../core/config/tls-files.ts";
+import type { TlsFiles } from "../../core/config/secrets/tls-files.ts";
 
 export interface ConnectionLimits {
   /** Time limit for head and body of a request, ms. */

@@ -1,7 +1,7 @@
 // Adds up events of runs for /metrics: waiting, publishing, exporting. Counts from the start of this process; without
 // triggers there are none.
 import { Counter, Gauge, Registry } from "prom-client";
-import type { ProgressEvent } from "../../core/progress-events.ts";
+import type { ProgressEvent } from "../../core/report/progress-events.ts";
 
 export interface RunFigures {
   readonly registry: Registry;

@@ -12,7 +12,7 @@ const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
 /** Run id → its last event and its present wait. */
 const followed = new Map<
   string,
-  { run: ActiveRun | null; told: string; wait: { text: string; until: number } | null }
+  { run: ActiveRun | null; progress: string; wait: { text: string; until: number } | null }
 >();
 let looking = false;
 
@@ -46,10 +46,10 @@ const progressTexts = ({ due_at, progress, paused }: ActiveRun): readonly string
 
 const showActive = (): void => {
   byId("active").replaceChildren(
-    ...[...followed].map(([runId, { run, told, wait }]) => {
+    ...[...followed].map(([runId, { run, progress, wait }]) => {
       const waits = wait !== null && wait.until > Date.now() ? wait.text : "";
       const live = run === null || OVER.includes(run.state) ? [] : progressTexts(run);
-      const texts = live.length > 0 ? live : [told, waits];
+      const texts = live.length > 0 ? live : [progress, waits];
       const does = texts.filter((text) => text !== "").join("; ");
       const state = run?.state ?? "queued";
       const cancel = make("button", { type: "button", "aria-label": `Cancel run ${runId}` }, "Cancel");
@@ -81,7 +81,7 @@ const look = async (): Promise<void> => {
 };
 
 const follow = (runId: string): void => {
-  if (!followed.has(runId)) followed.set(runId, { run: null, told: "", wait: null });
+  if (!followed.has(runId)) followed.set(runId, { run: null, progress: "", wait: null });
   showActive();
   if (!looking) setTimeout(() => void look(), 200);
   looking = true;
@@ -104,11 +104,11 @@ export const tellProgress = (event: Readonly<Record<string, unknown>>): void => 
   const entry = followed.get(runId);
   if (entry === undefined) return;
   if (event.kind === "page")
-    entry.told = `${event.stream}: ${counted(Number(event.rows), "row")}, ${counted(Number(event.requests), "request")}`;
+    entry.progress = `${event.stream}: ${counted(Number(event.rows), "row")}, ${counted(Number(event.requests), "request")}`;
   else if (event.kind === "waiting") {
     const until = Number(event.until);
     entry.wait = { text: waitText(String(event.why), until), until };
-  } else if (event.kind === "published" || event.kind === "exported") entry.told = String(event.kind);
+  } else if (event.kind === "published" || event.kind === "exported") entry.progress = String(event.kind);
   showActive();
 };
 

@@ -1,8 +1,9 @@
 // The explorer: SQL on the snapshot, its result as table or plot, saved queries, feedback on a record.
-import { type Line, showPlot } from "./charts.ts";
+
 import { byId, make, ofKind } from "./dom.ts";
 import { openFeedback } from "./feedback.ts";
 import { cellText, count, counted } from "./format.ts";
+import { type Line, showPlot } from "./views/charts.ts";
 import { ask, chosenProfile, type QueryResult, Refused, type SavedQuery, send } from "./wire.ts";
 
 /** Rows inserted into the page; further rows are only counted, because more would be slow on a phone. */

@@ -1,16 +1,16 @@
 // The status page: requests the figures, shows them, and repeats this for every new snapshot.
 import { followActive, startActions, tellProgress } from "./actions.ts";
-import { redrawPlots } from "./charts.ts";
-import { showCredits, showGrowth, showRate } from "./credit-plots.ts";
 import { byId, make, ofKind } from "./dom.ts";
 import { offerFeedback, startExplorer } from "./explorer.ts";
 import { startFeedback } from "./feedback.ts";
-import { startFleet } from "./fleet.ts";
 import { listen, rest } from "./live.ts";
-import { showRuns, startRuns } from "./run-views.ts";
-import { showFindings, showPlan } from "./side-views.ts";
 import { startTheme } from "./theme.ts";
-import { showFreshness, showTiles } from "./tiles.ts";
+import { redrawPlots } from "./views/charts.ts";
+import { showCredits, showGrowth, showRate } from "./views/credit-plots.ts";
+import { startFleet } from "./views/fleet.ts";
+import { showRuns, startRuns } from "./views/run-views.ts";
+import { showFindings, showPlan } from "./views/side-views.ts";
+import { showFreshness, showTiles } from "./views/tiles.ts";
 import { type Abilities, ask, chooseProfile, chosenProfile, type Growth, type Overview, Refused } from "./wire.ts";
 
 let version: string | null | undefined;

@@ -1,6 +1,7 @@
 // Light or dark: the system's setting until the toggle is used; this browser stores the choice.
-import { redrawPlots } from "./charts.ts";
+
 import { byId } from "./dom.ts";
+import { redrawPlots } from "./views/charts.ts";
 
 const KEY = "duckmirror-theme";
 

@@ -1,5 +1,5 @@
 // The page's requests and the types of their responses, which are those of the server's functions.
-import type { SyncProgress } from "../../core/sync-progress.ts";
+import type { SyncProgress } from "../../core/report/sync-progress.ts";
 import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";

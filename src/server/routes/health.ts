@@ -2,7 +2,7 @@
 // without a key, because they show no data: of a pause they show no profile's name.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Fleet } from "../../core/fleet.ts";
+import type { Fleet } from "../../core/report/fleet.ts";
 import type { FetcherOptions, ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
 

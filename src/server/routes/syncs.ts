@@ -3,7 +3,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration } from "../../core/text/units.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import { notesOf } from "../trail/request-notes.ts";

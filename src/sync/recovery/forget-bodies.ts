@@ -32,7 +32,7 @@ const itemsOf = (value: JsonValue | undefined): readonly JsonValue[] => {
 const ofContacts = (header: ArchiveHeader) => header.endpoint === "listContacts" || header.endpoint === "getContact";
 
 /** Functions that find these people in bodies and remove them. */
-export const createForgetBodies = ({ find, eraser, ids, tells }: Forgetting): ArchiveBodies => {
+export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting): ArchiveBodies => {
   const none = { exclude: [], hash: [], hashOf: () => "" };
   const redact = createRedactor({ ...none, forgotten: find, anyForgotten: true });
 
@@ -40,7 +40,7 @@ export const createForgetBodies = ({ find, eraser, ids, tells }: Forgetting): Ar
     if (!Array.isArray(data)) return data;
     const items = data.map((item: JsonValue) => {
       const nameless = forgottenHash(item) === null && (idOf(item) ?? "") === "";
-      return nameless && tells(stringifyJson(item)) ? forgottenRecord(NOBODY) : item;
+      return nameless && holdsTrace(stringifyJson(item)) ? forgottenRecord(NOBODY) : item;
     });
     return items.some((item, index) => item !== data[index]) ? items : data;
   };
@@ -56,7 +56,7 @@ export const createForgetBodies = ({ find, eraser, ids, tells }: Forgetting): Ar
   const clean = (header: ArchiveHeader, body: Buffer): Buffer | null => {
     const text = body.toString("utf8");
     const reading = envelopeOf(header, text);
-    if (reading === null || !isEndpoint(header.endpoint) || redact === null) return tells(text) ? EMPTY : null;
+    if (reading === null || !isEndpoint(header.endpoint) || redact === null) return holdsTrace(text) ? EMPTY : null;
     const before = reading.envelope;
     let after = redact(before, header.endpoint);
     if (ofContacts(header) && after.data !== undefined) {

@@ -4,7 +4,7 @@
 import type { Redactor } from "../../api/redact.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { ProgressSink } from "../../core/progress-events.ts";
+import type { ProgressSink } from "../../core/report/progress-events.ts";
 import { readArchive } from "../../warehouse/archive/read-archive.ts";
 import type { Rebuilding } from "../../warehouse/file/rebuild.ts";
 import type { JournalEvent, JournalRows } from "../../warehouse/journal/journal-event.ts";
@@ -138,7 +138,7 @@ export const replay = async (
     return loads;
   };
 
-  let told = 0;
+  let changes = 0;
   // While one change is applied, the rows of the next are read and parsed. Changes are applied one after another.
   let making: Promise<void> = Promise.resolve();
   const gap = (from: number, to: number) =>
@@ -157,15 +157,15 @@ export const replay = async (
         await closeRun(entry.runId);
         await target.run("plan/drop-finished-walks.sql");
       }
-      told += 1;
-      if (told % TOLD_EVERY === 0) tell();
+      changes += 1;
+      if (changes % TOLD_EVERY === 0) tell();
     }
     await making;
   } finally {
     await making.catch(() => undefined);
     for (const runId of [...open.keys()]) await closeRun(runId);
   }
-  if (told === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
+  if (changes === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
   tell();
   if (missing.length > 0) await target.run("warehouse/forget-progress.sql");
   return { runs: runs.size, responses, rows, missing };

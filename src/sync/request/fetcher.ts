@@ -2,8 +2,8 @@
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import { readAnswerId } from "../../api/envelope.ts";
+import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { rateSaid } from "../../api/rate-said.ts";
 import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";

@@ -3,8 +3,8 @@
 import type { Client } from "../../api/client.ts";
 import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
-import type { Trip } from "../../budget/limiter.ts";
-import type { Throttle } from "../../budget/throttle.ts";
+import type { Trip } from "../../budget/rate/limiter.ts";
+import type { Throttle } from "../../budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 

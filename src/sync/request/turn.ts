@@ -3,14 +3,14 @@
 import { paramsOf } from "../../api/endpoints.ts";
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
-import type { QuotaSeen } from "../../budget/latest-quota.ts";
-import type { Charge } from "../../budget/ledger.ts";
-import type { Ledger } from "../../budget/memory-store.ts";
+import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
+import type { Charge } from "../../budget/credits/ledger.ts";
+import type { Ledger } from "../../budget/credits/memory-store.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { ProgressSink } from "../../core/progress-events.ts";
+import type { ProgressSink } from "../../core/report/progress-events.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";

@@ -14,12 +14,12 @@ import type { FetchResult } from "../request/fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { closeTask, failTask } from "../running/task-ends.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, landed, pageReadOf, reshape, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
-import { type SyncRun, shapeOf } from "./sync-run.ts";
-import { closeTask, failTask } from "./task-ends.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
 type AnswerResult = Extract<FetchResult, { kind: "answer" }>;

@@ -4,9 +4,9 @@ import { streamSpec } from "../../catalog/streams.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import { type Plan, planSync } from "../plan/plan-view.ts";
 import { contentNames } from "../request/calls.ts";
+import { type SyncRun, shapeOf, taskKey } from "../running/sync-run.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
-import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
 import { advance } from "./task-steps.ts";
 
 export interface Backlog {

@@ -1,7 +1,8 @@
 // Reports a stream's progress in numbers after every response.
+
+import { type SyncRun, shapeOf } from "../running/sync-run.ts";
 import { totalOf } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
-import { type SyncRun, shapeOf } from "./sync-run.ts";
 
 /** Expected pages of a stream: from the list's length if it has one list, else from the number of due lists. */
 const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {

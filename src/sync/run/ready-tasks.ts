@@ -1,8 +1,8 @@
 // Finds the tasks with a request to send, and the most valuable one. Runs before every request, so in one pass over
 // the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
+import { type SyncRun, shapeOf } from "../running/sync-run.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
-import { type SyncRun, shapeOf } from "./sync-run.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;

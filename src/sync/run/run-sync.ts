@@ -3,7 +3,7 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import type { RunStatus, SyncReport } from "../../core/sync-report.ts";
+import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
@@ -12,15 +12,15 @@ import { readLastQuota, readScopeRows, readShapes, rememberWanted } from "../pla
 import { planSync } from "../plan/plan-view.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { dropOwners } from "./apply-absences.ts";
-import { dropInsights } from "./apply-deletes.ts";
-import { createCommitter } from "./committer.ts";
-import { missingParents, readVerdicts } from "./completeness.ts";
+import { createCommitter } from "../running/committer.ts";
+import { missingParents, readVerdicts } from "../running/completeness.ts";
+import { createEnding } from "../running/ending.ts";
+import { createQuotaRecorder } from "../running/quota-recorder.ts";
+import { createRunStats } from "../running/run-stats.ts";
+import type { SyncDeps, SyncOptions, SyncRun } from "../running/sync-run.ts";
+import { dropOwners } from "../settle/apply-absences.ts";
+import { dropInsights } from "../settle/apply-deletes.ts";
 import { dispatch } from "./dispatcher.ts";
-import { createEnding } from "./ending.ts";
-import { createQuotaRecorder } from "./quota-recorder.ts";
-import { createRunStats } from "./run-stats.ts";
-import type { SyncDeps, SyncOptions, SyncRun } from "./sync-run.ts";
 
 /** Report of a run, and the reason if it is incomplete. */
 export interface SyncResult {

@@ -1,14 +1,14 @@
 // Task steps: decides a task's next step after its pages are committed: read more, walk instead, or finish.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
+import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { closeTask, commitState, failTask } from "../running/task-ends.ts";
+import { settleDeletes } from "../settle/apply-deletes.ts";
+import { closeGap, endLook } from "../settle/close-gap.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { type ScopeTask, stepOf, turnIntoWalk } from "../task/scope-task.ts";
-import { settleDeletes } from "./apply-deletes.ts";
-import { closeGap, endLook } from "./close-gap.ts";
-import { type SyncRun, shapeOf } from "./sync-run.ts";
-import { closeTask, commitState, failTask } from "./task-ends.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {

@@ -1,6 +1,6 @@
 // Strategy watermark: reads newest changes first until a page is older than the watermark; then the counts must
 // agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
-import { counted } from "../../core/units.ts";
+import { counted } from "../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
 

@@ -7,8 +7,8 @@ import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { loadsOf } from "../rows/loads.ts";
-import type { Ending } from "../run/ending.ts";
-import type { SyncDeps, SyncOptions } from "../run/sync-run.ts";
+import type { Ending } from "../running/ending.ts";
+import type { SyncDeps, SyncOptions } from "../running/sync-run.ts";
 import type { Difference } from "./report.ts";
 
 export interface VerifyRun {

@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
-import { literal } from "../../core/sql-text.ts";
+import { literal } from "../../core/text/sql-text.ts";
 import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {

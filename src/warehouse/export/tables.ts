@@ -4,9 +4,9 @@ import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 
 export const EXPORT_FORMATS = ["parquet", "csv", "ndjson"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

@@ -2,7 +2,7 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import { timeMs } from "../../core/time.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";

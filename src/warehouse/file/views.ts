@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
 import { VIEW_NAMES, type ViewName } from "../../catalog/view-names.ts";
-import { literal, quoted } from "../../core/sql-text.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase, type Sql } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";

@@ -29,7 +29,7 @@ export interface Forgetting {
   readonly eraser: IdEraser;
   readonly ids: readonly string[];
   /** True when a text holds an id, address or number of theirs. */
-  readonly tells: (text: string) => boolean;
+  readonly holdsTrace: (text: string) => boolean;
 }
 
 export type ForgetStep = "listed" | "archive" | "tables" | "rewritten" | "published" | "exports" | "scanned";
@@ -79,7 +79,7 @@ const nobody: Forgetting = {
   find: () => null,
   eraser: createIdEraser(new Map()),
   ids: [],
-  tells: () => false,
+  holdsTrace: () => false,
 };
 
 const forgettingOf = (people: readonly Person[], list: ForgottenList): Forgetting => {
@@ -89,7 +89,7 @@ const forgettingOf = (people: readonly Person[], list: ForgottenList): Forgettin
     eraser: createIdEraser(new Map(people.map(({ id, hash }) => [id, forgottenId(hash)]))),
     ids: people.map(({ id }) => id),
     // Compare whole values, because a short id is part of many texts.
-    tells: (text) => telling.some((trace) => text.includes(JSON.stringify(trace))),
+    holdsTrace: (text) => telling.some((trace) => text.includes(JSON.stringify(trace))),
   };
 };
 

@@ -2,7 +2,7 @@
 // cursors and in the service's request history. SQL is generated where the table varies; every value is bound.
 import { z } from "zod";
 import type { IdEraser } from "../../core/forgotten.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import type { Sql } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
 

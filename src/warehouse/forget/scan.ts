@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { literal } from "../../core/sql-text.ts";
+import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";

@@ -12,7 +12,7 @@ import {
 } from "@duckdb/node-api";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
-import { literal } from "../../core/sql-text.ts";
+import { literal } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";

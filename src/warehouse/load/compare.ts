@@ -2,7 +2,7 @@
 // SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import type { Database, Sql } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
 import type { TableLoad } from "../record/checkpoint.ts";

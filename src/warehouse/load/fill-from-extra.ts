@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/database.ts";
 import { convertCell } from "../record/convert-cell.ts";

@@ -1,7 +1,7 @@
 // Generates the upsert of a table from the catalog (golden-file test). Pure. It deletes and inserts instead of ON
 // CONFLICT or MERGE: decision 0001.
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
-import { quoted } from "../../core/sql-text.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 
 /**
  * Positions of the old rows: close together (scans of these ranges) or scattered (a join by key, by index lookups).

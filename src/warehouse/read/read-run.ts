@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { type SyncReport, syncReportSchema } from "../../core/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { assertReadable } from "./readable.ts";

@@ -3,7 +3,7 @@
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
-import { closest } from "../../core/did-you-mean.ts";
+import { closest } from "../../core/text/did-you-mean.ts";
 
 /** Names as in SQL: tables of main without schema, others with it. */
 const NAMES: readonly string[] = [

@@ -12,7 +12,7 @@ import {
   reserve,
   settle,
   snapshotOf,
-} from "../../../src/budget/ledger.ts";
+} from "../../../src/budget/credits/ledger.ts";
 import {
   backOff,
   nextSlot,
@@ -21,7 +21,7 @@ import {
   startLimiter,
   takeSlot,
   windowMs,
-} from "../../../src/budget/limiter.ts";
+} from "../../../src/budget/rate/limiter.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;
@@ -131,8 +131,8 @@ describe("ledger", () => {
     const many = Array.from({ length: 1_500 }, (_, index) => index);
     const silent = { ...openLedger(limits()), unseen: many, reserved: 1 };
     expect(settle(silent, "spent", 9_999).unseen).toEqual([...many.slice(-1_000), 9_999]);
-    const told = { ...silent, period: { limit: null, remaining: 5_000, resetsAt: null } };
-    expect(settle(told, "spent", 9_999).unseen).toHaveLength(1_501);
+    const known = { ...silent, period: { limit: null, remaining: 5_000, resetsAt: null } };
+    expect(settle(known, "spent", 9_999).unseen).toHaveLength(1_501);
   });
 
   test("a figure shows the charges settled before its request was sent, and its own", () => {

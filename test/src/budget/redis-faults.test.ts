@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { createOrganizationLedger } from "../../../src/budget/organization-ledger.ts";
-import { checkRedis, connectRedis } from "../../../src/budget/redis-connection.ts";
-import { createRedisState, organizationKey } from "../../../src/budget/redis-store.ts";
+import { createOrganizationLedger } from "../../../src/budget/credits/organization-ledger.ts";
+import { createThrottle } from "../../../src/budget/rate/throttle.ts";
+import { checkRedis, connectRedis } from "../../../src/budget/store/redis-connection.ts";
+import { createRedisState, organizationKey } from "../../../src/budget/store/redis-store.ts";
 import { redisLedger, redisLimiter } from "../../../src/budget/stored-state.ts";
-import { createThrottle } from "../../../src/budget/throttle.ts";
 import { systemClock as clock } from "../../../src/core/clock.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
 import { GREEDY, mostWithin, recording } from "./store-suite.ts";
@@ -125,7 +125,7 @@ describe("while Redis is away", () => {
     await expect(longer).rejects.toMatchObject({ code: "REDIS_UNAVAILABLE" });
   });
 
-  test("whoever waits for a slot gets none: given up, or refused, but never sent without one", async () => {
+  test("a request that waits for a slot gets none: given up, or refused, but never sent without one", async () => {
     const redis = await start();
     const connection = connect(redis.url);
     const throttle = createThrottle({
@@ -140,7 +140,7 @@ describe("while Redis is away", () => {
     const refused = throttle.acquire();
     stop.abort("stopped");
     await expect(givenUp).rejects.toBe("stopped");
-    // Not lost meanwhile: the pause is told as soon as somebody can be told.
+    // Not lost meanwhile: the pause is shared as soon as Redis is back.
     const until = Date.now() + 3_000;
     void throttle.backOff(until);
     await redis.restart();
@@ -225,7 +225,7 @@ test("what cannot be read, of whatever version, starts afresh and is replaced", 
   }
 });
 
-test("the name of an organization is the same for a slash more, and tells nothing of the token", () => {
+test("the name of an organization is the same for a slash more, and shows nothing of the token", () => {
   expect(organization).toMatch(/^[0-9a-f]{16}$/);
   expect(organizationKey("https://api.example", "a token")).toBe(organization);
   expect(organizationKey("https://api.example", "another token")).not.toBe(organization);

@@ -1,9 +1,9 @@
 // Several processes under one limiter whose store is some way off, on a clock that tests move.
 import { describe, expect, test } from "vitest";
-import { type SharedLimiter, startAfterLoss } from "../../../src/budget/flights.ts";
-import { createMemoryState } from "../../../src/budget/memory-state.ts";
-import type { StateStore } from "../../../src/budget/state-store.ts";
-import { createThrottle } from "../../../src/budget/throttle.ts";
+import { type SharedLimiter, startAfterLoss } from "../../../src/budget/rate/flights.ts";
+import { createThrottle } from "../../../src/budget/rate/throttle.ts";
+import { createMemoryState } from "../../../src/budget/store/memory-state.ts";
+import type { StateStore } from "../../../src/budget/store/state-store.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { type CountingService, fixedWindow, slidingWindow } from "./counting-service.ts";
 import { createManualClock } from "./manual-clock.ts";

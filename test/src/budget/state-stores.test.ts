@@ -1,11 +1,11 @@
 // The same sentences for both stores.
 import { randomUUID } from "node:crypto";
-import { startShared } from "../../../src/budget/flights.ts";
-import { openSharedLedger } from "../../../src/budget/leases.ts";
-import { createMemoryState } from "../../../src/budget/memory-state.ts";
-import { connectRedis, type RedisConnection } from "../../../src/budget/redis-connection.ts";
-import { organizationKey } from "../../../src/budget/redis-store.ts";
-import type { Fence } from "../../../src/budget/state-store.ts";
+import { openSharedLedger } from "../../../src/budget/credits/leases.ts";
+import { startShared } from "../../../src/budget/rate/flights.ts";
+import { createMemoryState } from "../../../src/budget/store/memory-state.ts";
+import { connectRedis, type RedisConnection } from "../../../src/budget/store/redis-connection.ts";
+import { organizationKey } from "../../../src/budget/store/redis-store.ts";
+import type { Fence } from "../../../src/budget/store/state-store.ts";
 import { redisLedger, redisLimiter } from "../../../src/budget/stored-state.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { redisForTests } from "../../support/redis.ts";

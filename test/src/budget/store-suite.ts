@@ -1,15 +1,15 @@
-// What a state store must keep, whoever implements it: the same sentences for memory and for Redis. Time is real here,
+// What every state store must keep: the same sentences for memory and for Redis. Time is real here,
 // since a store's own clock decides; what is judged are the moments that clock named.
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { SharedLimiter } from "../../../src/budget/flights.ts";
-import type { SharedLedger } from "../../../src/budget/leases.ts";
-import type { Limits } from "../../../src/budget/ledger.ts";
-import { createOrganizationLedger } from "../../../src/budget/organization-ledger.ts";
-import type { Fence, StateStore } from "../../../src/budget/state-store.ts";
-import { createThrottle } from "../../../src/budget/throttle.ts";
+import type { SharedLedger } from "../../../src/budget/credits/leases.ts";
+import type { Limits } from "../../../src/budget/credits/ledger.ts";
+import { createOrganizationLedger } from "../../../src/budget/credits/organization-ledger.ts";
+import type { SharedLimiter } from "../../../src/budget/rate/flights.ts";
+import { createThrottle } from "../../../src/budget/rate/throttle.ts";
+import type { Fence, StateStore } from "../../../src/budget/store/state-store.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { said } from "./counting-service.ts";
 
@@ -77,7 +77,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       if (!result.ok) throw new Error(result.code);
       return result.id;
     };
-    /** The first answer, which tells what is left. */
+    /** The first answer, which shows what is left. */
     const firstAnswer = async (ledger: ReturnType<typeof ledgerOf>, remaining: number) => {
       const sentAt = Date.now();
       await ledger.settle(idOf(await ledger.reserve(ask)), "spent", { quota: quota(remaining), sentAt });
@@ -152,7 +152,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       expect(b.state()).toMatchObject({ why: "remaining" });
     });
 
-    test("never more credits are set aside than are left, whoever asks", async () => {
+    test("never more credits are set aside than are left, whichever process asks", async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 0, max: 25 }), fc.integer({ min: 0, max: 5 }), async (left, keep) => {
           const shared = rig.organization();
@@ -175,7 +175,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       const [a, b] = [ledgerOf(shared), ledgerOf(shared)];
       const id = idOf(await a.reserve(ask));
       expect(await b.reserve(ask)).toMatchObject({ ok: false, settling: true, resetsAt: null });
-      // An answer without a figure tells nothing, but waiting for one would stop routes that never carry any.
+      // An answer without a figure shows nothing, but waiting for one would stop routes that never carry any.
       await a.settle(id, "spent");
       expect(await b.reserve(ask)).toMatchObject({ ok: true });
       expect(await a.reserve(ask)).toMatchObject({ ok: true });

@@ -45,7 +45,7 @@ describe.each(codes)("%s", (code) => {
     expect(isCode(error, code)).toBe(true);
   });
 
-  test("tells what to do in a whole sentence", () => {
+  test("says what to do in a whole sentence", () => {
     expect(ERRORS[code].hint).toMatch(/^[A-Z`].*[.]$/);
   });
 });

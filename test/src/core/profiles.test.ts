@@ -66,7 +66,7 @@ test("a token in the environment does not get into a profile that has one of its
   expect([acme?.rateLimitPerMinute, globex?.rateLimitPerMinute]).toEqual([300, 7]);
 });
 
-test("a flag goes over a profile's own setting", () => {
+test("a flag overrides a profile's own setting", () => {
   expect(loadConfig({ ...within(TWO), profile: "acme", flags: { rate_limit: "5" } }).rateLimitPerMinute).toBe(5);
 });
 

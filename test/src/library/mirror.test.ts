@@ -13,7 +13,7 @@ afterAll(() => sandbox.close());
 const mirrorIn = (folder: string, settings: Record<string, string> = {}) =>
   createMirror({ folder, settings: { base_url: sandbox.url, token: sandbox.token, data_dir: "mirror", ...settings } });
 
-test("plans, syncs, tells what happens, and answers questions", async () => {
+test("plans, syncs, reports what happens, and answers questions", async () => {
   const mirror = mirrorIn(aFolder());
   const events: ProgressEvent["kind"][] = [];
   const forget = mirror.onEvent(({ kind }) => events.push(kind));

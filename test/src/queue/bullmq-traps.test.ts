@@ -1,6 +1,6 @@
 // Each trap of BullMQ that was measured before it was built on: what would happen, and that it does not.
 import { expect, test, vi } from "vitest";
-import { syncReportSchema } from "../../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../support/reports.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
@@ -8,7 +8,7 @@ import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from 
 const EVERY_SECOND = "* * * * * *";
 const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";
 
-/** A run that ends when it is told to, whatever its signal says. */
+/** A run that ends when the test says so, whatever its signal says. */
 const aStubbornRun = () => {
   let end = () => {};
   const started: AbortSignal[] = [];
@@ -96,7 +96,7 @@ test("a worker that is stopped checkpoints, hands its sync on, and the next one 
   const sync = await reached(triggers, runId);
   expect(sync.state).toBe("done");
   expect(await org.rows(COUNT)).toEqual([[3, 18]]);
-  // The report tells both runs' requests; none was sent twice.
+  // The report counts both runs' requests; none was sent twice.
   expect(syncReportSchema.parse(sync.report).credits.spent).toBe(org.service.spent());
 });
 

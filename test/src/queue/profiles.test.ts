@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { syncReportSchema } from "../../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 test("an organization that hangs holds up no other, and each has its own mirror", async () => {

@@ -112,7 +112,7 @@ test("slow replies: Redis is frozen for longer than a lock lasts", async () => {
 test("the primary dies and its replica is promoted under the same address", async () => {
   const primary = await aRedis();
   const replica = await aRedis({ replicaOf: primary.port });
-  // What a load balancer or a DNS name does: one address, whoever is primary.
+  // What a load balancer or a DNS name does: one address, whichever server is primary.
   let target = primary.port;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../../src/core/progress-events.ts";
+import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
 import { startLocalWorker } from "../../../src/queue/local/worker.ts";
@@ -59,7 +59,7 @@ const reportSchema = z.object({
 const MODES = "SELECT mode, status FROM sync.runs ORDER BY started_at";
 
 for (const [name, start] of Object.entries(WORKERS)) {
-  test(`${name}: a verification waits for the sync under way, and tells what it compared`, async () => {
+  test(`${name}: a verification waits for the sync under way, and reports what it compared`, async () => {
     const { org, worker } = await start();
     const { triggers } = worker;
     const release = org.hold();

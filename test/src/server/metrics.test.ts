@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { ProgressEvent } from "../../../src/core/progress-events.ts";
+import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
 import type { SyncTriggers } from "../../../src/server/triggers.ts";
 import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
 
@@ -81,7 +81,7 @@ describe("the metrics", () => {
     expect(await read()).toBe(await read());
   });
 
-  test("a profile without a snapshot is down, and the others are told", async () => {
+  test("a profile without a snapshot is down, and the others are shown", async () => {
     const { snapshot } = mirror;
     const profiles = [
       { name: "new", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null },

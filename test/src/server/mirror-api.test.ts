@@ -45,7 +45,7 @@ describe("the local API", () => {
     expect(mirror.sandbox.stats().credits.used).toBe(before);
   });
 
-  test("tells the time of the data and its age", async () => {
+  test("shows the time of the data and its age", async () => {
     const { headers, body } = await local("/v1/accounts");
     const age = Number(headers["x-duckmirror-data-age"]);
     expect(body.meta.timestamp).toBe(headers["x-duckmirror-data-time"]);

@@ -43,7 +43,7 @@ test("nothing can be changed from there", async () => {
   expect(text).toContain('"readOnlyMode":true');
 });
 
-test("neither keys nor the address of Redis are told", async () => {
+test("neither keys nor the address of Redis are shown", async () => {
   const { url, runId, redis } = await serveQueue();
   const paths = ["queues", "queues?activeQueue=sync&status=completed", `queues/publish/${runId}`, "redis/stats"];
   for (const path of paths) {

@@ -94,7 +94,7 @@ test("a file that nobody reads is closed, its figures stay, and it opens again",
   await expect(source.use(valueIn)).rejects.toMatchObject({ code: "SNAPSHOT_MISSING" });
 });
 
-test("what is no database is told as such, and a good one after it is read", async () => {
+test("what is no database is named as such, and a good one after it is read", async () => {
   writeFileSync(path, "this is no database");
   const source = openSnapshots(path);
   await expect(source.use(valueIn)).rejects.toMatchObject({ code: "QUERY_FAILED" });

@@ -1,6 +1,6 @@
 // The report of a sync says of each stream that it is complete exactly when that is proven.
 import { afterEach, expect, test } from "vitest";
-import type { SyncReport } from "../../../src/core/sync-report.ts";
+import type { SyncReport } from "../../../src/core/report/sync-report.ts";
 import { aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
@@ -25,7 +25,7 @@ const marts = (rig: SyncRig, stream: string) =>
     `SELECT DISTINCT complete, unconfirmed, unconfirmed_because FROM marts.freshness WHERE stream = '${stream}'`,
   );
 
-test("a first sync of a source at rest is complete in every stream, and so are looks whose counts agree", async () => {
+test("a first sync of an unchanged source is complete in every stream, and so are looks whose counts agree", async () => {
   const service = createFakeService(anOrganization(4));
   const rig = await rigOf(service);
   for (const round of [1, 2, 3]) {

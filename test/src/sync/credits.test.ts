@@ -40,7 +40,7 @@ test("on a free plan the most valuable pages come first and the next period goes
   expect(error?.code).toBe("QUOTA_SPENT");
   expect(error?.exitCode).toBe(4);
   expect(report.status).toBe("stopped");
-  // Whoever watches is told when the rest can be had.
+  // The user sees when the rest can be had.
   const until = Date.parse(report.credits.resets_at ?? "");
   expect(rig.events).toContainEqual({ kind: "waiting", why: "quota", until, stream: null });
   expect(service.spent()).toBe(100);

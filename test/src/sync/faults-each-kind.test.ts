@@ -111,7 +111,7 @@ const noteOn = (company: string): string | undefined =>
 
 describe("a fault that stays", () => {
   test.each(CASES)(
-    "$fault: $code after $attempts attempts, told with stream, route, page and cause",
+    "$fault: $code after $attempts attempts, reported with stream, route, page and cause",
     ({ company, code, says, attempts }) => {
       const asked = proxy.passed.filter(({ url }) => url.startsWith(`/v1/companies/${company}/news-articles`));
       expect(asked).toHaveLength(attempts);

@@ -50,7 +50,7 @@ const bytesOf = (dir: string): string =>
 
 const SECRETS = ["secret.example", "555 0199 777", "tea-777", "insight 1"];
 
-test("excluded fields are not asked for and not stored, hashed ones join, and no byte on disk tells them", async () => {
+test("excluded fields are not asked for and not stored, hashed ones join, and no byte on disk shows them", async () => {
   const service = createFakeService(anOrganizationOfPeople(), { maxPerPage: 10 });
   rig = await startSyncRig(service, RULES);
   const mirror = rig;

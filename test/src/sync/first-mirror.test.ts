@@ -44,7 +44,7 @@ const paidUrls = (service: FakeService): readonly string[] =>
     .filter((entry) => entry.status === 200)
     .map((entry) => `${entry.path}?${new URLSearchParams(entry.query)}`);
 
-test("a first mirror at rest spends one credit per page and fetches no page twice", async () => {
+test("a first mirror of an unchanged source spends one credit per page and fetches no page twice", async () => {
   const service = createFakeService(anOrganization(10), { maxPerPage: 25, credits: 1000 });
   await mirrored(service);
   const history = service.log.filter((entry) => entry.path === "/v1/usage/requests" && entry.status === 200);
@@ -77,9 +77,9 @@ const shapes: readonly (readonly [string, FakeOptions])[] = [
   ["embeds arrays under singular names", { included: "singular-array" }],
   ["embeds maps by id", { included: "object-map" }],
   ["embeds a single object", { included: "single" }],
-  ["never tells totalCount", { maxPerPage: 25, totals: false }],
-  ["clamps pages silently and never tells totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
-  ["clamps pages, says so, and never tells totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
+  ["never gives totalCount", { maxPerPage: 25, totals: false }],
+  ["clamps pages silently and never gives totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
+  ["clamps pages, says so, and never gives totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
 ];
 
 for (const [what, options] of shapes) {

@@ -1,11 +1,11 @@
 // The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes.
 import { expect, test } from "vitest";
-import { createLedger } from "../../../src/budget/memory-store.ts";
-import { createThrottle } from "../../../src/budget/throttle.ts";
+import { createLedger } from "../../../src/budget/credits/memory-store.ts";
+import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../src/sync/run/sync-run.ts";
+import type { SyncOptions } from "../../../src/sync/running/sync-run.ts";
 import { parseCursor } from "../../../src/sync/task/stored-cursor.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
@@ -221,7 +221,7 @@ const comeToRest = (world: World) => {
 };
 const service = (world: World) => world.service;
 
-test(`after ${HISTORIES} random histories the mirror equals the source at rest, within budget and without a false delete (seed ${SEED})`, async () => {
+test(`after ${HISTORIES} random histories the mirror equals the source once it stops changing, within budget and without a false delete (seed ${SEED})`, async () => {
   const failures: string[] = [];
   for (let history = 0; history < HISTORIES; history++) {
     const random = seededRandom(SEED + history);
@@ -238,7 +238,7 @@ test(`after ${HISTORIES} random histories the mirror equals the source at rest, 
     }
     comeToRest(world);
     await sync(world);
-    // A full sync at rest proves every list: none is left open.
+    // A full sync of an unchanged source proves every list: none is left open.
     const last = await sync(world, { full: true });
     const open = last.result?.report.streams.filter(({ complete }) => !complete) ?? [];
     failures.push(
@@ -254,7 +254,7 @@ test(`after ${HISTORIES} random histories the mirror equals the source at rest, 
   expect(failures).toEqual([]);
 }, 600_000);
 
-test(`at rest no page that was paid for is fetched again, whatever interrupts the first mirror (seed ${SEED})`, async () => {
+test(`while the source is unchanged no page that was paid for is fetched again, whatever interrupts the first mirror (seed ${SEED})`, async () => {
   const failures: string[] = [];
   for (let history = 0; history < HISTORIES / 4; history++) {
     const random = seededRandom(SEED + 100_000 + history);

@@ -19,7 +19,7 @@ const start = async (strictness: string, maxPerPage = 100) => {
 const later = (day: number) => `2026-11-${day}T00:00:00.000Z`;
 const onContacts = "select * from sync.rejects where table_name = 'contacts'";
 
-test("evolve keeps what does not fit in _extra and tells what is new", async () => {
+test("evolve keeps what does not fit in _extra and lists what is new", async () => {
   const { service, mirror } = await start("evolve");
   service.data.contacts.push(aContact("new", { shoeSize: 43, lastChangeDetectedOn: later(19) }));
   expect((await mirror.sync()).error).toBeNull();

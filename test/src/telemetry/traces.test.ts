@@ -69,7 +69,7 @@ test.each([
   expect(span?.traceId).not.toBe(TRACE);
 });
 
-test("whoever asked without sampling is not traced either", async () => {
+test("a caller that asked without sampling is not traced either", async () => {
   const traces = await start(`${PARENT.slice(0, -2)}00`);
   const span = traces.tracer.start("unsampled");
   span.end();
@@ -105,7 +105,7 @@ test("what throws ends its span as failed, with its class and not its words", as
   expect(receiver.requests.map(({ body }) => body.toString("utf8")).join()).not.toContain("zoe");
 });
 
-test("a span can have been and gone: its times are those that are told", async () => {
+test("a span can have been and gone: its times are those that are given", async () => {
   const traces = await start();
   traces.tracer.start("wait", { startedAt: 1_700_000_000_000 }).end(1_700_000_002_500);
   await traces.close();

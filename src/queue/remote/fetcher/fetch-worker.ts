@@ -5,7 +5,7 @@ import { DelayedError, type Job, Queue, Worker } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
-import type { Fleet, MemberIdentity } from "../../../core/fleet.ts";
+import type { Fleet, MemberIdentity } from "../../../core/report/fleet.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
 import { openAsking, openWorking } from "../../bullmq/connection.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Queue, Worker } from "bullmq";
 import type { Connect } from "../../../../jobs/connection.ts";
-import { organizationKey } from "../../../budget/redis-store.ts";
+import { organizationKey } from "../../../budget/store/redis-store.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { untilAborted } from "../../../core/until-aborted.ts";

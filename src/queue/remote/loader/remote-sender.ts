@@ -3,8 +3,8 @@
 import type { Queue } from "bullmq";
 import type { ApiOutcome, Quota } from "../../../api/outcome.ts";
 import type { ReadingOptions } from "../../../api/wire-answer.ts";
-import type { OrganizationLedger } from "../../../budget/organization-ledger.ts";
-import type { Throttle } from "../../../budget/throttle.ts";
+import type { OrganizationLedger } from "../../../budget/credits/organization-ledger.ts";
+import type { Throttle } from "../../../budget/rate/throttle.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { untilAborted } from "../../../core/until-aborted.ts";

@@ -32,14 +32,14 @@ export interface Watch {
 
 /** Reason why no fetcher takes a request, from the failed job. */
 const refusal = (reason: string): DuckmirrorError => {
-  const told = toldFailure(reason);
-  const detail = told?.message ?? "a fetcher could not take the request";
-  if (told === null || told.code === "UNEXPECTED") return new DuckmirrorError("UNEXPECTED", { detail });
-  if (told.code === "PROFILE_UNKNOWN") {
+  const failure = toldFailure(reason);
+  const detail = failure?.message ?? "a fetcher could not take the request";
+  if (failure === null || failure.code === "UNEXPECTED") return new DuckmirrorError("UNEXPECTED", { detail });
+  if (failure.code === "PROFILE_UNKNOWN") {
     const which = "a profile that no fetcher has with the same address and token";
     return new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
   }
-  return told.code === "JOB_VERSION" ? errorOf(told) : new DuckmirrorError("FETCHER_REFUSED", { detail });
+  return failure.code === "JOB_VERSION" ? errorOf(failure) : new DuckmirrorError("FETCHER_REFUSED", { detail });
 };
 
 export const createWatch = (deps: WatchDeps): Watch => {

@@ -80,8 +80,8 @@ export const tokenBucket = (
       if (allowed) tokens -= 1;
       const next = tokens >= 1 ? now : now + (1 - tokens) * perToken;
       const resetsAt = reset === "full" ? now + (burst - tokens) * perToken : now + (1 - (tokens % 1)) * perToken;
-      const [told, toldMs] = named === "rate" ? [limit, windowMs] : [burst, burst * perToken];
-      return { allowed, limit: told, windowMs: toldMs, remaining: Math.floor(tokens), resetsAt, nextAt: next };
+      const [count, toldMs] = named === "rate" ? [limit, windowMs] : [burst, burst * perToken];
+      return { allowed, limit: count, windowMs: toldMs, remaining: Math.floor(tokens), resetsAt, nextAt: next };
     },
   };
 };

@@ -1,7 +1,7 @@
 // One client against one service on virtual time: the program's own throttle, header parser and waits after refusals,
 // with latency on both ways, pauses, and others who use the same token.
-import { parseRateHeaders } from "../../../../src/api/rate-headers.ts";
-import { createThrottle } from "../../../../src/budget/throttle.ts";
+import { parseRateHeaders } from "../../../../src/api/limits/rate-headers.ts";
+import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../../src/core/clock.ts";
 import { createManualClock } from "../manual-clock.ts";
 import { type Dialect, headersOf } from "./headers.ts";

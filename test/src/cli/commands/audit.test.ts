@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aContactsMirror, aFolder, cli } from "../../../support/cli.ts";
 import { aRedis } from "../../queue/worker-rig.ts";
 
 let sandbox: Sandbox;
@@ -15,18 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const aMirror = async (more: Record<string, string> = {}) => {
-  const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: sandbox.url,
-    DUCKMIRROR_TOKEN: sandbox.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_STREAMS: "contacts",
-    DUCKMIRROR_SCHEDULE: "off",
-    ...more,
-  };
-  expect((await cli(["sync", "--quiet"], { env })).code).toBe(0);
-  return { dataDir, env };
+const aMirror = (more: Record<string, string> = {}) =>
+  aContactsMirror(sandbox, { DUCKMIRROR_SCHEDULE: "off", ...more });
 };
 type Env = Readonly<Record<string, string>>;
 

@@ -16,7 +16,7 @@ afterAll(() => sandbox.close());
 
 const env = () => ({ DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token });
 
-test("sends message, category, rating and what it is about, and tells the credit it cost", async () => {
+test("sends message, category, rating and what it is about, and shows the credit it cost", async () => {
   const argv = ["feedback", "The industry", "is wrong", "--category", "wrong-data", "--rating", "2"];
   const about = ["--about", "accountId=1042", "--about", "endpoint=/v1/accounts"];
   const run = await cli([...argv, ...about, "--json"], { env: env() });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aContactsMirror, aFolder, cli } from "../../../support/cli.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -10,14 +10,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 test("forget asks before it erases, prints what it looked through, and says it again as JSON", async () => {
-  const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: sandbox.url,
-    DUCKMIRROR_TOKEN: sandbox.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_STREAMS: "contacts",
-  };
-  expect((await cli(["sync", "--quiet"], { env })).code).toBe(0);
+  const { env } = await aContactsMirror(sandbox);
   const idsOf = async () => {
     const { out } = await cli(["query", "select id from contacts order by id limit 2", "--format", "ndjson"], { env });
     return out

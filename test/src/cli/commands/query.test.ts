@@ -54,7 +54,7 @@ describe("formats", () => {
     expect(out.trimEnd().split("\n").length).toBe(20_000);
   });
 
-  test("a terminal gets the first thousand rows and is told how to get all", async () => {
+  test("a terminal gets the first thousand rows and learns how to get all", async () => {
     const { out, err } = await query(["select i from range(5000) r(i)"], { answers: [] });
     expect(out.split("\n").filter((line) => /^│ +\d+ │$/.test(line)).length).toBe(1000);
     expect(err).toContain("the first 1,000 rows; --format csv");

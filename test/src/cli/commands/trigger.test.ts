@@ -1,4 +1,4 @@
-// Waiting for the end of a sync that was asked for, whoever forgets it or goes away meanwhile.
+// Waiting for the end of a sync that was asked for, even if Redis forgets it or the worker goes away meanwhile.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";

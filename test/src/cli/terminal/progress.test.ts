@@ -6,7 +6,7 @@ import { createLiveArea } from "../../../../src/cli/terminal/live-area.ts";
 import { createLiveProgress, createLoggedProgress } from "../../../../src/cli/terminal/progress.ts";
 import { progressLines } from "../../../../src/cli/terminal/progress-lines.ts";
 import { afterEvent, noProgress, requestsPerMinute, timeLeftMs } from "../../../../src/cli/terminal/progress-state.ts";
-import type { ProgressEvent } from "../../../../src/core/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
 
 const colours = pc.createColors(false);
 const at = Date.parse("2026-03-01T12:00:00Z");

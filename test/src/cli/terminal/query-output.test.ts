@@ -20,7 +20,7 @@ const written = (
 };
 const text = (name: string) => ({ name, type: "VARCHAR" });
 
-/** A reader of RFC 4180 that tells NULL (nothing) from the empty text (`""`). */
+/** A reader of RFC 4180 that distinguishes NULL (nothing) from the empty text (`""`). */
 const readCsv = (csv: string): (string | null)[][] => {
   const rows: (string | null)[][] = [];
   let row: (string | null)[] = [];
@@ -37,7 +37,7 @@ const readCsv = (csv: string): (string | null)[][] => {
 };
 
 describe("CSV", () => {
-  test("ends lines with CRLF, quotes what must be quoted and tells NULL from the empty text", () => {
+  test("ends lines with CRLF, quotes what must be quoted and distinguishes NULL from the empty text", () => {
     const rows = [["plain", 'a "b", c', "two\nlines", "", null, " edge"]];
     const columns = ["a", "b", "c", "d", "e", "f,g"].map(text);
     expect(written("csv", columns, rows)).toBe('a,b,c,d,e,"f,g"\r\nplain,"a ""b"", c","two\nlines","",," edge"\r\n');
@@ -115,7 +115,7 @@ describe("JSON", () => {
   });
 });
 
-test("numbers are told from other types", () => {
+test("numbers are distinguished from other types", () => {
   expect(["BIGINT", "INTEGER", "UBIGINT", "DOUBLE", "DECIMAL(5,2)", "HUGEINT", "TINYINT"].every(isNumeric)).toBe(true);
   expect(["VARCHAR", "INTEGER[]", "INTERVAL", "DATE", "JSON"].some(isNumeric)).toBe(false);
 });

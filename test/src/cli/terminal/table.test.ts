@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { displayWidth, renderTable } from "../../../../src/cli/terminal/table.ts";
 import { outputWidth } from "../../../../src/cli/terminal/terminal.ts";
-import { type SyncReport, syncReportSchema } from "../../../../src/core/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
 

@@ -31,7 +31,7 @@ const sync = (redisUrl: string) =>
     env: { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, REDIS_URL: redisUrl },
   });
 
-test("what a sync spent stands in the ledger that all processes share, under a key that tells no token", async () => {
+test("what a sync spent is in the ledger that all processes share, under a key that shows no token", async () => {
   const { code, out } = await sync(redis.url);
   expect(code).toBe(0);
   const report = JSON.parse(out);

@@ -50,7 +50,7 @@ describe("fields", () => {
     expect(problemOf(env)).toContain(message);
   });
 
-  test("one that API.md does not know is kept out all the same, and told", () => {
+  test("one that API.md does not know is kept out all the same, and named", () => {
     const config = configOf(exclude("contacts.shoeSize"));
     expect(config.excludeFields).toEqual(["contacts.shoeSize"]);
     expect(config.warnings).toEqual([expect.stringContaining("contacts.shoeSize is not a documented field")]);

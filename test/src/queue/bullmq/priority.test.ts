@@ -1,7 +1,7 @@
 // A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
 import { expect, test } from "vitest";
-import { liveSyncs } from "../../../../src/queue/bullmq/live-syncs.ts";
 import { SCHEDULED_PRIORITY } from "../../../../src/queue/bullmq/queues.ts";
+import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";

@@ -1,6 +1,6 @@
 // Two workers on one Redis: one of them runs a sync, the other one waits, and goes on when the first is lost.
 import { expect, test } from "vitest";
-import { syncReportSchema } from "../../../../src/core/sync-report.ts";
+import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../../support/reports.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";

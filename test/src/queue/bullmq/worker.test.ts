@@ -1,8 +1,8 @@
 // The worker on BullMQ: syncs asked for run once, join each other, are cancelled, fail in part, and are handed on.
 import { describe, expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { syncReportSchema } from "../../../../src/core/sync-report.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
@@ -11,7 +11,7 @@ const runsOf = (events: readonly { readonly event: { readonly kind: string }; re
   events.filter(({ event }) => event.kind === "run-started").map(({ runId }) => runId);
 
 describe("a sync that was asked for", () => {
-  test("mirrors everything in one run and tells its report", async () => {
+  test("mirrors everything in one run and gives its report", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers, events } = await aWorker(redis, [org.config(redis)]);
@@ -163,7 +163,7 @@ describe("a sync that was asked for", () => {
     await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
   });
 
-  test("stopped by its allowance is no failure and tells why", async () => {
+  test("stopped by its allowance is no failure and says why", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_MAX_CREDITS: "3" })]);
@@ -210,7 +210,7 @@ describe("a family that fails", () => {
     expect(await deadLetters(queues)).toEqual([]);
   });
 
-  test("by a payload that no program reads is kept as it is and told clearly", async () => {
+  test("by a payload that no program reads is kept as it is and named clearly", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers } = await aWorker(redis, [org.config(redis)]);
@@ -227,7 +227,7 @@ describe("a family that fails", () => {
     expect(await deadLetters(queues)).toHaveLength(1);
   });
 
-  test("by a fault of ours tells it without the secret that was in its message", async () => {
+  test("by a fault of ours reports it without the secret that was in its message", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const scrubber = createScrubber();

@@ -1,7 +1,7 @@
 // The register of the fleet: who works here, and since when a member gave no sign of life.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { asSeen } from "../../../../src/core/fleet.ts";
+import { asSeen } from "../../../../src/core/report/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
 import { aFetcher } from "../remote/remote-rig.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
+import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { syncReportSchema } from "../../../../src/core/sync-report.ts";
 import { type LocalWorkerDeps, startLocalWorker } from "../../../../src/queue/local/worker.ts";
 import { engineRunner } from "../../../../src/queue/run-engine.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
@@ -135,7 +135,7 @@ test("a schedule asks for its streams, put off by its jitter", async () => {
   const org = await anOrg();
   const config = org.config(null);
   const ticks: (() => void)[] = [];
-  const told: unknown[] = [];
+  const seen: unknown[] = [];
   const worker = aLocalWorker(
     [
       {
@@ -145,13 +145,13 @@ test("a schedule asks for its streams, put off by its jitter", async () => {
     ],
     {
       scheduler: (schedule, tick) => {
-        told.push(schedule);
+        seen.push(schedule);
         ticks.push(tick);
         return { stop: () => void ticks.splice(0) };
       },
     },
   );
-  expect(told).toMatchObject([{ cron: "17 5 * * *", timeZone: "Europe/Berlin" }]);
+  expect(seen).toMatchObject([{ cron: "17 5 * * *", timeZone: "Europe/Berlin" }]);
   ticks[0]?.();
   await expect.poll(() => worker.triggers.active(), { timeout: 120_000 }).toHaveLength(1);
   const [sync] = await worker.triggers.active();

@@ -109,7 +109,7 @@ test("fields that are excluded or hashed are cut before an answer leaves the fet
   expect(await travel(answer, 1, cutting)).toMatchObject({ kind: "outcome", outcome: { kind: "ok" } });
 });
 
-test("a body that cannot be read, and so not cut, stays with the fetcher; its charge is told", async () => {
+test("a body that cannot be read, and so not cut, stays with the fetcher; its charge is reported", async () => {
   const { body: packed } = await packAnswer(request, 1, body("<p>Ann"), { reading, redact: cutting });
   expect(packed).toHaveLength(0);
   expect(await travel(body("<p>Ann"), 1, cutting)).toMatchObject({

@@ -1,6 +1,6 @@
 // Fetchers and a loader with a Redis of their own and a fake service, in one process; everything is gone after the test.
 import { syncJob } from "../../../../jobs/sync.ts";
-import { organizationKey } from "../../../../src/budget/redis-store.ts";
+import { organizationKey } from "../../../../src/budget/store/redis-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { Secret } from "../../../../src/core/secret.ts";

@@ -149,7 +149,7 @@ test("a service that is gone ends the connection", async () => {
   await expect(fetch(`${proxy.url}/v1/accounts`)).rejects.toThrow();
 });
 
-test("another schedule holds from then on, and every request that came by is told", async () => {
+test("another schedule holds from then on, and every request that came by is reported", async () => {
   const sender = await behind({ rules: [{ fault: 503 }] });
   await sender.send(LIST);
   proxy?.setFaults({});

@@ -159,7 +159,7 @@ describe("the door", () => {
     expect((await keyed.inject({ url: "/v1/accounts", headers })).statusCode).toBe(200);
   });
 
-  test("wrong keys are told to wait, by address; the right key is taken all the same", async () => {
+  test("wrong keys must wait, by address; the right key is taken all the same", async () => {
     const { app } = await mirror.server({ key });
     const ask = (authorization: string, remoteAddress: string) =>
       app.inject({ url: "/v1/accounts", headers: { ...HERE, authorization }, remoteAddress });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callWorker } from "../../../../src/cli/worker/call-worker.ts";
 import { connectPinned } from "../../../../src/cli/worker/pinned-connection.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveTls } from "../../../../src/core/config/tls-files.ts";
+import { resolveTls } from "../../../../src/core/config/secrets/tls-files.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 

@@ -1,7 +1,7 @@
-// The way to the service: what keeps requests from leaving ends the run, is told, and costs nothing.
+// The way to the service: what keeps requests from leaving ends the run, is reported, and costs nothing.
 import { expect, test } from "vitest";
 import { type Connect, connectAlone } from "../../../../jobs/connection.ts";
-import { createThrottle } from "../../../../src/budget/throttle.ts";
+import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createLocalSender, type Sender } from "../../../../src/sync/request/sender.ts";
 import { createFakeClient } from "../../../support/fake-client.ts";
@@ -23,7 +23,7 @@ const through =
     return { ...alone, sender: { ...alone.sender, ...change(alone.sender) } };
   };
 
-test("the next turn is told as far as it is known: the wait for the first answer has no end that could be named", async () => {
+test("the next turn is given as far as it is known: the wait for the first answer has no end that could be named", async () => {
   const clock = hurriedClock();
   const client = createFakeClient(service(), clock);
   const turnAfterOne = async (configured: number | null) => {

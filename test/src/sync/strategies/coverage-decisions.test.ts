@@ -103,7 +103,7 @@ describe("joining", () => {
     expect(addRead(second, numbered(1, 1000), "descending")).toMatchObject({ end: 30, waiting: [], proven: true });
   });
 
-  test("a list at rest joins where pages touch; one that moved, overlaps, was resumed or does not count needs proof", () => {
+  test("an unchanged list joins where pages touch; one that moved, overlaps, was resumed or does not count needs proof", () => {
     const next = numbered(3, 980);
     const opaque = { ...next, ids: next.ids.map((id) => `x${id}`) };
     expect(addRead(twenty(), opaque, "identity")).toMatchObject({ end: 30, proven: true, repairs: 0 });
@@ -137,7 +137,7 @@ describe("joining", () => {
     expect(addRead({ ...twenty(), moved: true }, none, "descending")).toMatchObject({ end: 20, repairs: 1 });
   });
 
-  test("the last page completes the list; a shorter one tells the size that is granted", () => {
+  test("the last page completes the list; a shorter one shows the size that is granted", () => {
     const ends = addRead(twenty(), numbered(3, 980, { total: 30 }), "descending");
     expect(ends).toMatchObject({ total: 30, moved: true, overlap: true });
     const whole = addRead(addRead(twenty(), numbered(3, 980), "descending"), numbered(4, 970), "descending");
@@ -175,7 +175,7 @@ describe("joining", () => {
     expect(addRead({ ...twenty(), moved: true }, numbered(3, 980), "descending").moved).toBe(true);
   });
 
-  test("a page that lies within what is covered tells how far it reaches now, and changes no tail", () => {
+  test("a page that lies within what is covered shows how far it reaches now, and changes no tail", () => {
     const pushed = page({ page: 3, perPage: 9, ids: ids(985, 5), rows: 5 });
     expect(addRead({ ...twenty(), moved: true }, pushed, "descending")).toMatchObject({ end: 23, tail: ids(988, 8) });
     const inside = page({ page: 2, perPage: 9, ids: ids(990, 3), rows: 3 });
@@ -346,7 +346,7 @@ describe("progress", () => {
     },
   );
 
-  test("a walk at rest that comes up short is read a second time; looks at the head are counted", () => {
+  test("a walk of an unchanged list that comes up short is read a second time; looks at the head are counted", () => {
     const walk = acceptRead(
       startWalk({ size: 10, overlap: false, proof: "descending" }),
       page({ ids: ids(9, 3), total: 3 }),

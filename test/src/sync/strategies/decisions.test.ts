@@ -415,7 +415,7 @@ describe("log", () => {
     });
   });
 
-  test("it ends with an empty page or the last one that the count tells of", () => {
+  test("it ends with an empty page or the last one by the count", () => {
     const forward = acceptLog(start, full);
     const next = (number: number, ids: readonly string[], total: number | null = 30) =>
       acceptLog({ ...forward, page: number }, page({ page: number, ids, total }));
@@ -427,7 +427,7 @@ describe("log", () => {
     expect(acceptLog(uncounted, page({ page: 6, ids: descending(5, 5), total: null })).ended).toBe(false);
   });
 
-  test("a first page that is clamped silently tells the real size; a later short one does not", () => {
+  test("a first page that is clamped silently shows the real size; a later short one does not", () => {
     expect(acceptLog({ ...start, size: 50 }, { ...full, perPage: 50 })).toMatchObject({ size: 5 });
     expect(acceptLog({ ...start, size: 50 }, { ...full, perPage: 50, total: 5 })).toMatchObject({
       size: 50,

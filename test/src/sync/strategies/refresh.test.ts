@@ -163,7 +163,7 @@ test(`known: done early means the counts agree and the last page held nothing ne
       if (step.kind !== "done") throw new Error("known never asks for another strategy");
       if (step.addsUp) expect(outdated(items, mirror)).toEqual([]);
       else expect(mirror.size).toBe(items.length);
-      // Fewer upstream than mirrored: only the whole list tells which rows are gone.
+      // Fewer upstream than mirrored: only the whole list shows which rows are gone.
       if (removed > 0 && history.added === 0) expect(step.addsUp).toBe(true);
       if (history.added === 0 && removed === 0 && history.changed.length === 0) expect(reads).toBe(1);
     }),

@@ -99,7 +99,7 @@ const histories = (moving: boolean): fc.Arbitrary<History> =>
     crashes: fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 3 }),
   });
 
-test(`a walk of a list at rest sees every row, adds up and reads no page more than needed (seed ${SEED})`, () => {
+test(`a walk of an unchanged list sees every row, adds up and reads no page more than needed (seed ${SEED})`, () => {
   fc.assert(
     fc.property(histories(false), (history) => {
       const { seen, addsUp, list, reads } = walk(history);

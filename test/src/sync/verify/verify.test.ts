@@ -39,7 +39,7 @@ test.each<[string, FakeOptions]>([
   ["the service does not sort", { maxPerPage: 10, sort: "refuse" }],
   ["filters are ignored", { maxPerPage: 10, filters: "ignore" }],
   ["pages are clamped silently", { maxPerPage: 10, overPage: "clamp" }],
-])("a mirror of a source at rest is equal: %s", async (_, options) => {
+])("a mirror of an unchanged source is equal: %s", async (_, options) => {
   const service = createFakeService(anOrganization(8), options);
   const mirror = await mirrorOf(service);
   const before = service.spent();
@@ -162,7 +162,7 @@ test("refused credentials and a service that is down are no differences", async 
   expect([down.error?.exitCode, down.report.differences]).toEqual([5, []]);
 });
 
-test("a lowered tier is told, and --repair deletes nothing", async () => {
+test("a lowered tier is reported, and --repair deletes nothing", async () => {
   const service = createFakeService(anOrganization(5));
   const mirror = await mirrorOf(service);
   Object.assign(service.data, { accounts: [], contacts: [], signals: [], insights: {} });

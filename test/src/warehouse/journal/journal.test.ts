@@ -97,7 +97,7 @@ test("a change that was announced and not made before a crash is forgotten, and 
   ]);
 });
 
-test("a working file that lacks more than a crash can explain is refused, and gaps are told", async () => {
+test("a working file that lacks more than a crash can explain is refused, and gaps are named", async () => {
   const dataDir = tempDir();
   const first = await open(dataDir);
   await first.setCapability("a", "1", 1);

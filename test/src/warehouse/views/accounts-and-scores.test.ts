@@ -11,7 +11,7 @@ const SCORES = `
   INSERT INTO main.accounts (id, name, main_score, _synced_at) VALUES
     (1, 'Acme Corp', 35.5, '2025-02-01 00:00:00Z'), (3, 'Back', 7, '2025-01-08 00:00:00Z');`;
 
-test("score_history joins versions of one score, and tells an account that came back from one that stood still", async () => {
+test("score_history joins versions of one score, and distinguishes an account that came back from one that stayed", async () => {
   const mart = await aMart(SCORES);
   expect(
     await mart.rows(`SELECT account_id, account_name, main_score, previous_score, score_change, valid_from, valid_to, is_current

@@ -92,7 +92,7 @@ test("earnings_calendar knows the call before, the latest one and when to expect
   ]);
 });
 
-test("filing_timeline tells how long after the period a company filed", async () => {
+test("filing_timeline shows how long after the period a company filed", async () => {
   const mart = await aMart(`
     INSERT INTO main.companies (id, name) VALUES ('c1', 'Acme');
     INSERT INTO main.accounts (id, company_id) VALUES (3, 'c1');

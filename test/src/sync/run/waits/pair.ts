@@ -153,7 +153,7 @@ const stuck = async (clock: StandingClock, until: string): Promise<never> => {
   throw new Error(`${until}: still waits for ${clock.standing().join(", ")} ms`);
 };
 
-/** Lets the clock go on by a second, little by little, until it is told that the run is over. */
+/** Lets the clock go on by a second, little by little, until the run is over. */
 const letASecondPass = (clock: StandingClock): (() => void) => {
   let passed = 0;
   const ticking = setInterval(() => {
@@ -163,7 +163,7 @@ const letASecondPass = (clock: StandingClock): (() => void) => {
   return () => clearInterval(ticking);
 };
 
-/** A service whose first request is held until it is told how to answer it. */
+/** A service whose first request is held until the test says how to answer it. */
 const heldService = async () => {
   const source = service();
   const answers: { first?: FakeAnswer | undefined; others?: FakeAnswer } = {};

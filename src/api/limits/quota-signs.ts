@@ -1,0 +1,33 @@
+// Distinguishes a 429 for lack of credits from one for speed, by several signs, because API.md documents none. Pure.
+import type { ApiOutcome } from "../outcome.ts";
+
+/** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
+export const LONGEST_RATE_WAIT_MS = 3_600_000;
+
+/** Time when requests are accepted again by the headers, ms since the epoch; null when they do not say. */
+export const openAgainAt = (outcome: ApiOutcome): number | null => {
+  if (outcome.kind === "broken") return null;
+  const { rate } = outcome;
+  return rate?.retryAt ?? (rate?.remaining === 0 ? rate.resetsAt : null);
+};
+
+const SHORT_PERIOD = /\bper[ -]?(second|minute)|\b(requests|calls)\/(s|sec|second|min|minute)\b/i;
+const LONG_PERIOD = /\b(daily|monthly|per[ -]?(day|month))\b/i;
+const QUOTA = /\bquota\b/i;
+const CREDITS_GONE =
+  /\b(no|insufficient|out of|not enough|exhausted)\b.{0,30}\bcredits?\b|\bcredits?\b.{0,40}\b(exhausted|exceeded|spent|used up|depleted|insufficient)\b/i;
+
+/** True when an error text mentions credits, or a limit per day or month. */
+const speaksOfQuota = (text: string): boolean =>
+  CREDITS_GONE.test(text) || LONG_PERIOD.test(text) || (QUOTA.test(text) && !SHORT_PERIOD.test(text));
+
+/**
+ * True when a refusal is about credits, not speed. `remainingCredits`: last reported figure, null if none. Signs in
+ * order: no credits left here or in the last report, a wait beyond an hour, the text.
+ */
+export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
+  if (outcome.kind !== "refused") return false;
+  const remaining = outcome.usage?.remaining ?? remainingCredits;
+  if (remaining !== null && remaining <= 0) return true;
+  return (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS || speaksOfQuota(outcome.excerpt);
+};

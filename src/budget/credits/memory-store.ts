@@ -1,0 +1,89 @@
+// Ledger of one process: keeps the state of ledger.ts in memory and grants reservations.
+import type { Quota } from "../../api/outcome.ts";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import {
+  type Charge,
+  type Denial,
+  type LedgerSnapshot,
+  type LedgerState,
+  type Limits,
+  observe,
+  openLedger,
+  reserve,
+  settle,
+  snapshotOf,
+} from "./ledger.ts";
+
+export interface LedgerOptions extends Partial<Limits> {
+  readonly clock: Clock;
+}
+
+type ReservationResult =
+  | { readonly ok: true; readonly id: string }
+  /** `settling`: requests in flight may still refund credits; try again when one has ended. */
+  | { readonly ok: false; readonly code: Denial; readonly settling: boolean };
+
+export interface Ledger {
+  /** Reserves one credit for one request. */
+  tryReserve(): ReservationResult;
+  /** Settles a reservation; unknown or settled ones stay unchanged. */
+  settle(id: string, charge: Charge): void;
+  /** `usage` of an answer to a request sent at `sentAt`, ms since the epoch. Settle that request first. */
+  observe(quota: Quota, sentAt: number): void;
+  /** Resolves after a settlement or a new figure; a waiting request may then get a credit. */
+  settled(): Promise<void>;
+  snapshot(): LedgerSnapshot;
+  /** Error that ends a run for this reason. */
+  denial(code: Denial): DuckmirrorError;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Opens the ledger of one run. By default only the organization's remaining credits limit it. It does not start with
+ * a figure of an earlier run, because credits may have been bought since, and a request without credits is free.
+ */
+export const createLedger = (options: LedgerOptions): Ledger => {
+  const { clock, maxCredits = null, pace = "greedy", runEveryMs = DAY_MS } = options;
+  let state: LedgerState = openLedger({ maxCredits, reserve: options.reserve ?? 0, pace, runEveryMs });
+  const open = new Set<string>();
+  const waiting: (() => void)[] = [];
+  const wake = () => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  let made = 0;
+
+  return {
+    tryReserve: () => {
+      const result = reserve(state, clock.now());
+      if (!result.ok) return result;
+      state = result.state;
+      made += 1;
+      const id = String(made);
+      open.add(id);
+      return { ok: true, id };
+    },
+    settle: (id, charge) => {
+      if (!open.delete(id)) return;
+      state = settle(state, charge, clock.now());
+      wake();
+    },
+    observe: (quota, sentAt) => {
+      state = observe(state, quota, sentAt, clock.now());
+      wake();
+    },
+    settled: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+      }),
+    snapshot: () => snapshotOf(state, clock.now()),
+    denial: (code) => {
+      const { allowance, resetsAt } = snapshotOf(state, clock.now());
+      if (code === "BUDGET_SPENT") return new DuckmirrorError(code, { allowance: allowance ?? 0 });
+      return new DuckmirrorError(code, {
+        until: resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`,
+      });
+    },
+  };
+};

@@ -1,0 +1,136 @@
+// Ledger of an organization, shared by all processes that spend its credits: remaining and reserved credits. A run's
+// own allowance is in another ledger (memory-store.ts).
+import { randomUUID } from "node:crypto";
+import type { Quota } from "../../api/outcome.ts";
+import type { Clock } from "../../core/clock.ts";
+import { isCode } from "../../core/errors.ts";
+import type { Fence, StateStore } from "../store/state-store.ts";
+import {
+  type Lease,
+  lapse,
+  observeLedger,
+  renewLeases,
+  reserveLease,
+  restoreLeases,
+  type SharedLedger,
+  settleLease,
+} from "./leases.ts";
+import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf, withoutOwn } from "./ledger.ts";
+
+export interface ReservationAsk {
+  /** Process or job that renews the reservation. */
+  readonly owner: string;
+  /** Life of the reservation without renewal, ms. After that its request counts as one without a response. */
+  readonly leaseMs: number;
+  readonly fence?: Fence;
+  readonly signal?: AbortSignal;
+  /**
+   * Start of the requesting run, ms since the epoch by this machine's clock: credits may have been bought since an
+   * earlier figure of zero. Unset: the figure is trusted for a while.
+   */
+  readonly since?: number | undefined;
+}
+
+export type SharedReservation =
+  | { readonly ok: true; readonly id: string }
+  | {
+      readonly ok: false;
+      readonly code: Denial | "FENCED";
+      /** Requests in flight of any process may still refund credits; try again later. */
+      readonly settling: boolean;
+      /** End of the period, ms since the epoch; null: unknown. */
+      readonly resetsAt: number | null;
+    };
+
+/** Figures in a response to a request sent at `sentAt`, ms since the epoch by this machine's clock. */
+export interface Report {
+  readonly quota: Quota;
+  readonly sentAt: number;
+}
+
+/** Every method rejects with REDIS_UNAVAILABLE or REDIS_FULL when the shared store is not reachable. */
+export interface OrganizationLedger {
+  /** Reserves one credit for one request. */
+  reserve(ask: ReservationAsk): Promise<SharedReservation>;
+  /**
+   * Settles a reservation, also an expired one; `report`: figures in its response. Unknown or settled ones stay
+   * unchanged. If it rejects, the reservation expires.
+   */
+  settle(id: string, charge: Charge, report?: Report): Promise<void>;
+  /**
+   * Applies figures of a response to a request sent at `sentAt`. `settled`: its own charge was settled before, maybe by
+   * another process, and the figures include it.
+   */
+  observe(quota: Quota, sentAt: number, settled: boolean): Promise<void>;
+  /** Renews the open reservations of `owner`; call it while its requests wait or are in flight. */
+  renew(owner: string): Promise<void>;
+  snapshot(): Promise<LedgerSnapshot>;
+}
+
+export interface OrganizationLedgerOptions {
+  readonly clock: Clock;
+  readonly store: StateStore<SharedLedger>;
+  readonly limits: Limits;
+}
+
+export const createOrganizationLedger = ({ clock, store, limits }: OrganizationLedgerOptions): OrganizationLedger => {
+  /** Open reservations of this process, in case the store loses its memory. */
+  const held = new Map<string, Omit<Lease, "until">>();
+
+  const taken = (stored: SharedLedger, now: number): SharedLedger => {
+    const state = restoreLeases(stored, [...held.values()], now);
+    return { ...state, ledger: { ...state.ledger, limits } };
+  };
+
+  const change = (step: (state: SharedLedger, now: number, skewMs: number) => SharedLedger): Promise<void> =>
+    store.update((stored, now) => ({
+      state: step(taken(stored, now), now, now - clock.now()),
+      result: undefined,
+    }));
+
+  return {
+    reserve: async ({ owner, leaseMs, fence, signal, since = -Infinity }) => {
+      const lease = { id: randomUUID(), owner, leaseMs };
+      try {
+        const reservation = await store.update<SharedReservation>(
+          (stored, now) => {
+            const skewMs = now - clock.now();
+            const result = reserveLease(taken(stored, now), lease, now, since + skewMs);
+            if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
+            const { code, settling } = result;
+            const resetsAt = result.state.ledger.period?.resetsAt ?? null;
+            // A denial is not written, unless a reservation expired.
+            const same = result.state.open.length === stored.open.length;
+            return { state: same ? stored : result.state, result: { ok: false, code, settling, resetsAt } };
+          },
+          { signal, fence },
+        );
+        if (reservation.ok) held.set(lease.id, lease);
+        return reservation;
+      } catch (error) {
+        if (!isCode(error, "FENCED")) throw error;
+        return { ok: false, code: "FENCED", settling: false, resetsAt: null };
+      }
+    },
+    settle: (id, charge, report) => {
+      held.delete(id);
+      return change((state, now, skewMs) => {
+        const settled = settleLease(state, id, charge, now);
+        return report === undefined ? settled : observeLedger(settled, report.quota, report.sentAt + skewMs, now);
+      });
+    },
+    observe: (quota, sentAt, settled) =>
+      change((state, now, skewMs) => {
+        const at = sentAt + skewMs;
+        // Another process may have settled last, so `reporting` does not mean this request.
+        const ledger = { ...(settled ? withoutOwn(state.ledger, at) : state.ledger), reporting: false };
+        return observeLedger({ ...state, ledger }, quota, at, now);
+      }),
+    renew: (owner) => change((state, now) => renewLeases(state, owner, now)),
+    snapshot: () =>
+      store.update((stored, now) => {
+        const state = lapse(taken(stored, now), now);
+        return { state: stored, result: snapshotOf(state.ledger, now) };
+      }),
+  };
+};

@@ -1,0 +1,161 @@
+// State store in Redis: the state is JSON text under one key, read together with the server's time, and replaced only
+// if it has not changed since. The pure functions decide here, not in Lua, so memory and Redis share one
+// implementation.
+import { createHash, randomUUID } from "node:crypto";
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+import type { Fence, StateStore, Stepped } from "./state-store.ts";
+
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+const script = (text: string): Script => ({ text, sha: createHash("sha1").update(text).digest("hex") });
+
+const READ = script(`
+local time = redis.call('TIME')
+return {'read', redis.call('GET', KEYS[1]) or '', time[1], time[2]}`);
+
+/** KEYS: state, and fence if there is one. ARGV: expected text, its successor, lifetime in ms, fence. */
+const REPLACE = script(`
+local time = redis.call('TIME')
+local stands = redis.call('GET', KEYS[1]) or ''
+if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[4] then return {'fenced', stands, time[1], time[2]} end
+if stands ~= ARGV[1] then return {'conflict', stands, time[1], time[2]} end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return {'replaced', ARGV[2], time[1], time[2]}`);
+
+const replySchema = z
+  .tuple([z.enum(["read", "fenced", "conflict", "replaced"]), z.string(), z.coerce.number(), z.coerce.number()])
+  .transform(([verdict, text, seconds, micros]) => ({
+    verdict,
+    text,
+    now: seconds * 1000 + Math.floor(micros / 1000),
+  }));
+
+type Reply = z.output<typeof replySchema>;
+
+const VERSION = 1;
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+/** Time limit for retrying an update before the run ends. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 100;
+/** Replies that may pass with time or on another server; every other error reply is final. */
+const PASSING = /^(OOM|LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNKILLABLE)\b/;
+
+const isReply = (error: unknown): boolean => error instanceof Error && error.name === "ReplyError";
+
+const run = async (
+  redis: Redis,
+  { text, sha }: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => {
+  const call = [keys.length, ...keys, ...args] as const;
+  try {
+    return replySchema.parse(await redis.evalsha(sha, ...call));
+  } catch (error) {
+    if (!detailOf(error).startsWith("NOSCRIPT")) throw error;
+    return replySchema.parse(await redis.eval(text, ...call));
+  }
+};
+
+export interface RedisStateOptions<S> {
+  readonly connection: RedisConnection;
+  readonly key: string;
+  /**
+   * Validates a state that another process, perhaps of another version, wrote. JSON has no -Infinity: it becomes
+   * null.
+   */
+  readonly schema: z.ZodType<S>;
+  /** The state when none is stored or it is unreadable; `now` in ms of the server's clock. */
+  readonly start: (now: number) => S;
+  /** An unused state is removed after this long, ms. */
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  readonly patienceMs?: number;
+}
+
+/**
+ * Opens the state under `key`. An update is retried for a minute while Redis is away, full or failing over; then it
+ * rejects with REDIS_UNAVAILABLE or REDIS_FULL. It rejects at once when the connection was closed or access is
+ * denied.
+ */
+export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S> => {
+  const { connection, key, schema, start, ttlMs, clock, patienceMs = PATIENCE_MS } = options;
+  const { redis, address, detail } = connection;
+  const envelope = z.object({ version: z.literal(VERSION), state: schema });
+
+  const replace = (before: string, after: string, fence: Fence | undefined): Promise<Reply> =>
+    fence === undefined
+      ? run(redis, REPLACE, [key], [before, after, ttlMs])
+      : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
+
+  const failure = (error: unknown) => {
+    const code = detailOf(error).startsWith("OOM") ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
+    return new DuckmirrorError(code, { address, detail: detail(error) }, { cause: error });
+  };
+
+  const endsNow = (error: unknown): boolean =>
+    connection.closed() || (isReply(error) && !PASSING.test(detailOf(error)));
+
+  const update: StateStore<S>["update"] = async <R>(
+    step: (state: S, now: number) => Stepped<S, R>,
+    { signal, fence }: { signal?: AbortSignal | undefined; fence?: Fence | undefined } = {},
+  ): Promise<R> => {
+    const giveUpAt = clock.now() + patienceMs;
+    /** Sends once; null: try again, starting with a read. */
+    const tried = async (send: () => Promise<Reply>): Promise<Reply | null> => {
+      signal?.throwIfAborted();
+      try {
+        return await send();
+      } catch (error) {
+        if (endsNow(error) || clock.now() >= giveUpAt) throw failure(error);
+        await clock.sleep(RETRY_MS, signal);
+        return null;
+      }
+    };
+    /** The last text sent. If its reply is lost, finding this text shows that it was stored. */
+    let sent: { readonly text: string; readonly result: R } | null = null;
+    let found: Reply | null = null;
+    for (;;) {
+      found ??= await tried(() => run(redis, READ, [key], []));
+      if (found === null) continue;
+      if (sent !== null && found.text === sent.text) return sent.result;
+      const stored = envelope.safeParse(parseJson(found.text));
+      const state = stored.success ? stored.data.state : start(found.now);
+      const next = step(state, found.now);
+      if (stored.success && next.state === state) return next.result;
+      // The mark makes every text unique, even if two processes reach the same state.
+      const text = JSON.stringify({ version: VERSION, mark: randomUUID(), state: next.state });
+      const before = found.text;
+      sent = { text, result: next.result };
+      found = await tried(() => replace(before, text, fence));
+      if (found?.verdict === "replaced") return next.result;
+      if (found?.verdict === "fenced") throw new DuckmirrorError("FENCED");
+    }
+  };
+
+  return { shared: true, update };
+};
+
+/**
+ * Key of an organization: processes with the same base address and token share limits. The token cannot be derived
+ * from it.
+ */
+export const organizationKey = (baseUrl: string, token: string): string =>
+  createHash("sha256")
+    .update(`${baseUrl.replace(/\/+$/, "")}\n${token}`)
+    .digest("hex")
+    .slice(0, 16);

@@ -1,0 +1,64 @@
+// The access token, from the configuration, a file, or a command that prints it.
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { DuckmirrorError, detailOf } from "../../errors.ts";
+import { Secret } from "../../secret.ts";
+import type { Config } from "../config.ts";
+
+const COMMAND_TIMEOUT_MS = 30_000;
+const LARGEST_TOKEN_BYTES = 64 * 1024;
+
+/** Effects of reading a token; replaced in tests. */
+export interface TokenIo {
+  readText(path: string): Promise<string>;
+  /** Output of a shell command. */
+  runCommand(command: string): Promise<string>;
+}
+
+const systemIo: TokenIo = {
+  readText: (path) => readFile(path, "utf8"),
+  runCommand: async (command) => {
+    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
+      timeout: COMMAND_TIMEOUT_MS,
+      maxBuffer: LARGEST_TOKEN_BYTES,
+    });
+    return stdout;
+  },
+};
+
+const clean = (text: string, where: string): Secret => {
+  const token = text.trim().replace(/^bearer\s+/i, "");
+  if (token === "") throw new DuckmirrorError("CONFIG_INVALID", { detail: `${where} holds no token` });
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new DuckmirrorError("CONFIG_INVALID", { detail: `${where} holds more than one token, or no plain text` });
+  }
+  return new Secret(token);
+};
+
+/**
+ * The token to send. Throws TOKEN_MISSING, TOKEN_FILE_UNREADABLE, TOKEN_COMMAND_FAILED, and CONFIG_INVALID when the
+ * value cannot be a token. No message contains the value.
+ */
+export const resolveToken = async (config: Pick<Config, "token">, io: TokenIo = systemIo): Promise<Secret> => {
+  const source = config.token;
+  if (source === null) throw new DuckmirrorError("TOKEN_MISSING");
+  if (source.kind === "value") return source.value;
+  if (source.kind === "file") {
+    try {
+      return clean(await io.readText(source.path), `the token file ${source.path}`);
+    } catch (cause) {
+      if (cause instanceof DuckmirrorError) throw cause;
+      throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: source.path, detail: detailOf(cause) }, { cause });
+    }
+  }
+  let printed: string;
+  try {
+    printed = await io.runCommand(source.command);
+  } catch (cause) {
+    // The command's text and output may contain secrets, so the message only says how it ended.
+    const ending = cause instanceof Error && "code" in cause ? `it ended with ${String(cause.code)}` : "it did not run";
+    throw new DuckmirrorError("TOKEN_COMMAND_FAILED", { detail: ending });
+  }
+  return clean(printed, "what token_command printed");
+};

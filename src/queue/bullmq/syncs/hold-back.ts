@@ -1,0 +1,25 @@
+// Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for. A sync
+// that a worker runs goes on.
+import type { Redis } from "ioredis";
+import { isPaused } from "../../fleet/pauses.ts";
+import type { SyncPayload } from "../../payloads.ts";
+import type { HeldBack } from "../../run-family.ts";
+import type { Queues } from "../queues.ts";
+import { isUnderWay } from "../redis-board.ts";
+import { liveSyncs } from "./live-syncs.ts";
+
+/** Whether schedules alone asked for the sync, and it has not started while one waits that a person asked for. */
+const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncPayload): Promise<boolean> => {
+  const live = await liveSyncs(redis, queues, profile);
+  const own = live.find((sync) => sync.syncId === syncId);
+  if (own === undefined || !own.scheduled || own.started) return false;
+  return live.some((other) => !other.scheduled && !other.started && other.readable);
+};
+
+export const holdBackBy =
+  (redis: Redis, queues: Queues) =>
+  async (sync: SyncPayload): Promise<HeldBack | null> => {
+    if (await isUnderWay(redis, sync.syncId)) return null;
+    if (await isPaused(redis, sync.profile)) return "paused";
+    return (await isBehind(redis, queues, sync)) ? "behind" : null;
+  };

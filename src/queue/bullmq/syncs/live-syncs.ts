@@ -1,0 +1,82 @@
+// Queued and running syncs of a profile, which a new request may join: a hash per profile, sync id -> its streams.
+// The publish job decides whether a sync has ended; the hash is only an index and may be lost.
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import { isStreamName } from "../../../catalog/streams.ts";
+import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
+import { keyOf, type Queues } from "../queues.ts";
+import { cancelledOf, timesOf } from "../redis-board.ts";
+
+const extent = z
+  .string()
+  .transform((text): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  })
+  .pipe(
+    versions.partial().extend({
+      streams: z.array(z.string().refine(isStreamName)),
+      full: z.boolean(),
+      scheduled: z.boolean().default(false),
+    }),
+  );
+
+export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
+  readonly syncId: string;
+  /** Workers of this version can run it: one that only others can run may wait for the end of an upgrade. */
+  readonly readable: boolean;
+  /** Only schedules asked for it. */
+  readonly scheduled: boolean;
+  /** Whether a run of it has started. */
+  readonly started: boolean;
+  /** Deadline, ms by Redis's clock; null: none. */
+  readonly dueAt: number | null;
+}
+
+const keyFor = (profile: string) => keyOf("live", profile);
+
+/** `scheduled`: only schedules asked for it. */
+export const announceSync = async (redis: Redis, sync: SyncPayload, scheduled: boolean): Promise<void> => {
+  const { v, since, profile, syncId, streams, full } = sync;
+  await redis.hset(keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, scheduled }));
+};
+
+/** A person joined a sync that only schedules had asked for. */
+export const noteAsked = async (redis: Redis, profile: string, syncId: string): Promise<void> => {
+  const text = await redis.hget(keyFor(profile), syncId);
+  const entry = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text ?? "null")).data;
+  if (entry !== undefined) await redis.hset(keyFor(profile), syncId, JSON.stringify({ ...entry, scheduled: false }));
+};
+
+export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
+  await redis.hdel(keyFor(profile), syncId);
+};
+
+/** True while the sync is queued or running. */
+export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
+  !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
+
+/** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
+export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
+  const found = Object.entries(await redis.hgetall(keyFor(profile)));
+  const live: Pick<LiveSync, "syncId" | "readable" | "scheduled" | "streams" | "full">[] = [];
+  for (const [syncId, text] of found) {
+    const { data } = extent.safeParse(text);
+    if (!(await isLive(queues, syncId))) await redis.hdel(keyFor(profile), syncId);
+    // Another version may know streams that this one does not.
+    else if (data !== undefined) {
+      const { streams, full, scheduled } = data;
+      live.push({ syncId, readable: !isForOthers(data), scheduled, streams, full });
+    }
+  }
+  const ids = live.map(({ syncId }) => syncId);
+  const cancelled = await cancelledOf(redis, ids);
+  const timed = await Promise.all(live.map(async (sync) => ({ ...sync, ...(await timesOf(redis, sync.syncId)) })));
+  return timed
+    .filter(({ syncId, now, dueAt }) => !cancelled.has(syncId) && (dueAt === null || dueAt > now))
+    .map(({ now, startedAt, ...sync }) => ({ ...sync, started: startedAt !== null }))
+    .sort((a, b) => a.syncId.localeCompare(b.syncId));
+};

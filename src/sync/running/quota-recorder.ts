@@ -1,0 +1,32 @@
+// Quota recorder: keeps the latest `usage` block of a run, and returns it whenever one should be stored. A reading
+// has the time when its response arrived, not when it is stored.
+import { isLaterQuota, type QuotaSeen } from "../../budget/credits/latest-quota.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
+
+/** Shortest time between two stored readings; the last one is stored at the run's end. */
+const QUOTA_EVERY_MS = 60_000;
+
+export interface QuotaRecorder {
+  see(seen: QuotaSeen): void;
+  /** The reading to store now; `final`: also one that is not due yet. */
+  take(final?: boolean): QuotaReading | null;
+}
+
+export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
+  let latest: QuotaSeen | null = null;
+  let recorded: QuotaSeen | null = null;
+  let recordedAt = Number.NEGATIVE_INFINITY;
+  return {
+    see: (seen) => {
+      if (isLaterQuota(latest, seen)) latest = seen;
+    },
+    take: (final = false) => {
+      const now = clock.now();
+      if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
+      recorded = latest;
+      recordedAt = now;
+      return { capturedAt: latest.receivedAt, ...latest.quota };
+    },
+  };
+};

@@ -1,0 +1,100 @@
+// Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
+// (dispatcher.ts).
+import type { Ledger } from "../../budget/credits/memory-store.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { ProgressSink } from "../../core/report/progress-events.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import type { Archive } from "../../warehouse/archive/archive.ts";
+import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import { stateKey } from "../plan/candidate.ts";
+import type { PlanOptions } from "../plan/plan-view.ts";
+import type { CallOptions } from "../request/calls.ts";
+import type { Fetcher } from "../request/fetcher.ts";
+import { initialShape, type ListShape } from "../request/list-shape.ts";
+import type { Sender } from "../request/sender.ts";
+import type { DeleteGuard } from "../task/delete-guard.ts";
+import type { ScopeTask } from "../task/scope-task.ts";
+import type { Committer } from "./committer.ts";
+import type { Ending } from "./ending.ts";
+import type { RunStats } from "./run-stats.ts";
+
+/** Options of a sync. */
+export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
+  /** Run id chosen by the caller; null: a new one. */
+  readonly runId: string | null;
+  /** Most requests in flight. */
+  readonly concurrency: number;
+  /** Streams that this mirror should hold, including those that this run does not read. */
+  readonly configured: readonly StreamName[];
+  /** Days that archived answers and old versions are kept; null: for ever. */
+  readonly archiveRetentionDays: number | null;
+  readonly historyRetentionDays: number | null;
+}
+
+/** Dependencies of a sync. The caller opens and closes all of them. */
+export interface SyncDeps {
+  readonly warehouse: Warehouse;
+  readonly archive: ArchiveStore;
+  readonly sender: Sender;
+  /** Requests of earlier runs that were noted but certainly not sent. */
+  readonly unsent: ReadonlySet<string>;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly emit: ProgressSink;
+  /**
+   * Aborting it ends the run cleanly: unfinished requests are completed and committed. If its reason is an error
+   * other than INTERRUPTED, the run stops with that error.
+   */
+  readonly signal: AbortSignal;
+  /** Aborting it also abandons unfinished requests; unset: never. */
+  readonly hardSignal?: AbortSignal | undefined;
+  /** Time limit for unfinished requests once the run ends, ms; unset: no limit. */
+  readonly graceMs?: number | undefined;
+  /** Parent of its spans; unset: no tracing. */
+  readonly tracer?: Tracer;
+}
+
+/** State of one run. */
+export interface SyncRun {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly options: SyncOptions;
+  /** The dependencies, with the signals of `ending`. */
+  readonly deps: SyncDeps;
+  readonly ending: Ending;
+  readonly archive: Archive;
+  readonly fetcher: Fetcher;
+  readonly committer: Committer;
+  readonly stats: RunStats;
+  readonly shapes: Map<StreamName, ListShape>;
+  /** Number of mirrored rows per list. */
+  readonly rows: Map<string, number>;
+  /** Running tasks, by `stateKey`. */
+  readonly active: Map<string, ScopeTask>;
+  /** Scopes that this run has started or finished. */
+  readonly taken: Set<string>;
+  /** Company lists that lost rows; decided together when their stream is done. */
+  readonly losing: ScopeTask[];
+  /** Company profiles answered with 404; decided together. */
+  readonly absent: ScopeTask[];
+  /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
+  readonly compared: Map<StreamName, number>;
+  /** Full Access lists are empty although the mirror holds rows. */
+  tierLowered: boolean;
+  /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */
+  fullAccess: boolean;
+  /** Finished work may make other scopes due, so plan again. */
+  replan: boolean;
+  /** Consecutive failures of the service as a whole. */
+  failuresInARow: number;
+}
+
+/** The list's shape; if unknown, the start shape with the largest page. */
+export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
+  run.shapes.get(stream) ?? initialShape(run.options.largestPage);
+
+export const taskKey = (task: ScopeTask): string => stateKey(task.candidate.stream, task.candidate.scope);

@@ -1,0 +1,80 @@
+// Where the server listens and what protects it.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { resolveConfig } from "../../../../../src/core/config/config.ts";
+import { isLoopbackHost, listenText, parseListen } from "../../../../../src/core/config/listen-address.ts";
+import { resolveServerKey } from "../../../../../src/core/config/secrets/server-key.ts";
+
+const KEY = "0123456789abcdef0123456789abcdef";
+const folder = mkdtempSync(join(tmpdir(), "duckmirror-key-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const given = (env: Record<string, string>) =>
+  resolveConfig({
+    flags: {},
+    env,
+    file: null,
+    cwd: folder,
+    vocabulary: { streams: [], content: [], comesWith: {}, fields: {} },
+  });
+
+describe("where it listens", () => {
+  test.each([
+    ["8737", "127.0.0.1:8737"],
+    ["127.0.0.1:0", "127.0.0.1:0"],
+    ["[::1]:80", "[::1]:80"],
+    ["0.0.0.0:8737", "0.0.0.0:8737"],
+    ["Mirror.Example:8737", "mirror.example:8737"],
+  ])("%s", (text, meaning) => {
+    const parsed = parseListen(text);
+    expect(parsed === null ? null : listenText(parsed)).toBe(meaning);
+  });
+
+  test.each(["", "127.0.0.1", "127.0.0.1:70000", ":8737x", "http://127.0.0.1:80", "::1:80"])(
+    "%s is refused",
+    (text) => {
+      expect(parseListen(text)).toBeNull();
+    },
+  );
+
+  test("only this machine's own names are this machine", () => {
+    expect(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "app.localhost"].every(isLoopbackHost)).toBe(true);
+    expect(["0.0.0.0", "::", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1"].some(isLoopbackHost)).toBe(
+      false,
+    );
+  });
+});
+
+describe("the key", () => {
+  test("is not needed on this machine alone, and is on any other address", async () => {
+    expect(await resolveServerKey(given({}))).toBeNull();
+    await expect(resolveServerKey(given({ DUCKMIRROR_LISTEN: "0.0.0.0:8737" }))).rejects.toMatchObject({
+      code: "SERVER_KEY_MISSING",
+      exitCode: 2,
+    });
+  });
+
+  test("comes from the environment or from a file, whose line end does not count", async () => {
+    expect((await resolveServerKey(given({ DUCKMIRROR_SERVER_KEY: KEY })))?.reveal()).toBe(KEY);
+    writeFileSync(join(folder, "key"), `${KEY}\n`);
+    const config = given({ DUCKMIRROR_SERVER_KEY_FILE: "key", DUCKMIRROR_LISTEN: "0.0.0.0:1" });
+    expect((await resolveServerKey(config))?.reveal()).toBe(KEY);
+  });
+
+  test("that is short, missing or more than one word is refused without being repeated", async () => {
+    expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).toThrow(/16 or more/);
+    expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).not.toThrow(/hunter2/);
+    const missing = given({ DUCKMIRROR_SERVER_KEY_FILE: "nowhere" });
+    await expect(resolveServerKey(missing)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+
+  test.each(["a".repeat(40), "abababababababab", "passwordpassword"])("%s is easy to guess", (key) => {
+    expect(() => given({ DUCKMIRROR_SERVER_KEY: key })).toThrow(/easy to guess/);
+  });
+
+  test("named keys are enough for others to reach the server", async () => {
+    expect(await resolveServerKey(given({ DUCKMIRROR_LISTEN: "0.0.0.0:1" }), true)).toBeNull();
+  });
+});

@@ -30,7 +30,11 @@ export const audited = async <T>(
   try {
     value = await work();
   } catch (error) {
-    end({ outcome: asProblem(error).code });
+    try {
+      end({ outcome: asProblem(error).code });
+    } catch (unwritten) {
+      warn(asProblem(unwritten).message);
+    }
     throw error;
   }
   end({ outcome: "ok", ...resultOf(value) });

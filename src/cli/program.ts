@@ -5,8 +5,8 @@ import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { contextFor } from "./context.ts";
+import { addShared } from "./options/shared-options.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
-import { addShared } from "./shared-options.ts";
 
 /** Shared options with a value, so that the value is not read as the command. */
 const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];

@@ -134,7 +134,10 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
       const ask = { ...sync, ...(await timeLeft()), profile, open: () => openOf(sync, deps) };
       results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
     } catch (error) {
-      if (isCode(error, "JOB_VERSION")) return leaveUnread(taken, job.data, SYNC_PATIENCE_MS, clock.now());
+      if (isCode(error, "JOB_VERSION")) {
+        await board.giveUp(syncId);
+        return leaveUnread(taken, job.data, SYNC_PATIENCE_MS, clock.now());
+      }
       const fate = fateOfError(error, await isCancelled());
       // Another request may have extended the deadline while it waited for its turn.
       const isLate = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) <= 0;

@@ -165,16 +165,6 @@ const pacedShare = (limits: Limits, left: number, resetsAt: number | null, now: 
   return Math.max(1, Math.floor((left - limits.reserve) / runs));
 };
 
-/**
- * The ledger before figures that include the charge of their own request, sent at `sentAt` and already settled. Which
- * of the charges is its own is not known, so the earliest possible one is taken out: the later ones wait longer for a
- * figure.
- */
-export const withoutOwn = (state: LedgerState, sentAt: number): LedgerState => {
-  const own = state.unseen.findIndex((at) => at >= sentAt);
-  return own === -1 ? state : { ...state, unseen: state.unseen.toSpliced(own, 1) };
-};
-
 /** With nothing in flight, the decrease of `remaining` shows how many ambiguous requests were charged. */
 const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number): LedgerState => {
   if (state.reserved > 0 || state.unseen.length > 0) return state;
@@ -190,14 +180,31 @@ const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number):
 };
 
 /**
- * Applies figures from a response to a request sent at `sentAt`. Settle that request first, because its credit is
- * part of the figure. The service's figure always wins; of several in one period, the lowest.
+ * Charges without that of a request sent at `sentAt`. Which of them is its own is not known, so the earliest possible
+ * one is taken out: the later ones wait longer for a figure.
  */
-export const observe = (state: LedgerState, quota: Quota, sentAt: number, now: number): LedgerState => {
+const withoutOwn = (unseen: readonly number[], sentAt: number): readonly number[] => {
+  const own = unseen.findIndex((at) => at >= sentAt);
+  return own === -1 ? unseen : unseen.toSpliced(own, 1);
+};
+
+/**
+ * Applies figures from a response to a request sent at `sentAt`. Settle that request first, because its credit is
+ * part of the figure. `settled`: it was, maybe by another process and not last. The service's figure always wins; of
+ * several in one period, the lowest.
+ */
+export const observe = (
+  state: LedgerState,
+  quota: Quota,
+  sentAt: number,
+  now: number,
+  settled = false,
+): LedgerState => {
   const remaining = remainingIn(quota);
   const relation = periodOf(state.period, quota.resetsAt);
   if (remaining === null || relation === "earlier") return { ...state, reporting: false };
-  const reported = state.reporting ? state.unseen.slice(0, -1) : state.unseen;
+  const others = settled ? withoutOwn(state.unseen, sentAt) : state.unseen;
+  const reported = state.reporting ? state.unseen.slice(0, -1) : others;
   const seen: LedgerState = {
     ...state,
     reporting: false,

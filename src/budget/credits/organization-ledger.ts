@@ -15,7 +15,7 @@ import {
   type SharedLedger,
   settleLease,
 } from "./leases.ts";
-import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf, withoutOwn } from "./ledger.ts";
+import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf } from "./ledger.ts";
 
 export interface ReservationAsk {
   /** Process or job that renews the reservation. */
@@ -121,10 +121,9 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     },
     observe: (quota, sentAt, settled) =>
       change((state, now, skewMs) => {
-        const at = sentAt + skewMs;
         // Another process may have settled last, so `reporting` does not mean this request.
-        const ledger = { ...(settled ? withoutOwn(state.ledger, at) : state.ledger), reporting: false };
-        return observeLedger({ ...state, ledger }, quota, at, now);
+        const ledger = { ...state.ledger, reporting: false };
+        return observeLedger({ ...state, ledger }, quota, sentAt + skewMs, now, settled);
       }),
     renew: (owner) => change((state, now) => renewLeases(state, owner, now)),
     snapshot: () =>

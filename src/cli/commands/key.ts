@@ -2,7 +2,16 @@
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
-import { addKey, keysPath, ROLES, readKeys, revokeKey, type StoredKey, stateOf } from "../../server/door/key-store.ts";
+import {
+  addKey,
+  KEY_START,
+  keysPath,
+  ROLES,
+  readKeys,
+  revokeKey,
+  type StoredKey,
+  stateOf,
+} from "../../server/door/key-store.ts";
 import { audited } from "../audited.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable } from "../terminal/table.ts";
@@ -19,6 +28,9 @@ const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOStrin
 
 const nameOf = ({ args: [action, name, ...rest] }: Input): string => {
   if (name === undefined || rest.length > 0) throw usage(`key ${action} takes one name`);
+  // A key's own text would be written to the audit trail.
+  if (name.startsWith(KEY_START))
+    throw usage("that is the text of a key; `duckmirror key list` shows the names of keys");
   if (!/^[\w.-]{1,64}$/.test(name)) throw usage("a key's name has up to 64 letters, digits, dots, dashes, underscores");
   return name;
 };
@@ -56,7 +68,7 @@ const list = async (path: string, { clock, shared, terminal, printJson }: Comman
   else {
     const heads = ["name", "role", "state", "created at", "expires at"].map((name) => ({ name }));
     const rows = keys.map((key) => Object.values(line(key)).map((value) => value ?? "never"));
-    await terminal.out(renderTable(heads, rows, terminal.columns));
+    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
   }
 };
 

@@ -4,7 +4,7 @@ import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { addStreams, streamsOf } from "../streams-argument.ts";
+import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({

@@ -4,8 +4,8 @@ import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { recordedJob } from "../recorded-job.ts";
-import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 
 const inputSchema = z.object({

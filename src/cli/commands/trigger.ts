@@ -11,7 +11,7 @@ import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queu
 import { tracedTriggers } from "../../queue/traced-triggers.ts";
 import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
-import { addStreams, streamsOf } from "../streams-argument.ts";
+import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { openDoor } from "../worker/door.ts";
 

@@ -6,8 +6,8 @@ import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount } from "../../core/text/units.ts";
 import type { Difference, VerifyReport } from "../../sync/verify/report.ts";
 import { defineCommand } from "../command.ts";
+import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { recordedJob } from "../recorded-job.ts";
-import { addStreams, streamsOf } from "../streams-argument.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 

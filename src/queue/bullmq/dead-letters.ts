@@ -8,6 +8,7 @@ import type { Triggers } from "../asks.ts";
 import { toldFailure } from "../failures.ts";
 import { exportPayload, familyPayload, parsePayload, syncPayload } from "../payloads.ts";
 import { QUEUE, type QueueName, type Queues } from "./queues.ts";
+import { isLive } from "./syncs/live-syncs.ts";
 
 export interface DeadLetter {
   readonly id: string;
@@ -72,8 +73,12 @@ const askOf = (name: QueueName, job: Job) => {
   return { ...anew, streams: own, profile, full };
 };
 
+/** Whether a letter's sync has not ended: its end still reads the letter. */
+export const isPartOfLive = async (queues: Queues, queue: string, id: string): Promise<boolean> =>
+  queue === QUEUE.sync && (await isLive(queues, id.split(".")[0] ?? id));
+
 /**
- * Retries a dead letter and drops it; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
+ * Retries a dead letter and drops it, unless its sync has not ended; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
  * JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
  */
 export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
@@ -82,7 +87,7 @@ export const retryLetter = async (queues: Queues, triggers: Triggers, id: string
     if (job === undefined || !(await job.isFailed())) continue;
     const ask = askOf(name, job);
     const started = ask === null ? null : await triggers.start(ask);
-    await job.remove();
+    if (!(await isPartOfLive(queues, name, id))) await job.remove();
     return started?.runId ?? null;
   }
   throw new DuckmirrorError("RUN_UNKNOWN", { run: id });

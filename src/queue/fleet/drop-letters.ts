@@ -1,8 +1,8 @@
 // Drops dead letters of any queue. Those of a sync that has not ended stay, because its report needs them.
 import type { Job, Queue } from "bullmq";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { QUEUE, type Queues } from "../bullmq/queues.ts";
-import { isLive } from "../bullmq/syncs/live-syncs.ts";
+import { isPartOfLive } from "../bullmq/dead-letters.ts";
+import type { Queues } from "../bullmq/queues.ts";
 import type { AllQueues } from "./all-queues.ts";
 
 /** Most letters dropped per queue at once; as many are kept. */
@@ -48,7 +48,7 @@ export const dropLetters = async (all: AllQueues, queues: Queues, choice: Letter
   const kept: Letter[] = [];
   for (const { id, queue } of chosen) {
     const letter = { id, queue: queue.name };
-    const isPart = queue.name === QUEUE.sync && (await isLive(queues, id.split(".")[0] ?? id));
+    const isPart = await isPartOfLive(queues, queue.name, id);
     if (!isPart) await queue.remove(id);
     (isPart ? kept : dropped).push(letter);
   }

@@ -181,6 +181,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
     while (entry.dueAt !== null && entry.life === "waiting" && !stopping.signal.aborted) {
+      if (entry.cancel.signal.aborted) return;
       const leftMs = entry.dueAt - clock.now();
       if (leftMs <= 0) return endWith(entry, LATE);
       await clock.sleep(leftMs, stopping.signal).catch(() => undefined);

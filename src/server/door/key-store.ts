@@ -8,6 +8,9 @@ import { systemClock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 
+/** How the text of every key that is made here starts. */
+export const KEY_START = "dm_";
+
 /** Rights of a key: `metrics` only /metrics, `read` everything that changes nothing, `operate` everything. */
 export const ROLES = ["read", "operate", "metrics"] as const;
 export type Role = (typeof ROLES)[number];
@@ -109,7 +112,7 @@ export interface KeyWish {
 
 /** Creates a key. Throws USAGE when an active key has the name. */
 export const addKey = async (path: string, { name, role, expiresAt }: KeyWish, now: number): Promise<Secret> => {
-  const secret = `dm_${randomBytes(32).toString("base64url")}`;
+  const secret = `${KEY_START}${randomBytes(32).toString("base64url")}`;
   const id = randomBytes(6).toString("hex");
   const hash = hashOfKey(secret);
   await changeKeys(path, (keys) => {

@@ -15,9 +15,16 @@ const asked = z.object({ sql: z.string().optional(), streams: z.array(z.string()
 
 const templateOf = ({ routeOptions }: FastifyRequest): string | null => routeOptions.url ?? null;
 
-/** The trail of the profile that a request names; of the first one if it names none here. */
+/** Where a request names its profile, as its route reads it: other places must not move its lines elsewhere. */
+const placesOf = ({ method, body, params, query, routeOptions }: FastifyRequest): readonly unknown[] => {
+  // The service's own routes are answered from the first profile, and ignore parameters that they do not know.
+  if (routeOptions.url?.startsWith("/v1")) return [];
+  return method === "GET" || method === "HEAD" ? [params, query] : [params, body];
+};
+
+/** The trail of the profile that a request names; of the first one if it names none. */
 const trailOf = (request: FastifyRequest, { mirrors }: ServerContext): AuditTrail | undefined => {
-  const places = [request.body, request.params, request.query];
+  const places = placesOf(request);
   const name = places.map((place) => named.safeParse(place).data?.profile).find((found) => found !== undefined);
   return (mirrors.find((mirror) => mirror.name === name) ?? mirrors[0])?.audit;
 };

@@ -3,11 +3,11 @@
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "./coverage.ts";
-import { acceptFilter, type FilterState, nextFilter } from "./filter.ts";
+import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
 import { acceptWalk, issueWalk, nextWalk, secondPass, type WalkState, wantsSecondPass } from "./walk.ts";
-import { acceptWatermark, nextWatermark, type WatermarkState } from "./watermark.ts";
+import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./watermark.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
@@ -94,10 +94,10 @@ export const coverageOf = (progress: Progress): Coverage | null => {
 };
 
 /**
- * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more. null:
- * a read of changes starts anew, because reading them is cheap.
+ * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more, and
+ * changes are read anew from the same time.
  */
-export const reopened = (progress: Progress): Progress | null => {
+export const reopened = (progress: Progress): Progress => {
   switch (progress.kind) {
     case "walk":
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
@@ -107,9 +107,13 @@ export const reopened = (progress: Progress): Progress | null => {
       return { ...progress, walk: { ...progress.walk, coverage: reopenedCoverage(coverage) } };
     }
     case "watermark":
-      return progress.reachedKnown || progress.coverage.complete ? null : progress;
+      return progress.reachedKnown || progress.coverage.complete
+        ? startWatermark({ size: progress.coverage.size, since: progress.since })
+        : progress;
     case "filter":
-      return progress.coverage.complete ? null : progress;
+      return progress.coverage.complete
+        ? startFilter({ size: progress.coverage.size, since: progress.since })
+        : progress;
     case "log":
       return progress;
     default:

@@ -115,8 +115,7 @@ const startProgress = (
 const resumedFrom = (before: ScopeState | undefined, now: number): ReturnType<typeof parseCursor> => {
   const cursor = before?.status === "walking" ? parseCursor(before.cursor) : null;
   if (cursor === null || now - cursor.readAt <= BELIEVED_MS) return cursor;
-  const progress = reopened(cursor.progress);
-  return progress === null ? null : { ...cursor, progress };
+  return { ...cursor, progress: reopened(cursor.progress) };
 };
 
 /** Creates the task of a candidate: resumes an interrupted walk, or starts. */

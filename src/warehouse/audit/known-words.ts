@@ -18,16 +18,23 @@ const namesInViews = (): readonly string[] =>
       return code.toLowerCase().match(/[a-z_]\w*/g) ?? [];
     });
 
-let words: ReadonlySet<string> | null = null;
+export interface KnownWords {
+  /** Words of SQL, and the names. */
+  readonly words: ReadonlySet<string>;
+  /** Names that the mirror defines. In quotes only these stay: DuckDB reads other quoted text as a value. */
+  readonly names: ReadonlySet<string>;
+}
+
+let known: KnownWords | null = null;
 
 /** Every known word, in lower case. */
-export const knownWords = (): ReadonlySet<string> => {
-  words ??= new Set([
-    ...SQL_WORDS,
+export const knownWords = (): KnownWords => {
+  if (known !== null) return known;
+  const names = [
     ...SCHEMAS,
     ...VIEW_NAMES,
     ...catalogTables().flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)]),
-    ...namesInViews(),
-  ]);
-  return words;
+  ];
+  known = { names: new Set(names), words: new Set([...SQL_WORDS, ...names, ...namesInViews()]) };
+  return known;
 };

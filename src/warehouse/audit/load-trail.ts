@@ -30,6 +30,8 @@ const storeLines = async (tx: Sql, lines: readonly AuditLine[]): Promise<void> =
   await tx.run(sqlText("warehouse/audit-insert.sql"), [JSON.stringify(last.map(({ audit: _, ...line }) => line))]);
 };
 
+const isFileProblem = (error: unknown): boolean => error instanceof Error && "syscall" in error;
+
 const loadFile = async (database: Database, dir: string, known: LoadedFile, now: number): Promise<void> => {
   let file = known;
   try {
@@ -43,26 +45,58 @@ const loadFile = async (database: Database, dir: string, known: LoadedFile, now:
     }
   } catch (error) {
     // The mirror is published nevertheless; sync.audit_files shows the problem.
-    const isFileProblem = error instanceof Error && "syscall" in error;
-    if (!isFileProblem) throw error;
+    if (!isFileProblem(error)) throw error;
     await database.transaction((tx) => storeFile(tx, file, detailOf(error)));
   }
 };
 
-/** Removes rows and files of more than `days` before `now`. */
-const prune = async (database: Database, dir: string, days: number, now: number): Promise<void> => {
-  const oldest = now - days * DAY_MS;
-  const old = (await trailFiles(dir)).filter((name) => (dayOf(name) ?? now) + DAY_MS <= oldest);
+/**
+ * Removes rows and files of more than `days` before `now`. A file that cannot be removed keeps its position, so that its
+ * lines are not loaded again.
+ */
+const prune = async (database: Database, dir: string, files: readonly string[], oldest: number): Promise<void> => {
+  const old = files.filter((name) => (dayOf(name) ?? oldest) + DAY_MS <= oldest);
+  const problems = new Map<string, string>();
+  for (const name of old) {
+    await rm(join(dir, name), { force: true }).catch((error: unknown) => {
+      problems.set(name, `it cannot be removed: ${detailOf(error)}`);
+    });
+  }
+  const gone = old.filter((name) => !problems.has(name));
   await database.transaction(async (tx) => {
     await tx.run("DELETE FROM sync.audit WHERE started_at < $1", [instant(oldest)]);
-    await tx.run("DELETE FROM sync.audit_files WHERE file IN (SELECT unnest($1))", [[...old]]);
+    await tx.run("DELETE FROM sync.audit_files WHERE file IN (SELECT unnest($1))", [gone]);
+    for (const [name, problem] of problems) {
+      await tx.run("UPDATE sync.audit_files SET problem = $2 WHERE file = $1", [name, problem]);
+    }
   });
-  for (const name of old) await rm(join(dir, name), { force: true });
+};
+
+/** Name under which a folder that cannot be read has its problem. */
+const FOLDER = "state/audit";
+
+/** The trail's files; null: the folder cannot be read, as sync.audit_files then says. */
+const readableFiles = async (
+  database: Database,
+  dir: string,
+  known: readonly LoadedFile[],
+): Promise<readonly string[] | null> => {
+  try {
+    const files = await trailFiles(dir);
+    if (known.some(({ file }) => file === FOLDER)) {
+      await database.transaction((tx) => tx.run("DELETE FROM sync.audit_files WHERE file = $1", [FOLDER]));
+    }
+    return files;
+  } catch (error) {
+    if (!isFileProblem(error)) throw error;
+    await database.transaction((tx) => storeFile(tx, { file: FOLDER, loaded: 0, damaged: 0 }, detailOf(error)));
+    return null;
+  }
 };
 
 /**
- * Brings sync.audit up to date. `retentionDays`: null keeps everything; `now`: ms since the epoch. Throws DISK_FULL,
- * NO_MEMORY, other errors of DuckDB, and those of the file system for a file that cannot be removed.
+ * Brings sync.audit up to date. `retentionDays`: null keeps everything; `now`: ms since the epoch. Files that cannot be
+ * read or removed stop nothing: sync.audit_files says why. Throws DISK_FULL, NO_MEMORY and other errors of DuckDB.
  */
 export const loadTrail = async (
   database: Database,
@@ -72,10 +106,12 @@ export const loadTrail = async (
   const dir = trailDir(dataDir);
   try {
     const known = await database.query(sqlText("warehouse/audit-files.sql"), [], fileRow);
-    for (const file of await trailFiles(dir)) {
+    const files = await readableFiles(database, dir, known);
+    if (files === null) return;
+    for (const file of files) {
       await loadFile(database, dir, known.find((row) => row.file === file) ?? { file, loaded: 0, damaged: 0 }, now);
     }
-    if (retentionDays !== null) await prune(database, dir, retentionDays, now);
+    if (retentionDays !== null) await prune(database, dir, files, now - retentionDays * DAY_MS);
   } catch (error) {
     throw statementError(error);
   }

@@ -63,7 +63,11 @@ export const readTrail = async (dataDir: string, since: number, now: number): Pr
   const lines: AuditLine[] = [];
   const problems: string[] = [];
   let damaged = 0;
-  for (const name of await trailFiles(dir)) {
+  const files = await trailFiles(dir).catch((error: unknown): readonly string[] => {
+    problems.push(`${dir}: ${detailOf(error)}`);
+    return [];
+  });
+  for (const name of files) {
     if ((dayOf(name) ?? 0) + DAY_MS <= since) continue;
     try {
       for await (const part of readParts(join(dir, name), 0, isSettled(name, now))) {

@@ -89,14 +89,17 @@ const tokenAt = (sql: string, at: number): Token | null => {
 };
 
 /**
- * The statement without values. `known`: words that stay, in lower case. null: an unclosed quote or comment, or a
+ * The statement without values. `words`: those that stay, in lower case; `names`: those that stay in quotes. null: an unclosed quote or comment, or a
  * character that SQL does not have.
  */
-export const redactSql = (sql: string, known: ReadonlySet<string>): string | null => {
+export const redactSql = (
+  sql: string,
+  { words, names }: { readonly words: ReadonlySet<string>; readonly names: ReadonlySet<string> },
+): string | null => {
   const numbers = new Map<string, number>();
-  const shown = (name: string): string => {
+  const shown = (name: string, stay: ReadonlySet<string>): string => {
     const lower = name.toLowerCase();
-    if (known.has(lower)) return name;
+    if (stay.has(lower)) return name;
     const number = numbers.get(lower) ?? numbers.size + 1;
     numbers.set(lower, number);
     return `n${number}`;
@@ -108,8 +111,8 @@ export const redactSql = (sql: string, known: ReadonlySet<string>): string | nul
     const written = sql.slice(at, found.end);
     if (found.kind === "space") text += " ";
     else if (found.kind === "literal") text += "?";
-    else if (found.kind === "quoted") text += `"${shown(written.replace(/^u&/i, "").slice(1, -1))}"`;
-    else text += found.kind === "word" ? shown(written) : written;
+    else if (found.kind === "quoted") text += `"${shown(written.replace(/^u&/i, "").slice(1, -1), names)}"`;
+    else text += found.kind === "word" ? shown(written, words) : written;
     at = found.end;
   }
   return text.replace(/ {2,}/g, " ").trim();

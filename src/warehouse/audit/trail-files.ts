@@ -15,9 +15,16 @@ export const dayOf = (name: string): number | null => {
   return day === undefined ? null : timeMs(`${day}T00:00:00Z`);
 };
 
-/** Names of the trail's files, oldest first; none if there is no folder. */
-export const trailFiles = async (dir: string): Promise<readonly string[]> =>
-  (await readdir(dir).catch(() => [])).filter((name) => dayOf(name) !== null).sort();
+const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+
+/** Names of the trail's files, oldest first; none if there is no folder. Throws other errors of the file system. */
+export const trailFiles = async (dir: string): Promise<readonly string[]> => {
+  const names = await readdir(dir).catch((error: unknown): string[] => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  return names.filter((name) => dayOf(name) !== null).sort();
+};
 
 /**
  * Appends the text of one line in one write, so that lines of two processes do not mix. The file is opened for each

@@ -218,6 +218,16 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       expect(await sender.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT", settling: false });
     });
 
+    test("an answer without the remaining credits keeps its charge", async () => {
+      const shared = rig.organization();
+      const [sender, reader] = [ledgerOf(shared), ledgerOf(shared)];
+      await firstAnswer(sender, 10);
+      const sentAt = Date.now();
+      await sender.settle(idOf(await sender.reserve(ask)), "spent");
+      await reader.observe({ limit: 1_000, used: null, remaining: null, resetsAt: null }, sentAt, true);
+      expect(await sender.snapshot()).toMatchObject({ remaining: 9 });
+    });
+
     test("a figure of a request whose charge is not settled takes nothing away from the charges of others", async () => {
       const shared = rig.organization();
       const [sender, reader] = [ledgerOf(shared), ledgerOf(shared)];

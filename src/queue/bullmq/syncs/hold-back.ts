@@ -6,13 +6,15 @@ import type { SyncPayload } from "../../payloads.ts";
 import type { HeldBack } from "../../run-family.ts";
 import type { Queues } from "../queues.ts";
 import { isUnderWay } from "../redis-board.ts";
-import { liveSyncs } from "./live-syncs.ts";
+import { isScheduled, liveSyncs } from "./live-syncs.ts";
 
 /** Whether schedules alone asked for the sync, and it has not started while one waits that a person asked for. */
 const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncPayload): Promise<boolean> => {
+  // What a person asked for is never behind, and its own entry is enough to know.
+  if (!(await isScheduled(redis, profile, syncId))) return false;
   const live = await liveSyncs(redis, queues, profile);
   const own = live.find((sync) => sync.syncId === syncId);
-  if (own === undefined || !own.scheduled || own.started) return false;
+  if (own === undefined || own.started) return false;
   return live.some((other) => !other.scheduled && !other.started && other.readable);
 };
 

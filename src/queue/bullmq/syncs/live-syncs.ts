@@ -51,6 +51,10 @@ export const noteAsked = async (redis: Redis, profile: string, syncId: string): 
   if (entry !== undefined) await redis.hset(keyFor(profile), syncId, JSON.stringify({ ...entry, scheduled: false }));
 };
 
+/** Whether only schedules asked for a sync, by its own entry. */
+export const isScheduled = async (redis: Redis, profile: string, syncId: string): Promise<boolean> =>
+  extent.safeParse((await redis.hget(keyFor(profile), syncId)) ?? "").data?.scheduled === true;
+
 export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
   await redis.hdel(keyFor(profile), syncId);
 };

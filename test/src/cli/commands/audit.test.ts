@@ -17,7 +17,6 @@ afterAll(() => sandbox.close());
 
 const aMirror = (more: Record<string, string> = {}) =>
   aContactsMirror(sandbox, { DUCKMIRROR_SCHEDULE: "off", ...more });
-};
 type Env = Readonly<Record<string, string>>;
 
 const trailSchema = z.object({
@@ -175,4 +174,12 @@ test("with audit_required a command does nothing that it cannot record; switched
   expect([refused.code, refused.out, refused.err]).toEqual([2, "", expect.stringContaining("AUDIT_UNWRITABLE")]);
   const warned = await cli(["query", "select 42 as answer"], { env: { ...env, DUCKMIRROR_AUDIT_ENABLED: "yes" } });
   expect([warned.code, warned.err]).toEqual([0, expect.stringContaining("warning: The audit trail")]);
+});
+
+test("the text of a key is refused as a name, and is in no line", async () => {
+  const { env, dataDir } = await aMirror();
+  const secret = `dm_${"a".repeat(43)}`;
+  const { code, err } = await cli(["key", "revoke", secret], { env });
+  expect([code, err]).toEqual([2, expect.stringContaining("that is the text of a key")]);
+  expect(contents(join(dataDir, "state", "audit")).every(([, bytes]) => !bytes.includes(secret))).toBe(true);
 });

@@ -45,9 +45,10 @@ test("later, it asks for the end of the list once more, and reads on where the l
 });
 
 test("a read of changes that was at its end starts anew", () => {
-  const soon = taskAt("watermark", T0 + MINUTE, readToTheEnd("watermark"));
-  expect(soon.pages).toBeGreaterThan(0);
-  const late = taskAt("watermark", T0 + 11 * MINUTE, readToTheEnd("watermark"));
-  expect(late.pages).toBe(0);
+  // The planner continues whatever was interrupted as a walk.
+  const soon = taskAt("walk", T0 + MINUTE, readToTheEnd("watermark"));
+  expect(soon.progress).toMatchObject({ kind: "watermark", pages: 1 });
+  const late = taskAt("walk", T0 + 11 * MINUTE, readToTheEnd("watermark"));
+  expect(late.progress).toMatchObject({ kind: "watermark", pages: 0 });
   expect(stepOf(late, 0, 4)).toEqual({ kind: "read", reads: [{ page: 1, perPage: 10, role: "cover" }] });
 });

@@ -1,6 +1,6 @@
 // The argument `[streams...]` of sync, plan and verify; `--help` lists their names.
 import type { Command } from "commander";
-import { STREAM_NAMES } from "../catalog/streams.ts";
+import { STREAM_NAMES } from "../../catalog/streams.ts";
 
 /** Adds the argument. `purpose`: its meaning for the command. */
 export const addStreams = (command: Command, purpose: string): Command =>

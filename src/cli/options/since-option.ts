@@ -1,7 +1,7 @@
 // The option --since: a time, or a duration before now.
-import { DuckmirrorError } from "../core/errors.ts";
-import { parseDuration } from "../core/text/units.ts";
-import { parseTime } from "../core/time.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { parseDuration } from "../../core/text/units.ts";
+import { parseTime } from "../../core/time.ts";
 
 /** `2025-01-31`, `2025-01-31T12:00Z` or `24h` ago → ms since the epoch. Throws USAGE. */
 export const sinceOf = (text: string, now: number): number => {

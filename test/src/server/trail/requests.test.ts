@@ -156,6 +156,23 @@ describe("who and what", () => {
     rmSync(other, { recursive: true });
   });
 
+  test("a profile named where the route does not read it moves no line elsewhere", async () => {
+    const { dataDir, snapshot } = mirror;
+    const profiles = [
+      {
+        name: "first",
+        snapshot,
+        ratePerMinute: null,
+        audit: openTrail({ dataDir, enabled: true, required: true, clock: systemClock, warn: () => undefined }),
+      },
+      { name: "other", snapshot, ratePerMinute: null },
+    ];
+    await serve(false, { profiles });
+    await post("/api/query?profile=other", null, { sql: "select 1" });
+    await ask("/v1/accounts?profile=other", null);
+    expect((await written()).map(({ action }) => action)).toEqual(["query", "read"]);
+  });
+
   test("a sync, its cancellation and a verification have run id and known streams", async () => {
     await serve();
     const key = await aKey("ops", "operate");

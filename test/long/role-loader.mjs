@@ -10,7 +10,7 @@ const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemCl
     from("jobs/sync.js"),
     from("src/core/config/config.js"),
     from("src/catalog/vocabulary.js"),
-    from("src/core/config/token.js"),
+    from("src/core/config/secrets/token.js"),
     from("src/core/clock.js"),
     from("src/queue/remote/loader/remote-connection.js"),
   ]);

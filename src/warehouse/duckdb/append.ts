@@ -8,22 +8,29 @@ export type ColumnChunk = readonly (readonly DuckDBValue[])[];
 /** DuckDB's vector size. */
 export const CHUNK_ROWS = 2048;
 
-/** Appends every chunk to `table` (`name` or `schema.name`), inside the connection's transaction if it has one. */
+/**
+ * Appends every chunk to `table` (`name` or `schema.name`), inside the connection's transaction if it has one. Returns
+ * the number of rows.
+ */
 export const appendChunks = async (
   connection: DuckDBConnection,
   table: string,
   types: readonly DuckDBType[],
   chunks: Iterable<ColumnChunk>,
-): Promise<void> => {
+): Promise<number> => {
   const [name = table, schema] = table.split(".").reverse();
   const appender = await connection.createAppender(name, schema ?? null);
+  let appended = 0;
   try {
     for (const columns of chunks) {
-      const chunk = DuckDBDataChunk.create(types, columns[0]?.length ?? 0);
+      const rows = columns[0]?.length ?? 0;
+      const chunk = DuckDBDataChunk.create(types, rows);
       chunk.setColumns(columns);
       appender.appendDataChunk(chunk);
+      appended += rows;
     }
     appender.flushSync();
+    return appended;
   } finally {
     appender.closeSync();
   }

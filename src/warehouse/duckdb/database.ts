@@ -64,11 +64,22 @@ const bind = (params: readonly SqlValue[]) => {
   return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
 };
 
-/** Statements on one connection; the caller owns the connection. */
-const statementsOn = (connection: DuckDBConnection): Sql => ({
-  async query(sql, params, row) {
+/** Runs one statement with parameters. `connection.run` with parameters would parse it twice. */
+const runPrepared = async (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) => {
+  const statement = await connection.prepare(sql);
+  try {
     const { values, types } = bind(params);
-    const result = await connection.run(sql, values, types);
+    statement.bind(values, types);
+    return await statement.run();
+  } finally {
+    statement.destroySync();
+  }
+};
+
+/** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
+const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
+  async query(sql, params, row) {
+    const result = params.length === 0 ? await connection.run(sql) : await runPrepared(connection, sql, params);
     const names = result.deduplicatedColumnNames();
     const rows = await result.getRows();
     const objects = rows.map((cells): Record<string, OutValue> => {
@@ -79,11 +90,13 @@ const statementsOn = (connection: DuckDBConnection): Sql => ({
   },
   async run(sql, params = []) {
     if (params.length === 0) return (await connection.run(sql)).rowsChanged;
-    const { values, types } = bind(params);
-    return (await connection.run(sql, values, types)).rowsChanged;
+    return (await runPrepared(connection, sql, params)).rowsChanged;
   },
-  append: (table, types, chunks) => appendChunks(connection, table, types, chunks),
+  append: async (table, types, chunks) => onAppend(await appendChunks(connection, table, types, chunks)),
 });
+
+/** Appended rows after which setting the memory limit again is worth its 2 ms. */
+const ROWS_WORTH_FREEING = 1_000;
 
 const limitMemory = (connection: DuckDBConnection, limit: string) =>
   connection.run(`SET GLOBAL memory_limit = '${limit}'`);
@@ -126,6 +139,12 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   };
   let instance: DuckDBInstance | null = await openFile();
   let identity = identityOf(file);
+  /** Rows appended since memory was last returned to the system. */
+  let appended = 0;
+  const statements = (connection: DuckDBConnection) =>
+    statementsOn(connection, (rows) => {
+      appended += rows;
+    });
   const gate = createGate();
   const writers = createQueue();
   const isFile = file !== ":memory:";
@@ -189,15 +208,18 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     }
   };
   const statement = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
-    persistently((effort) => withConnection(effort, (connection) => work(statementsOn(connection))));
+    persistently((effort) => withConnection(effort, (connection) => work(statements(connection))));
 
   const inTransaction = async <T>(connection: DuckDBConnection, work: (tx: Sql) => Promise<T>) => {
     // Setting the limit again makes the allocators return freed memory to the system soon.
-    if (memory?.isFrugal()) await limitMemory(connection, memory.limitText());
+    if (memory?.isFrugal() && appended >= ROWS_WORTH_FREEING) {
+      await limitMemory(connection, memory.limitText());
+      appended = 0;
+    }
     await connection.run("BEGIN TRANSACTION");
     let result: T;
     try {
-      result = await work(statementsOn(connection));
+      result = await work(statements(connection));
     } catch (error) {
       // After a fatal error there is nothing to roll back.
       await connection.run("ROLLBACK").catch(() => undefined);

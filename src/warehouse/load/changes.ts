@@ -10,7 +10,8 @@ import type { JournalEntry } from "../journal/journal-event.ts";
 import type { Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
-import { writeCheckpoint, writeScopeStates } from "./commit.ts";
+import { writeCheckpoint } from "./commit.ts";
+import { writeScopeStates } from "./scope-states.ts";
 import * as walks from "./walks.ts";
 
 export interface RunStart {

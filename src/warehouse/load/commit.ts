@@ -1,50 +1,20 @@
 // One checkpoint in one transaction: rows, seen keys, history, rejects, drift, scope states, ledger, quota.
 // Invariants I1 (a cursor never passes unwritten rows) and I2 (loading a page twice equals once).
-import {
-  BIGINT,
-  DOUBLE,
-  DuckDBTimestampTZValue,
-  type DuckDBType,
-  type DuckDBValue,
-  INTEGER,
-  TIMESTAMPTZ,
-  VARCHAR,
-} from "@duckdb/node-api";
+import { BIGINT, DOUBLE, type DuckDBValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { literal } from "../../core/text/sql-text.ts";
-import { CHUNK_ROWS } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import type { Checkpoint, LoadCounts, RequestRecord, ScopeState } from "../record/checkpoint.ts";
+import type { Checkpoint, LoadCounts, RequestRecord } from "../record/checkpoint.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
 import { loadBatch } from "./load-batch.ts";
+import { writeScopeStates } from "./scope-states.ts";
+import { append, at, whole, writeThrough } from "./sync-rows.ts";
 
-const at = (ms: number | null): DuckDBValue =>
-  ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
-const whole = (value: number | null): DuckDBValue => (value === null ? null : BigInt(Math.round(value)));
 const CREDITS = { spent: 1, free: 0, ambiguous: null } as const;
-
-type Rows = readonly (readonly DuckDBValue[])[];
-
-const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows): Promise<void> => {
-  const chunks: DuckDBValue[][][] = [];
-  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-    const part = rows.slice(from, from + CHUNK_ROWS);
-    chunks.push(types.map((_, column) => part.map((row) => row[column] ?? null)));
-  }
-  return tx.append(table, types, chunks);
-};
-
-/** Inserts rows into a table of schema sync with a statement that reads them from `incoming`. */
-const writeThrough = async (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows, statement: string) => {
-  if (rows.length === 0) return;
-  await tx.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM sync.${table} LIMIT 0`);
-  await append(tx, "incoming", types, rows);
-  await tx.run(sqlText(statement));
-};
 
 /** Stores the ledger rows of a commit. A request that is committed already stays unchanged. */
 const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], committed: ReadonlySet<string>) => {
@@ -86,30 +56,6 @@ const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], commit
     request.apiVersion ?? null,
   ]);
   await append(tx, "sync.requests", types, rows);
-};
-
-/** Stores scope states; the last one of a stream and scope counts. */
-export const writeScopeStates = (tx: Sql, states: readonly ScopeState[]): Promise<void> => {
-  const last = new Map(states.map((state) => [`${state.stream}\n${state.scope}`, state]));
-  const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
-  const types = [...text, TIMESTAMPTZ, BIGINT, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR, VARCHAR, BIGINT, VARCHAR];
-  const rows = [...last.values()].map((state): DuckDBValue[] => [
-    state.stream,
-    state.scope,
-    state.status,
-    state.walkId,
-    state.cursor,
-    at(state.watermark),
-    whole(state.totalCount),
-    whole(state.rowsAtWalk),
-    at(state.checkedAt),
-    at(state.walkedAt),
-    state.error,
-    state.runId,
-    whole(state.unconfirmed?.rows ?? 0),
-    state.unconfirmed?.because ?? null,
-  ]);
-  return writeThrough(tx, "stream_state", types, rows, "warehouse/upsert-scope-states.sql");
 };
 
 const writeDrift = (tx: Sql, table: string, drift: readonly CountedDrift[], seenAt: number, runId: string) => {

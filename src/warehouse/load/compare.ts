@@ -45,16 +45,18 @@ const idOfRow = (spec: TableSpec, rows: readonly BatchRow[], row: number): strin
 const isJson = (spec: TableSpec, name: string): boolean =>
   name === "_extra" || spec.fields.some((field) => field.name === name && field.columnType === "JSON");
 
-/** Fields whose staged value differs from the stored one, one row each. */
+/** Fields whose staged value differs from the stored one, one row each. One join: a UNION of forty takes 20 ms to plan. */
 const differingSql = (spec: TableSpec): string => {
   const keys = spec.key.map((column) => `s.${quoted(column)} = o.${quoted(column)}`).join(" AND ");
   const one = (column: string, name: string, kept: string) =>
-    `SELECT s._row AS row, ${name} AS field, CAST(o.${column} AS VARCHAR) AS mirror, CAST(s.${column} AS VARCHAR) AS api
-     FROM stage AS s JOIN old AS o ON ${keys} WHERE ${kept}s.${column} IS DISTINCT FROM o.${column}`;
+    `CASE WHEN ${kept}s.${column} IS DISTINCT FROM o.${column} THEN struct_pack(field := '${name}', mirror := CAST(o.${column} AS VARCHAR), api := CAST(s.${column} AS VARCHAR)) END`;
   const fields = spec.fields.flatMap(({ name, column }, index) =>
-    spec.key.includes(column) ? [] : [one(quoted(column), `'${name}'`, `s._kept & ${1n << BigInt(index)} = 0 AND `)],
+    spec.key.includes(column) ? [] : [one(quoted(column), name, `s._kept & ${1n << BigInt(index)} = 0 AND `)],
   );
-  return [...fields, one("_extra", "'_extra'", "")].join(" UNION ALL ");
+  const all = [...fields, one("_extra", "_extra", "")];
+  return `SELECT row, one.field AS field, one.mirror AS mirror, one.api AS api FROM (
+    SELECT s._row AS row, unnest([${all.join(", ")}]) AS one FROM stage AS s JOIN old AS o ON ${keys}
+  ) WHERE one IS NOT NULL`;
 };
 
 /** Compares the records of one load with the mirror. Leaves out records that cannot become a row. */

@@ -1,9 +1,8 @@
 import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
-const browser = "test/browser/**/*.test.ts";
 // These have commands of their own: `npm run test:clients` needs Python packages, `npm run test:long` takes long.
-const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts"];
+const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts", "test/**/*.long.test.ts"];
 const redis = "test/support/redis-available.ts";
 const folder = "test/setup/one-folder.ts";
 
@@ -23,7 +22,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, acceptance, browser, ...elsewhere],
+          exclude: [...configDefaults.exclude, acceptance, ...elsewhere],
           globalSetup: [folder, redis],
         },
       },
@@ -33,16 +32,8 @@ export default defineConfig({
         test: {
           name: "acceptance",
           include: [acceptance],
+          exclude: [...configDefaults.exclude, ...elsewhere],
           globalSetup: [folder, redis, "test/acceptance/build-once.ts"],
-        },
-      },
-      // These show the built page in Chromium.
-      {
-        extends: true,
-        test: {
-          name: "browser",
-          include: [browser],
-          globalSetup: [folder, redis, "test/browser/chromium-available.ts", "test/acceptance/build-once.ts"],
         },
       },
     ],

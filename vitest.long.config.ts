@@ -1,15 +1,26 @@
-// `npm run test:long`: kills, attacks, a real minute of requests, and many more seeds of the tests that draw their cases.
-// Apart from `npm test`, which must be short enough to run before every commit; `.ci/run` calls both.
+// `npm run test:long`: kills, crashes, faults, attacks, the page in a browser, long histories (`*.long.test.ts`), and many
+// more cases of the tests that draw them. Apart from `npm test`, which must be short enough to run before every commit;
+// `.ci/run` calls both.
 import { defineConfig } from "vitest/config";
 
 const { env } = process;
 
 export default defineConfig({
   test: {
-    include: ["test/long/**/*.test.ts", "test/second-server/**/*.test.ts", "test/src/sync/simulation.test.ts"],
+    include: [
+      "test/long/**/*.test.ts",
+      "test/**/*.long.test.ts",
+      // These draw their cases; here they draw more.
+      "test/second-server/**/*.test.ts",
+      "test/src/sync/simulation.test.ts",
+      "test/src/sync/strategies/walk.test.ts",
+      "test/src/warehouse/load-properties.test.ts",
+    ],
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "60",
+      LOAD_CASES: env.LOAD_CASES ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
+      DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "4000",
     },
     // A last resort for a test that hangs.
     testTimeout: 600_000,
@@ -18,6 +29,11 @@ export default defineConfig({
     pool: "forks",
     setupFiles: ["test/setup/end-children.ts"],
     maxWorkers: 3,
-    globalSetup: ["test/setup/one-folder.ts", "test/support/redis-available.ts", "test/acceptance/build-once.ts"],
+    globalSetup: [
+      "test/setup/one-folder.ts",
+      "test/support/redis-available.ts",
+      "test/browser/chromium-available.ts",
+      "test/acceptance/build-once.ts",
+    ],
   },
 });

@@ -6,6 +6,9 @@ import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import type { TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 import { aCheckpoint, aLoad, aWarehouse, defaultAsked, rowsOf } from "./builders.ts";
 
+/** Cases of each property; `npm run test:long` draws 60. */
+const CASES = Number(process.env.LOAD_CASES ?? 12);
+
 const everything = new Set([...defaultAsked("news_articles"), "articleBody"]);
 const nothing = new Set<string>();
 
@@ -77,7 +80,7 @@ test("any split of the loads into commits leaves the same rows as one commit", a
       expect(await content(many)).toEqual(await content(one));
       expect(await many.seenCount("w")).toBe(await one.seenCount("w"));
     }),
-    { numRuns: 60, verbose: 1 },
+    { numRuns: CASES, verbose: 1 },
   );
 });
 
@@ -97,7 +100,7 @@ test("loading the same commit twice changes nothing: no row, no time stamp, no h
       expect(again.every(({ inserted, updated }) => inserted + updated === 0)).toBe(true);
       expect(await state()).toEqual(before);
     }),
-    { numRuns: 60, verbose: 1 },
+    { numRuns: CASES, verbose: 1 },
   );
 });
 
@@ -122,7 +125,7 @@ test("every version ends in the table or in history, and validity has no gap", a
         expect(version.valid_to).toBe(versions[index + 1]?.valid_from ?? null);
       });
     }),
-    { numRuns: 25, verbose: 1 },
+    { numRuns: Math.ceil(CASES / 2), verbose: 1 },
   );
 });
 

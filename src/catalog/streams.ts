@@ -43,8 +43,6 @@ export interface StreamSpec {
   readonly hints: readonly string[];
   /** Age after which the mirrored copy is refreshed even without another reason, in ms. */
   readonly maxAgeMs: number;
-  /** Worth of a credit spent here, before additions (docs/PLANNING.md); higher goes first. */
-  readonly worth: number;
   /** Path of the detail route, where one exists. */
   readonly detailPath?: string;
   /**
@@ -70,7 +68,6 @@ const entries = {
       { include: "owner", keys: ["owner", "owners"], table: "owners", parentField: "ownerId" },
     ],
     maxAgeMs: 7 * DAY_MS,
-    worth: 1000,
     detailPath: "/v1/accounts/{id}",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
@@ -85,7 +82,6 @@ const entries = {
     watermark: "lastChangeDetectedOn",
     filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
     maxAgeMs: 7 * DAY_MS,
-    worth: 900,
     detailPath: "/v1/contacts/{id}",
     blindSpot: "Fields without a change date, such as email or phone, are only as fresh as the last complete walk.",
   },
@@ -99,7 +95,6 @@ const entries = {
     walkOrder: { sortBy: "id", grows: true },
     watermark: "updatedAt",
     maxAgeMs: 7 * DAY_MS,
-    worth: 800,
     detailPath: "/v1/signals/{id}",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
@@ -111,7 +106,6 @@ const entries = {
     scope: "organization",
     strategy: "capture",
     maxAgeMs: DAY_MS,
-    worth: 300,
     blindSpot: "A reading is as old as it says.",
   },
   companies: {
@@ -123,7 +117,6 @@ const entries = {
     strategy: "on-change",
     embeds: [{ include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" }],
     maxAgeMs: 30 * DAY_MS,
-    worth: 200,
     blindSpot: "Profiles of tracked companies are as fresh as their accounts; others are fetched again by age.",
   },
   news_articles: {
@@ -135,7 +128,6 @@ const entries = {
     strategy: "known",
     hints: ["relevant-news", "press-release", "m-and-a-alert", "funding-alert"],
     maxAgeMs: 7 * DAY_MS,
-    worth: 100,
     blindSpot:
       "A company's list is read when signals hint at it or by age; edits to known articles are seen by complete walks.",
   },
@@ -148,7 +140,6 @@ const entries = {
     strategy: "known",
     hints: ["hiring-alert", "hiring-alert-closed"],
     maxAgeMs: 7 * DAY_MS,
-    worth: 90,
     blindSpot:
       "A company's list is read when signals hint at it or by age; edits to known openings are seen by complete walks.",
   },
@@ -161,7 +152,6 @@ const entries = {
     strategy: "known",
     hints: ["earnings-call"],
     maxAgeMs: 30 * DAY_MS,
-    worth: 80,
     blindSpot:
       "A company's list is read when signals hint at it or by age; edits to known calls are seen by complete walks.",
   },
@@ -174,7 +164,6 @@ const entries = {
     strategy: "known",
     hints: ["filing-alert"],
     maxAgeMs: 30 * DAY_MS,
-    worth: 70,
     blindSpot:
       "A company's list is read when signals hint at it or by age; edits to known filings are seen by complete walks.",
   },
@@ -186,7 +175,6 @@ const entries = {
     scope: "account",
     strategy: "on-change",
     maxAgeMs: 30 * DAY_MS,
-    worth: 60,
     blindSpot: "Fetched again when the account changes or by age.",
   },
   usage: {
@@ -197,7 +185,6 @@ const entries = {
     scope: "organization",
     strategy: "log",
     maxAgeMs: DAY_MS,
-    worth: 10,
     blindSpot: "Read by age; figures of other responses are recorded at no cost.",
   },
 } as const satisfies Record<string, Entry>;

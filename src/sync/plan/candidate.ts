@@ -24,7 +24,8 @@ export interface Candidate {
   readonly because: string;
   /** Number of requests; null while the list's length is unknown. */
   readonly requests: number | null;
-  readonly value: number;
+  /** What a credit spent here is worth (worth.ts). */
+  readonly worth: number;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
 }
@@ -81,10 +82,6 @@ export const stateKey = (stream: string, scope: string): string => `${stream}\n$
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 export const age = (ms: number): string =>
   ms >= 2 * DAY_MS ? plural(Math.round(ms / DAY_MS), "day") : plural(Math.max(1, Math.round(ms / 3_600_000)), "hour");
-
-/** Worth of a credit spent on an account, by priority and then score: 0 to 240. */
-export const accountWorth = (account: AccountFact | undefined): number =>
-  account === undefined ? 120 : (4 - Math.min(3, Math.max(1, account.priority ?? 3))) * 60 + (account.score ?? 0) * 0.6;
 
 export interface Context {
   readonly view: MirrorView;

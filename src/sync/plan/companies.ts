@@ -4,7 +4,6 @@ import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/stream
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,
-  accountWorth,
   age,
   type Candidate,
   type Context,
@@ -15,15 +14,10 @@ import {
   staleness,
   stateKey,
 } from "./candidate.ts";
+import { accountWork, accountWorth, inputWorth } from "./worth.ts";
 
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
-/**
- * A list that was never read is worth as much as one with announced changes. If it were worth less, a budget too
- * small for both would only refresh lists already read (bench/plan-month.ts). The account decides between the two.
- */
-const MISSING_OR_NEWS = 150;
-
 /** Companies to follow: those of tracked accounts, the most valuable account first, then the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
@@ -39,7 +33,6 @@ const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, Acco
 };
 
 export const resolutions = ({ view, options }: Context): readonly Candidate[] => {
-  const stream = streamSpec("companies");
   return options.companies.flatMap((input): readonly Candidate[] => {
     const known = view.inputs.find((row) => row.input === input);
     const old = view.now - (known?.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS;
@@ -54,7 +47,7 @@ export const resolutions = ({ view, options }: Context): readonly Candidate[] =>
         overlap: false,
         because,
         requests: 1,
-        value: stream.worth + 500,
+        worth: inputWorth(),
       },
     ];
   });
@@ -116,7 +109,7 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            value: stream.worth + accountWorth(account),
+            worth: accountWork(stream.name, account),
           },
         ];
   });
@@ -128,7 +121,12 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
     const { view, options } = context;
     const state = view.states.get(stateKey(stream.name, companyId));
     const hint = view.hints.get(stateKey(stream.name, companyId));
-    const candidate = (mode: ScopeMode, because: string, boost = 0, overlap = false): readonly Candidate[] => [
+    const candidate = (
+      mode: ScopeMode,
+      because: string,
+      why: Parameters<typeof accountWork>[2] = "due",
+      overlap = false,
+    ): readonly Candidate[] => [
       {
         stream: stream.name,
         scope: companyId,
@@ -136,18 +134,18 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
         overlap,
         because,
         requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null) ?? 1),
-        value: stream.worth + accountWorth(account) + boost,
+        worth: accountWork(stream.name, account, why),
       },
     ];
-    if (state === undefined) return candidate("walk", "never synced", MISSING_OR_NEWS);
-    if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", 200);
-    if (options.full) return candidate("walk", "--full", 0, true);
+    if (state === undefined) return candidate("walk", "never synced", "missing or hinted");
+    if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", "interrupted");
+    if (options.full) return candidate("walk", "--full", "due", true);
     if (state.walkedAt === null) return candidate("walk", "no complete walk yet");
     if (hint !== undefined)
-      return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, MISSING_OR_NEWS);
+      return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
     const stale = staleness(context, stream, state);
     if (stale === null) return [];
     return view.now - state.walkedAt > 4 * maxAge(context, stream)
-      ? candidate("walk", `reconciled more than ${age(4 * maxAge(context, stream))} ago`, 0, true)
+      ? candidate("walk", `reconciled more than ${age(4 * maxAge(context, stream))} ago`, "due", true)
       : candidate("known", stale);
   });

@@ -43,5 +43,5 @@ export const dueCandidates = (view: MirrorView, options: DueOptions): readonly C
   return [
     ...(usesCompanies ? resolutions(context) : []),
     ...options.streams.flatMap((name) => candidatesOf(context, name)),
-  ].sort((a, b) => b.value - a.value || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
+  ].sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

@@ -1,27 +1,8 @@
 // Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
-import {
-  accountWorth,
-  age,
-  type Candidate,
-  type Context,
-  pagesOf,
-  type ScopeMode,
-  staleness,
-  stateKey,
-} from "./candidate.ts";
-
-/**
- * Reading missing rows is worth more than checking rows already mirrored, so that a small budget completes the
- * mirror.
- */
-const UNFINISHED_BONUS = 1000;
-const FULL_WORTH_AFTER_MS = 86_400_000;
-
-/** A list that was just checked has few changes, so the worth of checking it grows back over a day. */
-const worthOfLook = ({ view }: Context, stream: StreamSpec, checkedAt: number | null): number =>
-  stream.worth * Math.min(1, Math.max(0, view.now - (checkedAt ?? 0)) / FULL_WORTH_AFTER_MS);
+import { age, type Candidate, type Context, pagesOf, type ScopeMode, staleness, stateKey } from "./candidate.ts";
+import { accountWork, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */
 const unreadContent = ({ options }: Context, stream: StreamSpec): boolean => {
@@ -39,9 +20,9 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
     mode: ScopeMode,
     because: string,
     requests: number | null,
-    { overlap = false, value = stream.worth } = {},
-  ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, value }];
-  const unfinished = { value: stream.worth + UNFINISHED_BONUS };
+    { overlap = false, worth = listWorth(stream.name) } = {},
+  ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth }];
+  const unfinished = { worth: listWorth(stream.name, { unfinished: true }) };
   const whole = pagesOf(context, stream, state?.totalCount ?? null);
   if (state === undefined) return candidate("walk", "never synced", null, unfinished);
   if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
@@ -51,7 +32,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   if (view.now - state.walkedAt > options.reconcileEveryMs) {
     return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
   }
-  const look = { value: worthOfLook(context, stream, state.checkedAt) };
+  const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
   const sortable = options.shapes.get(stream.name)?.changeOrder !== false;
   if (sortable) return candidate("watermark", "changes since the last sync", 1, look);
   return stream.filter === undefined
@@ -66,7 +47,17 @@ export const capture = (context: Context, stream: StreamSpec, scope: string, mod
   const reason = because ?? named;
   return reason === null
     ? []
-    : [{ stream: stream.name, scope, mode, overlap: false, because: reason, requests: 1, value: stream.worth }];
+    : [
+        {
+          stream: stream.name,
+          scope,
+          mode,
+          overlap: false,
+          because: reason,
+          requests: 1,
+          worth: listWorth(stream.name),
+        },
+      ];
 };
 
 export const insights = (context: Context): readonly Candidate[] => {
@@ -86,7 +77,7 @@ export const insights = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            value: stream.worth + accountWorth(account),
+            worth: accountWork(stream.name, account),
           },
         ];
   });
@@ -107,7 +98,7 @@ export const signalContent = ({ view, options }: Context): readonly Candidate[] 
     overlap: false,
     because: "full content not yet fetched",
     requests: 1,
-    value: 20 + accountWorth(accounts.get(accountId)) / 10,
+    worth: contentWorth(accounts.get(accountId)),
     version: updatedAt,
   }));
 };

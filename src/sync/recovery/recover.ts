@@ -70,7 +70,7 @@ const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: strin
 const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
   const { header, stream, read, overlap } = answer;
   const shape = initialShape(read?.perPage ?? 1);
-  const base = { stream, scope: header.scope, because: "", requests: null, value: 0 };
+  const base = { stream, scope: header.scope, because: "", requests: null, worth: 0 };
   const created = (mode: Candidate["mode"]) =>
     createTask({
       candidate: { ...base, mode, overlap: overlap === true },
@@ -136,7 +136,7 @@ const recoverRun = async (
       overlap: false,
       because: "",
       requests: null,
-      value: 0,
+      worth: 0,
     } as const;
     tasks.set(
       key,

@@ -50,7 +50,7 @@ export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
       run.taken.add(stateKey(candidate.stream, candidate.scope));
       run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
     }
-    pending = [...pending, ...fresh].sort((a, b) => b.value - a.value);
+    pending = [...pending, ...fresh].sort((a, b) => b.worth - a.worth);
     announce(run, fresh);
     return fresh.length > 0;
   };

@@ -1,13 +1,12 @@
 // Finds the tasks with a request to send, and the most valuable one. Runs before every request, so in one pass over
 // the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
+import { LIST_WORTH } from "../plan/worth.ts";
 import { type SyncRun, shapeOf } from "../running/sync-run.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;
-/** Lowest worth of an organization's list, which returns hundreds of rows per credit (docs/PLANNING.md). */
-const LIST_WORTH = 800;
 
 /** True when the task has a request to send: a page, or its single request. */
 export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (task.progress === null && !task.asked);
@@ -48,7 +47,7 @@ export const enoughReady = (run: SyncRun): boolean => {
  */
 const leastWorth = (run: SyncRun): number => {
   for (const task of run.active.values()) {
-    if (task.candidate.value >= LIST_WORTH && task.pages === 0) return LIST_WORTH;
+    if (task.candidate.worth >= LIST_WORTH && task.pages === 0) return LIST_WORTH;
   }
   return 0;
 };
@@ -59,7 +58,7 @@ export const mostValuable = (run: SyncRun): ScopeTask | null => {
   const underWay = streamsUnderWay(run);
   let best: ScopeTask | null = null;
   for (const task of run.active.values()) {
-    if (task.candidate.value < least || (best !== null && task.candidate.value <= best.candidate.value)) continue;
+    if (task.candidate.worth < least || (best !== null && task.candidate.worth <= best.candidate.worth)) continue;
     if (hasReady(task) && !waitsForShape(run, task, underWay)) best = task;
   }
   return best;

@@ -16,7 +16,7 @@ const candidate = (mode: Candidate["mode"]): Candidate => ({
   overlap: false,
   because: "",
   requests: null,
-  value: 0,
+  worth: 0,
 });
 const taskAt = (mode: Candidate["mode"], now: number, before?: ScopeState) =>
   createTask({ candidate: candidate(mode), before, shape: initialShape(10), rows: 0, runId: "r", now });

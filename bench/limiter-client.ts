@@ -1,9 +1,9 @@
 // One process of the case shared-limiter: sends what the shared limiter lets it send, until its parent ends.
 // Arguments: Redis, organization, service, requests per minute (empty: learned from answers), error of its clock in ms.
 import { z } from "zod";
+import { redisLimiter } from "../src/budget/limits-in-redis.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
 import { connectRedis } from "../src/budget/store/redis-connection.ts";
-import { redisLimiter } from "../src/budget/stored-state.ts";
 import { type Clock, systemClock } from "../src/core/clock.ts";
 
 const WORKERS = 4;

@@ -1,6 +1,6 @@
 // Case plan-month: how fresh a mirror stays on each plan, by a month in simulated time. The planner, its order by value
 // and the pacing of credits are the program's own; requests are not sent, each costs what it would.
-import { createLedger } from "../src/budget/credits/memory-store.ts";
+import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
 import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";

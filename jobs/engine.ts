@@ -1,5 +1,5 @@
 // Opens warehouse, ledger and connection for jobs that call the service, and closes them afterwards.
-import { createLedger } from "../src/budget/credits/memory-store.ts";
+import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
@@ -7,13 +7,13 @@ import type { Secret } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
-import type { SyncDeps } from "../src/sync/running/sync-run.ts";
+import type { SyncDeps } from "../src/sync/running/run-state.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
-import { type Connect, connectAlone } from "./connection.ts";
 import { redactorOf } from "./redaction.ts";
+import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
 /** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
 export const GRACE_MS = 8_000;
@@ -33,7 +33,7 @@ export interface JobContext {
   readonly version: string;
   readonly token: Secret;
   /** Connection to the service; unset: from this process alone. */
-  readonly connect?: Connect;
+  readonly connect?: OpenAccess;
   /** Parent of the job's spans; unset: no tracing. */
   readonly tracer?: Tracer;
 }
@@ -48,7 +48,7 @@ export const withEngine = async <T>(
   maxCredits: number | null,
   work: (deps: SyncDeps) => Promise<T>,
 ): Promise<T> => {
-  const { clock, connect = connectAlone, tracer = noTracer } = context;
+  const { clock, connect = openOwnAccess, tracer = noTracer } = context;
   const connection = await connect(config, context);
   try {
     const { dataDir, strictness, baseUrl, memory, audit } = config;

@@ -6,7 +6,7 @@ import type { FEEDBACK_CATEGORIES } from "../src/catalog/resources.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { JsonObject, JsonValue } from "../src/core/json.ts";
-import { type ConnectionContext, clientOf } from "./connection.ts";
+import { type AccessContext, clientOf } from "./service-access.ts";
 
 /** Source: API.md, "Feedback request". */
 export interface FeedbackMessage {
@@ -49,7 +49,7 @@ const failure = (
 export const feedbackJob = async (
   config: Config,
   feedback: FeedbackMessage,
-  context: ConnectionContext & { readonly signal: AbortSignal },
+  context: AccessContext & { readonly signal: AbortSignal },
 ): Promise<FeedbackResult> => {
   const { clock, signal } = context;
   const client = clientOf(config, context);

@@ -7,7 +7,7 @@ import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
-import type { SyncOptions } from "../src/sync/running/sync-run.ts";
+import type { SyncOptions } from "../src/sync/running/run-state.ts";
 import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { tellSync } from "./tracing.ts";

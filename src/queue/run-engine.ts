@@ -1,5 +1,5 @@
 // Runs the engine for a worker's session, with the profile's token and the worker's connection to the service.
-import type { Connect } from "../../jobs/connection.ts";
+import type { OpenAccess } from "../../jobs/service-access.ts";
 import type { SessionDeps } from "../../jobs/session.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
@@ -17,7 +17,7 @@ export interface EngineDeps {
   readonly version: string;
   readonly scrubber: Pick<Scrubber, "hide">;
   /** Connection to the service; unset: from this process alone. */
-  readonly connect?: Connect;
+  readonly connect?: OpenAccess;
   readonly tracer?: Tracer;
 }
 

@@ -5,7 +5,7 @@ import type { Fleet } from "../core/report/fleet.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
-import type { ConnectionLimits } from "./door/connections.ts";
+import type { ConnectionLimits } from "./door/connection-limits.ts";
 import { createGuesses, type Guesses } from "./door/guesses.ts";
 import { createKeyring, type Keyring } from "./door/keyring.ts";
 import { createSessions, type Sessions } from "./door/sessions.ts";

@@ -1,7 +1,7 @@
 // The end of a sync that took two runs, of which the first one left no report.
 import { expect, onTestFinished, test } from "vitest";
-import { connectAlone } from "../../jobs/connection.ts";
 import { publishJob } from "../../jobs/publish.ts";
+import { openOwnAccess } from "../../jobs/service-access.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
@@ -13,7 +13,7 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
   const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
   let left = 45;
   const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: "1" }, hurriedClock(), async (config, context) => {
-    const connection = await connectAlone(config, context);
+    const connection = await openOwnAccess(config, context);
     const send: typeof connection.sender.send = (...order) => {
       left -= 1;
       return left < 0 && left > -5 ? Promise.reject(new TypeError("killed")) : connection.sender.send(...order);

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 const [, , build = "", ...flags] = process.argv;
 const from = (path) => import(pathToFileURL(join(build, path)).href);
-const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemClock }, { remoteConnection }] =
+const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemClock }, { remoteAccess }] =
   await Promise.all([
     from("jobs/sync.js"),
     from("src/core/config/config.js"),
@@ -30,7 +30,7 @@ const { report, error } = await syncJob(
     hardSignal: new AbortController().signal,
     version: "0.0.0",
     token: await resolveToken(config),
-    connect: remoteConnection({ redisUrl: config.redisUrl, warn }),
+    connect: remoteAccess({ redisUrl: config.redisUrl, warn }),
   },
 );
 if (error !== null) warn(`${error.code}: ${error.message}`);

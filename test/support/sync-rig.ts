@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Connect } from "../../jobs/connection.ts";
+import type { OpenAccess } from "../../jobs/service-access.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
@@ -68,7 +68,7 @@ export const startSyncRig = async (
   service: FakeService,
   env: Record<string, string> = {},
   clock: Clock = hurriedClock(),
-  connect?: Connect,
+  connect?: OpenAccess,
 ): Promise<SyncRig> => {
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));

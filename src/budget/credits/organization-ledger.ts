@@ -1,5 +1,5 @@
 // Ledger of an organization, shared by all processes that spend its credits: remaining and reserved credits. A run's
-// own allowance is in another ledger (memory-store.ts).
+// own allowance is in another ledger (local-ledger.ts).
 import { randomUUID } from "node:crypto";
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";

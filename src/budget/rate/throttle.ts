@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import { isCode } from "../../core/errors.ts";
-import { createMemoryState } from "../store/memory-state.ts";
+import { createMemoryState } from "../store/in-memory.ts";
 import type { Fence, StateStore } from "../store/state-store.ts";
 import { FLIGHT_MS, flightsOfOthers, noteFlights, onEarlierClock, type SharedLimiter, startShared } from "./flights.ts";
 import {

@@ -57,8 +57,8 @@ const startSyncing = async (
   }
   const { startWorker } = await import("../../queue/bullmq/worker.ts");
   if (role === "load") {
-    const { remoteConnection } = await import("../../queue/remote/loader/remote-connection.ts");
-    const connect = remoteConnection({ redisUrl, warn: (text) => logger.warn(text) });
+    const { remoteAccess } = await import("../../queue/remote/loader/remote-access.ts");
+    const connect = remoteAccess({ redisUrl, warn: (text) => logger.warn(text) });
     const remote = { ...engine, connect };
     return startWorker({
       ...base,
@@ -68,13 +68,13 @@ const startSyncing = async (
       verify: () => engineVerifier(remote),
     });
   }
-  const { connectShared } = await import("../../queue/bullmq/shared-connection.ts");
+  const { sharedAccess } = await import("../../queue/bullmq/shared-access.ts");
   return startWorker({
     ...base,
     redisUrl,
     identity,
-    run: (connection) => engineRunner({ ...engine, connect: connectShared(connection) }),
-    verify: (connection) => engineVerifier({ ...engine, connect: connectShared(connection) }),
+    run: (connection) => engineRunner({ ...engine, connect: sharedAccess(connection) }),
+    verify: (connection) => engineVerifier({ ...engine, connect: sharedAccess(connection) }),
   });
 };
 

@@ -2,7 +2,7 @@
 import { type ClientRequest, request } from "node:http";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { listenText } from "../../core/config/listen-address.ts";
-import { connectPinned } from "./pinned-connection.ts";
+import { connectPinned } from "./pinned-tls.ts";
 
 export interface WorkerPlace {
   readonly address: ListenAddress;

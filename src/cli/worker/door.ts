@@ -127,7 +127,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     const place = { address: callable(config.listen), cert };
     return { triggers: httpTriggers(place, key), queues: null, fleet: null, close: async () => undefined };
   }
-  const { atRedis, openAsking } = await import("../../queue/bullmq/connection.ts");
+  const { atRedis, openAsking } = await import("../../queue/bullmq/redis-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
   const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;

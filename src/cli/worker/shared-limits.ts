@@ -1,5 +1,5 @@
 // Lets commands beside a worker use the rate and credits that all processes share through Redis.
-import type { Connect } from "../../../jobs/connection.ts";
+import type { OpenAccess } from "../../../jobs/service-access.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -10,15 +10,15 @@ import type { CommandContext } from "../command.ts";
 export const withSharedLimits = async <T>(
   config: Config,
   { shared, terminal, signal }: CommandContext,
-  work: (limits: { readonly connect?: Connect }) => Promise<T>,
+  work: (limits: { readonly connect?: OpenAccess }) => Promise<T>,
 ): Promise<T> => {
   if (config.redisUrl === null) return work({});
-  const { openAsking } = await import("../../queue/bullmq/connection.ts");
-  const { connectShared } = await import("../../queue/bullmq/shared-connection.ts");
+  const { openAsking } = await import("../../queue/bullmq/redis-connections.ts");
+  const { sharedAccess } = await import("../../queue/bullmq/shared-access.ts");
   const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
   const connection = await openAsking(config.redisUrl, warn, signal);
   try {
-    return await work({ connect: connectShared(connection) });
+    return await work({ connect: sharedAccess(connection) });
   } finally {
     await connection.close();
   }

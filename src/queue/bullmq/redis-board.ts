@@ -6,8 +6,8 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
 import type { KeptEnd, SyncBoard } from "../sync-board.ts";
 import type { SyncTimes } from "../sync-life.ts";
-import { atRedis } from "./connection.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
+import { atRedis } from "./redis-connections.ts";
 
 /**
  * Marks of a sync besides its jobs: cancelled; time of its first start and deadline, ms by Redis's clock; progress of

@@ -3,9 +3,9 @@
 import { z } from "zod";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { isForOthers, unreadable } from "../payloads.ts";
-import type { Packed } from "./answers.ts";
 import { deliveryId, type Mailbox } from "./mailbox.ts";
 import { noteSchema } from "./messages.ts";
+import type { Packed } from "./packed-answer.ts";
 import type { Seals } from "./seals.ts";
 
 const LENGTH_BYTES = 4;

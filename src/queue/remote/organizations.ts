@@ -7,15 +7,15 @@ import {
   type OrganizationLedger,
   type SharedReservation,
 } from "../../budget/credits/organization-ledger.ts";
+import { redisLedger, redisLimiter } from "../../budget/limits-in-redis.ts";
 import { createThrottle, type Throttle } from "../../budget/rate/throttle.ts";
+import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { organizationKey } from "../../budget/store/redis-store.ts";
-import { redisLedger, redisLimiter } from "../../budget/stored-state.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createScrubber, type Secret } from "../../core/secret.ts";
-import type { Handling } from "./answers.ts";
+import type { Handling } from "./packed-answer.ts";
 import { createSeals, type Seals } from "./seals.ts";
 
 export interface Organization {

@@ -16,7 +16,7 @@ import {
   roleFor,
   SECURITY_HEADERS,
 } from "./access.ts";
-import { CONNECTION_LIMITS, httpOptions, limitConnections, secureServer } from "./connections.ts";
+import { CONNECTION_LIMITS, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];

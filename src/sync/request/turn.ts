@@ -5,7 +5,7 @@ import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
 import type { Charge } from "../../budget/credits/ledger.ts";
-import type { Ledger } from "../../budget/credits/memory-store.ts";
+import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";

@@ -2,9 +2,9 @@
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
-import { type Plan, planSync } from "../plan/plan-view.ts";
+import { type Plan, planSync } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
-import { type SyncRun, shapeOf, taskKey } from "../running/sync-run.ts";
+import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
 import { advance } from "./task-steps.ts";

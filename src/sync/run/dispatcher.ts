@@ -4,19 +4,19 @@
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
-import type { Plan } from "../plan/plan-view.ts";
+import type { Plan } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
-import { type SyncRun, shapeOf, taskKey } from "../running/sync-run.ts";
+import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { failTask, putOff } from "../running/task-ends.ts";
 import { settleAbsentCompanies } from "../settle/apply-absences.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
-import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./answers.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { emitPage } from "./page-events.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
+import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
 
 /** Consecutive failures after which the service counts as down and the run ends. */

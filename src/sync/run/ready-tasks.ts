@@ -2,7 +2,7 @@
 // the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
-import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */

@@ -1,7 +1,8 @@
 // Task steps: decides a task's next step after its pages are committed: read more, walk instead, or finish.
 import { DuckmirrorError } from "../../core/errors.ts";
-import { countChangedContacts, rememberShape } from "../plan/mirror-view.ts";
-import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { countChangedContacts } from "../plan/mirror-view.ts";
+import { rememberShape } from "../plan/remembered.ts";
+import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, commitState, failTask } from "../running/task-ends.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import { closeGap, endLook } from "../settle/close-gap.ts";

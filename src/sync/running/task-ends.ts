@@ -4,7 +4,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { walkingState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
-import { type SyncRun, shapeOf, taskKey } from "./sync-run.ts";
+import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
 /** Stores a scope's state in a commit of its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {

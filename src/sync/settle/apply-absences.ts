@@ -5,7 +5,7 @@ import type { StreamName } from "../../catalog/streams.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, commitState, failTask } from "../running/task-ends.ts";
 import { guardDeletes } from "../task/delete-guard.ts";
 import { finishedState } from "../task/scope-state.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { StreamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import type { SyncRun } from "../running/sync-run.ts";
+import type { SyncRun } from "../running/run-state.ts";
 import { adjustRows, closeTask, commitState, failTask, putOff } from "../running/task-ends.ts";
 import { guardDeletes, type MissingRows, PROBES } from "../task/delete-guard.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";

@@ -5,7 +5,7 @@ import type { DuckmirrorError } from "../../core/errors.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { detailCall } from "../request/calls.ts";
 import { loadsOf } from "../rows/loads.ts";
-import type { SyncRun } from "../running/sync-run.ts";
+import type { SyncRun } from "../running/run-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 
 /** A response by id belongs to no page. */

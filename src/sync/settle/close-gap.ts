@@ -10,7 +10,7 @@ import { counted } from "../../core/text/units.ts";
 import type { Suspect } from "../../warehouse/load/suspects.ts";
 import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { unconfirmedIn } from "../running/completeness.ts";
-import { type SyncRun, shapeOf } from "../running/sync-run.ts";
+import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { adjustRows, closeTask, commitState } from "../running/task-ends.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { guardDeletes } from "../task/delete-guard.ts";

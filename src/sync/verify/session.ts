@@ -8,7 +8,7 @@ import type { Fetcher } from "../request/fetcher.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { loadsOf } from "../rows/loads.ts";
 import type { Ending } from "../running/ending.ts";
-import type { SyncDeps, SyncOptions } from "../running/sync-run.ts";
+import type { SyncDeps, SyncOptions } from "../running/run-state.ts";
 import type { Difference } from "./report.ts";
 
 export interface VerifyRun {

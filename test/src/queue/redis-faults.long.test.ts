@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
-import { connectShared } from "../../../src/queue/bullmq/shared-connection.ts";
+import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import { engineRunner } from "../../../src/queue/run-engine.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
@@ -74,7 +74,7 @@ test("a run that Redis broke off is no end of its sync: it goes on under the sam
         random: Math.random,
         version: "0.0.0",
         scrubber: createScrubber(),
-        connect: connectShared(connection),
+        connect: sharedAccess(connection),
       });
       return (profile, request, context) => {
         runs += 1;

@@ -9,9 +9,9 @@ import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import type { AskedSync, RunningWorker, SyncAsk, Triggers } from "../../../src/queue/asks.ts";
-import { openAsking } from "../../../src/queue/bullmq/connection.ts";
 import { closeQueues, openQueues } from "../../../src/queue/bullmq/queues.ts";
-import { connectShared } from "../../../src/queue/bullmq/shared-connection.ts";
+import { openAsking } from "../../../src/queue/bullmq/redis-connections.ts";
+import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { createQueuedTriggers } from "../../../src/queue/bullmq/syncs/queued-triggers.ts";
 import { startWorker, type WorkerDeps } from "../../../src/queue/bullmq/worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
@@ -144,7 +144,7 @@ export const aWorker = async (
     scrubber,
     log: (level, text) => void logged.push(`${level} ${text}`),
     run: (connection) => {
-      const connect = connectShared(connection);
+      const connect = sharedAccess(connection);
       const run = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber, connect });
       return (profile, request, context) => {
         onRun(context.signal);
@@ -152,7 +152,7 @@ export const aWorker = async (
       };
     },
     verify: (connection) =>
-      engineVerifier({ clock, random: Math.random, version: "0.0.0", scrubber, connect: connectShared(connection) }),
+      engineVerifier({ clock, random: Math.random, version: "0.0.0", scrubber, connect: sharedAccess(connection) }),
     emit: (event, { runId }) => void events.push({ event, runId }),
     ...more,
     times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },

@@ -1,11 +1,11 @@
 // The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes.
 import { expect, test } from "vitest";
-import { createLedger } from "../../../src/budget/credits/memory-store.ts";
+import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../src/sync/running/sync-run.ts";
+import type { SyncOptions } from "../../../src/sync/running/run-state.ts";
 import { parseCursor } from "../../../src/sync/task/stored-cursor.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";

@@ -8,12 +8,12 @@ import { chargeOf } from "../../../api/retry-policy.ts";
 import type { RawAnswer } from "../../../api/wire-answer.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
-import { type Packed, packAnswer, packDenial } from "../answers.ts";
 import { lockLetter } from "../letters.ts";
 import { type Departure, deliveryId, type Mailbox } from "../mailbox.ts";
 import { callOf, type FetchPayload } from "../messages.ts";
 import { fenceKeyOf } from "../names.ts";
 import { denialOf, type Organization } from "../organizations.ts";
+import { type Packed, packAnswer, packDenial } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
 
 /** Time without renewal after which a reservation counts as spent, ms. */

@@ -1,6 +1,6 @@
 // Fetchers and a loader with a Redis of their own and a fake service, in one process; everything is gone after the test.
 import { syncJob } from "../../../../jobs/sync.ts";
-import { organizationKey } from "../../../../src/budget/store/redis-store.ts";
+import { organizationKey } from "../../../../src/budget/store/in-redis.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { Secret } from "../../../../src/core/secret.ts";
@@ -9,7 +9,7 @@ import {
   type FetchRoleOptions,
   startFetcher,
 } from "../../../../src/queue/remote/fetcher/fetch-worker.ts";
-import { remoteConnection } from "../../../../src/queue/remote/loader/remote-connection.ts";
+import { remoteAccess } from "../../../../src/queue/remote/loader/remote-access.ts";
 import { createSeals } from "../../../../src/queue/remote/seals.ts";
 import type { Parcel } from "../../../../src/sync/request/sender.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
@@ -74,7 +74,7 @@ export const load = (redis: { readonly url: string }, config: Config): Loading =
       hardSignal: breakOff.signal,
       version: "0.0.0",
       token: TOKEN,
-      connect: remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined }),
+      connect: remoteAccess({ redisUrl: new Secret(redis.url), warn: () => undefined }),
     },
   );
   return { result, stop, breakOff };
@@ -86,7 +86,7 @@ export const aLoader = async (
   config: Config,
   warn: (text: string) => void = () => undefined,
 ) => {
-  const connect = remoteConnection({ redisUrl: new Secret(redis.url), warn });
+  const connect = remoteAccess({ redisUrl: new Secret(redis.url), warn });
   const connection = await connect(config, { clock: systemClock, version: "0.0.0", token: TOKEN });
   const warehouse = await openWarehouse({ dataDir: config.dataDir, clock: systemClock });
   const unsent = await connection.takeOver(warehouse, null);

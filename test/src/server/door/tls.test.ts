@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callWorker } from "../../../../src/cli/worker/call-worker.ts";
-import { connectPinned } from "../../../../src/cli/worker/pinned-connection.ts";
+import { connectPinned } from "../../../../src/cli/worker/pinned-tls.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveTls } from "../../../../src/core/config/secrets/tls-files.ts";
 import { Secret } from "../../../../src/core/secret.ts";

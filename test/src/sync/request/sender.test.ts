@@ -1,6 +1,6 @@
 // The way to the service: what keeps requests from leaving ends the run, is reported, and costs nothing.
 import { expect, test } from "vitest";
-import { type Connect, connectAlone } from "../../../../jobs/connection.ts";
+import { type OpenAccess, openOwnAccess } from "../../../../jobs/service-access.ts";
 import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createLocalSender, type Sender } from "../../../../src/sync/request/sender.ts";
@@ -17,9 +17,9 @@ const service = () =>
 
 /** The usual way, with some of its parts replaced. */
 const through =
-  (change: (sender: Sender) => Partial<Sender>): Connect =>
+  (change: (sender: Sender) => Partial<Sender>): OpenAccess =>
   async (config, context) => {
-    const alone = await connectAlone(config, context);
+    const alone = await openOwnAccess(config, context);
     return { ...alone, sender: { ...alone.sender, ...change(alone.sender) } };
   };
 

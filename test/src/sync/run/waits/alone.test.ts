@@ -1,7 +1,7 @@
 // Waits of a run in one process, against every end; and the table of docs/RELIABILITY.md.
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { connectAlone } from "../../../../../jobs/connection.ts";
+import { openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
 import { startLocalWorker } from "../../../../../src/queue/local/worker.ts";
@@ -40,7 +40,7 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
       for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
     };
     const config = configOf(url, dataDir, { ...FAST, DUCKMIRROR_MAX_CREDITS: "1" });
-    return { clock, config, connect: connectAlone, waits };
+    return { clock, config, connect: openOwnAccess, waits };
   },
 };
 
@@ -54,7 +54,7 @@ for (const [wait, enter] of Object.entries(ENTER)) {
 const onTheWire: Enter = async ({ clock, url, dataDir, arrived }) => ({
   clock,
   config: configOf(url, dataDir, { ...FAST, DUCKMIRROR_CONCURRENCY: "1" }),
-  connect: connectAlone,
+  connect: openOwnAccess,
   waits: () => arrived,
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
-import { type Connect, connectAlone } from "../../../../../jobs/connection.ts";
+import { type OpenAccess, openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { createSessions } from "../../../../../jobs/session.ts";
 import { type SyncRequest, syncJob } from "../../../../../jobs/sync.ts";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
@@ -93,7 +93,7 @@ export const deferred = () => {
 export interface Stage {
   readonly clock: StandingClock;
   readonly config: Config;
-  readonly connect: Connect;
+  readonly connect: OpenAccess;
   /** Resolves once the run waits. The first request is on the wire then, unanswered. */
   waits(): Promise<void>;
   /** Its clock goes on until it waits: shared limits let the first request wait a little, too. */
@@ -122,7 +122,7 @@ export const alone =
     return {
       clock,
       config: configOf(url, dataDir, env),
-      connect: connectAlone,
+      connect: openOwnAccess,
       waits: () => arrived.then(() => clock.stands(isIt)),
     };
   };
@@ -183,14 +183,14 @@ const heldService = async () => {
 };
 
 /** What cuts the way to the service, as a fault of the machine or of duckmirror would. */
-const breakable = (connect: Connect) => {
+const breakable = (connect: OpenAccess) => {
   const fault = new TypeError("the wire is cut");
   let cut = () => {};
   const broken = new Promise<never>((_, reject) => {
     cut = () => reject(fault);
   });
   broken.catch(() => undefined);
-  const cuttable: Connect = async (config, context) => {
+  const cuttable: OpenAccess = async (config, context) => {
     const connection = await connect(config, context);
     const { sender } = connection;
     return { ...connection, sender: { ...sender, send: (...order) => Promise.race([sender.send(...order), broken]) } };
@@ -199,7 +199,11 @@ const breakable = (connect: Connect) => {
 };
 
 /** As a worker runs it: cancelled, or stopped, is what its session is left for. */
-export const runInSession = async (stage: Pick<Stage, "clock" | "config">, connect: Connect, signal: AbortSignal) => {
+export const runInSession = async (
+  stage: Pick<Stage, "clock" | "config">,
+  connect: OpenAccess,
+  signal: AbortSignal,
+) => {
   const context = { ...contextOf(stage.clock), connect };
   const sessions = createSessions({
     clock: stage.clock,

@@ -2,19 +2,19 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Connect } from "../../../../../jobs/connection.ts";
+import type { OpenAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";
 import { createOrganizationLedger } from "../../../../../src/budget/credits/organization-ledger.ts";
+import { redisLedger } from "../../../../../src/budget/limits-in-redis.ts";
+import { organizationKey } from "../../../../../src/budget/store/in-redis.ts";
 import { checkRedis, connectRedis } from "../../../../../src/budget/store/redis-connection.ts";
-import { organizationKey } from "../../../../../src/budget/store/redis-store.ts";
-import { redisLedger } from "../../../../../src/budget/stored-state.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
 import type { Config } from "../../../../../src/core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../../../../src/core/errors.ts";
 import { Secret } from "../../../../../src/core/secret.ts";
-import { connectShared } from "../../../../../src/queue/bullmq/shared-connection.ts";
+import { sharedAccess } from "../../../../../src/queue/bullmq/shared-access.ts";
 import { mirrorIdOf } from "../../../../../src/queue/remote/loader/mirror-id.ts";
-import { remoteConnection } from "../../../../../src/queue/remote/loader/remote-connection.ts";
+import { remoteAccess } from "../../../../../src/queue/remote/loader/remote-access.ts";
 import { sharedLimits } from "../../../../../src/queue/remote/organizations.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { startRedis } from "../../../../support/redis.ts";
@@ -60,8 +60,8 @@ const aConnection = async (redis: { readonly url: string }) => {
   return connection;
 };
 
-const viaFetchers = (redis: { readonly url: string }): Connect =>
-  remoteConnection({ redisUrl: new Secret(redis.url), warn: () => undefined });
+const viaFetchers = (redis: { readonly url: string }): OpenAccess =>
+  remoteAccess({ redisUrl: new Secret(redis.url), warn: () => undefined });
 
 type Connected = Awaited<ReturnType<typeof aConnection>>;
 
@@ -72,7 +72,7 @@ const ledgerOf = (connection: Connected, config: Config, clock: Clock) => {
 };
 
 /** Turns and sendings under way. */
-const counting = (connect: Connect) => {
+const counting = (connect: OpenAccess) => {
   let underWay = 0;
   const counted = <A extends readonly unknown[], T>(work: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => {
@@ -82,7 +82,7 @@ const counting = (connect: Connect) => {
       });
     };
   };
-  const connected: Connect = async (config, context) => {
+  const connected: OpenAccess = async (config, context) => {
     const connection = await connect(config, context);
     const { sender } = connection;
     return { ...connection, sender: { ...sender, turn: counted(sender.turn), send: counted(sender.send) } };
@@ -97,13 +97,13 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
     const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
     // The first request takes the last one.
     await ledgerOf(connection, config, clock).observe(ONE_LEFT, clock.now(), false);
-    const connect = connectShared(connection);
+    const connect = sharedAccess(connection);
     return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)), goesOn: true };
   },
   "Redis, in a run": async ({ clock, url, dataDir, arrived }) => {
     const redis = await aRedis();
     const config = configOf(url, dataDir, { ...FAST, DUCKMIRROR_CONCURRENCY: "2", REDIS_URL: redis.url });
-    const { connect, underWay } = counting(connectShared(await aConnection(redis)));
+    const { connect, underWay } = counting(sharedAccess(await aConnection(redis)));
     const waits = async () => {
       await arrived;
       redis.pause();
@@ -142,8 +142,8 @@ for (const [wait, enter] of Object.entries(ENTER)) {
   }
 }
 
-const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }, config: Config) => Promise<Connect>>>> = {
-  "credits of other processes": async (redis) => connectShared(await aConnection(redis)),
+const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }, config: Config) => Promise<OpenAccess>>>> = {
+  "credits of other processes": async (redis) => sharedAccess(await aConnection(redis)),
   mailbox: async (redis, config) => {
     await aFetcher(redis, [config], { slots: 2, times: { hanging: NEVER_MS } });
     return viaFetchers(redis);

@@ -5,8 +5,8 @@ import type { Clock } from "../core/clock.ts";
 import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";
 import type { Limits } from "./credits/ledger.ts";
 import { type SharedLimiter, startAfterLoss } from "./rate/flights.ts";
+import { createRedisState } from "./store/in-redis.ts";
 import type { RedisConnection } from "./store/redis-connection.ts";
-import { createRedisState } from "./store/redis-store.ts";
 import type { StateStore } from "./store/state-store.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,11 +1,11 @@
-// Connection to the service with rate and credits that all processes with the same token share through Redis.
+// Access to the service with rate and credits that all processes with the same token share through Redis.
 // Requests are sent from this process (role all).
 import { setTimeout as delay } from "node:timers/promises";
-import { type Connect, clientOf } from "../../../jobs/connection.ts";
+import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import type { OrganizationLedger } from "../../budget/credits/organization-ledger.ts";
+import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { organizationKey } from "../../budget/store/redis-store.ts";
 import type { Clock } from "../../core/clock.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
@@ -83,8 +83,8 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
 };
 
 /** Sends requests from this process, within limits that all processes share. */
-export const connectShared =
-  (connection: RedisConnection): Connect =>
+export const sharedAccess =
+  (connection: RedisConnection): OpenAccess =>
   async (config, context) => {
     const client = clientOf(config, context);
     const organization = organizationKey(config.baseUrl ?? "", context.token.reveal());

@@ -1,13 +1,13 @@
-// Connection of the role load: fetchers send the requests, the warehouse stays here. One per run of the engine.
+// Access to the service of the role load: fetchers send the requests, the warehouse stays here. One per run of the engine.
 import { randomUUID } from "node:crypto";
 import { Queue, Worker } from "bullmq";
-import type { Connect } from "../../../../jobs/connection.ts";
-import { organizationKey } from "../../../budget/store/redis-store.ts";
+import type { OpenAccess } from "../../../../jobs/service-access.ts";
+import { organizationKey } from "../../../budget/store/in-redis.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { untilAborted } from "../../../core/until-aborted.ts";
-import { openAsking, openWorking } from "../../bullmq/connection.ts";
 import { PREFIX } from "../../bullmq/queues.ts";
+import { openAsking, openWorking } from "../../bullmq/redis-connections.ts";
 import { failureToKeep } from "../../failures.ts";
 import { registerMirror } from "../../fleet/mirrors.ts";
 import { parsePayload } from "../../payloads.ts";
@@ -24,7 +24,7 @@ import { createRemoteSender } from "./remote-sender.ts";
 import { takeOver } from "./take-over.ts";
 import { createWatch } from "./watch.ts";
 
-export interface RemoteConnectionOptions {
+export interface RemoteAccessOptions {
   readonly redisUrl: Secret;
   /** Called with a text when Redis fails. */
   readonly warn: (text: string) => void;
@@ -42,8 +42,8 @@ const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c
  * Connects engine runs to the fetchers of the queue. Opening throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS,
  * REDIS_REPLICA, BASE_URL_MISSING and DATA_DIR_UNWRITABLE.
  */
-export const remoteConnection =
-  ({ redisUrl, warn }: RemoteConnectionOptions): Connect =>
+export const remoteAccess =
+  ({ redisUrl, warn }: RemoteAccessOptions): OpenAccess =>
   async (config, { clock, token, signal }) => {
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const mirror = await mirrorIdOf(config.dataDir);

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { ConnectionLimits } from "../../../../src/server/door/connections.ts";
+import type { ConnectionLimits } from "../../../../src/server/door/connection-limits.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");

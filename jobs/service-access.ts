@@ -1,4 +1,4 @@
-// Connection of a job to the service, opened from the configuration. In a single process it is a client behind its
+// How a job reaches the service, opened from the configuration. In a single process it is a client behind its
 // own throttle; a worker replaces it by shared limits, or by fetchers on other machines.
 import { createClient } from "../src/api/client.ts";
 import type { Redactor } from "../src/api/redact.ts";
@@ -10,8 +10,8 @@ import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
 import type { Warehouse } from "../src/warehouse/file/warehouse.ts";
 
-/** Inputs of opening a connection. */
-export interface ConnectionContext {
+/** Inputs of opening the access. */
+export interface AccessContext {
   readonly clock: Clock;
   readonly version: string;
   readonly token: Secret;
@@ -19,7 +19,7 @@ export interface ConnectionContext {
   readonly signal?: AbortSignal;
 }
 
-export interface Connection {
+export interface ServiceAccess {
   readonly sender: Sender;
   /**
    * Called once, after the warehouse is opened and before planning. Writes responses that arrived for earlier runs to
@@ -30,11 +30,11 @@ export interface Connection {
   readonly close: () => Promise<void>;
 }
 
-/** Opens a connection. Throws BASE_URL_MISSING and configuration errors. */
-export type Connect = (config: Config, context: ConnectionContext) => Promise<Connection>;
+/** Opens the access. Throws BASE_URL_MISSING and configuration errors. */
+export type OpenAccess = (config: Config, context: AccessContext) => Promise<ServiceAccess>;
 
 /** A client for the configured service. Throws BASE_URL_MISSING, TOKEN_OVER_PLAIN_HTTP. */
-export const clientOf = (config: Config, { clock, version, token }: ConnectionContext) => {
+export const clientOf = (config: Config, { clock, version, token }: AccessContext) => {
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
   return createClient({
     baseUrl: config.baseUrl,
@@ -49,7 +49,7 @@ export const clientOf = (config: Config, { clock, version, token }: ConnectionCo
 };
 
 /** Sends requests from this process, with a rate limit that only this process uses. */
-export const connectAlone: Connect = async (config, context) => {
+export const openOwnAccess: OpenAccess = async (config, context) => {
   const client = clientOf(config, context);
   const throttle = createThrottle({ clock: context.clock, configured: config.rateLimitPerMinute });
   return {

@@ -1,6 +1,6 @@
 // The ledger of one process: reservations by id, and errors that name the figures.
 import { expect, test } from "vitest";
-import { createLedger } from "../../../../src/budget/credits/memory-store.ts";
+import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import { createManualClock } from "../manual-clock.ts";
 
 const idOf = (result: ReturnType<ReturnType<typeof createLedger>["tryReserve"]>): string => {

@@ -7,8 +7,8 @@ import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createRedactor, type Redactor } from "../../../../src/api/redact.ts";
 import { type RawAnswer, readWireAnswer } from "../../../../src/api/wire-answer.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { packAnswer, packDenial, unpackAnswer } from "../../../../src/queue/remote/answers.ts";
 import { callOf, noteSchema, requestOf } from "../../../../src/queue/remote/messages.ts";
+import { packAnswer, packDenial, unpackAnswer } from "../../../../src/queue/remote/packed-answer.ts";
 import { aParcel } from "./remote-rig.ts";
 
 const parcel = aParcel("r-1", "r");

@@ -1,6 +1,6 @@
 // Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
 // (dispatcher.ts).
-import type { Ledger } from "../../budget/credits/memory-store.ts";
+import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ProgressSink } from "../../core/report/progress-events.ts";
@@ -9,7 +9,7 @@ import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import { stateKey } from "../plan/candidate.ts";
-import type { PlanOptions } from "../plan/plan-view.ts";
+import type { PlanOptions } from "../plan/make-plan.ts";
 import type { CallOptions } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { initialShape, type ListShape } from "../request/list-shape.ts";

@@ -1,0 +1,41 @@
+// Two facts that a run stores in the mirror for later runs and readers: what each list accepts, and which streams are
+// configured.
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
+import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
+import type { DueOptions } from "./candidate.ts";
+
+const shapeName = (stream: StreamName) => `shape.${stream}`;
+
+/** Shapes of lists learned by earlier runs. */
+export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
+  const known = await warehouse.capabilities();
+  const shapes = new Map<StreamName, ListShape>();
+  for (const stream of STREAM_NAMES) {
+    const text = known.get(shapeName(stream));
+    if (text === undefined) continue;
+    const parsed = listShapeSchema.safeParse(JSON.parse(text));
+    if (parsed.success) shapes.set(stream, parsed.data);
+  }
+  return shapes;
+};
+
+/** Stores the shape that this run learned for a list. */
+export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
+  warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
+
+/**
+ * Stores the configured streams and inputs. Readers of the snapshot need them to judge its age and completeness
+ * (marts.freshness). The origin of an input does not matter.
+ */
+export const rememberWanted = async (
+  warehouse: Warehouse,
+  options: Pick<DueOptions, "companies" | "maxAgeMs"> & { readonly configured: readonly StreamName[] },
+  now: number,
+): Promise<void> => {
+  const { companies, configured, maxAgeMs } = options;
+  const ages = configured.map((name) => [name, maxAgeMs[name] ?? streamSpec(name).maxAgeMs]);
+  const wanted = JSON.stringify({ inputs: [...companies].sort(), max_age_ms: Object.fromEntries(ages) });
+  if ((await warehouse.capabilities()).get("wanted") !== wanted) await warehouse.setCapability("wanted", wanted, now);
+};

@@ -4,9 +4,10 @@
 import { z } from "zod";
 import { TABLE_NAMES, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { Database, Sql } from "../duckdb/database.ts";
+import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { type Migration, readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import { fillNewColumns, readColumns } from "../load/fill-from-extra.ts";
 
 const appliedRow = z.object({ number: z.int(), name: z.string(), checksum: z.string() });

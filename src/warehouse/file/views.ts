@@ -6,9 +6,10 @@ import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
 import { VIEW_NAMES, type ViewName } from "../../catalog/view-names.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
-import { type Database, openDatabase, type Sql } from "../duckdb/database.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import { migrate } from "./migrate.ts";
 
 const viewText = (name: ViewName): string => sqlText(`views/${name}.sql`);

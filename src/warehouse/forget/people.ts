@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
-import type { Sql } from "../duckdb/database.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import { type ArchiveBodies, archivedContacts } from "./archive.ts";
 import type { Person, Trace } from "./rows.ts";
 

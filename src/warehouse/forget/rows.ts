@@ -3,8 +3,8 @@
 import { z } from "zod";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import type { Sql } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
+import type { Sql } from "../duckdb/statements.ts";
 
 /** Everything known of a contact to be erased. */
 export interface Person {

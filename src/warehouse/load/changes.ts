@@ -2,9 +2,10 @@
 // Invariant: every change of the mirror, its history or its states is in the journal.
 import type { TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { Database, Sql } from "../duckdb/database.ts";
+import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
 import type { Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";

@@ -4,9 +4,9 @@ import { BIGINT, DOUBLE, type DuckDBValue, INTEGER, TIMESTAMPTZ, VARCHAR } from 
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { literal } from "../../core/text/sql-text.ts";
-import type { Sql } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import type { Checkpoint, LoadCounts, RequestRecord } from "../record/checkpoint.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";

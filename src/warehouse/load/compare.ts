@@ -3,8 +3,9 @@
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import type { Database, Sql } from "../duckdb/database.ts";
+import type { Database } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { saysTheSame } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";

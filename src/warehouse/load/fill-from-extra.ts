@@ -8,7 +8,7 @@ import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
-import type { Sql } from "../duckdb/database.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import { convertCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
 import { DUCK_TYPES, duckCell } from "./load-batch.ts";

@@ -1,8 +1,8 @@
 // Stores the states of scopes. A commit usually changes one or two, which two plain statements do in a fifth of the time.
 import { BIGINT, type DuckDBValue, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
-import type { Sql } from "../duckdb/database.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 import type { ScopeState } from "../record/checkpoint.ts";
 import { at, whole, writeThrough } from "./sync-rows.ts";
 

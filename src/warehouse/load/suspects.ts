@@ -1,7 +1,7 @@
 // Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
 // probable first. SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
-import type { Sql } from "../duckdb/database.ts";
+import type { Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
   readonly table: "accounts" | "contacts" | "signals";

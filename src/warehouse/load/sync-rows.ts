@@ -1,8 +1,8 @@
 // Writes rows into the tables of schema sync.
 import { DuckDBTimestampTZValue, type DuckDBType, type DuckDBValue } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "../duckdb/append.ts";
-import type { Sql } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 
 /** A time in ms since the epoch as an appended cell. */
 export const at = (ms: number | null): DuckDBValue =>

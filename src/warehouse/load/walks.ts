@@ -3,9 +3,9 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import type { Sql } from "../duckdb/database.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 
 /** Scope of one walk: a whole table, or one company in a table that is kept per company. */
 export interface WalkScope {

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { VARCHAR } from "@duckdb/node-api";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Database, openDatabase, type Sql } from "../../../../src/warehouse/duckdb/database.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import type { Sql } from "../../../../src/warehouse/duckdb/statements.ts";
 import { seededRandom } from "../../../support/sync-rig.ts";
 import { tempDir } from "../temp-dir.ts";
 

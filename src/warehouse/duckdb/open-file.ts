@@ -1,0 +1,154 @@
+// The one open instance of a database file: limits its memory, hands out connections, and opens the file again after
+// failures that leave the instance unusable.
+import { statSync } from "node:fs";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { isFatal, isOutOfMemory } from "./duck-errors.ts";
+import { createGate } from "./gate.ts";
+import { abandonInstance, type DatabaseOptions, openInstance } from "./instance.ts";
+import type { Effort, Memory } from "./memory.ts";
+
+export interface OpenFile {
+  /** Runs `work` beside others, or alone with one thread; one thread remains until the file is opened again. */
+  withConnection<T>(effort: Effort, work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  /** Sets the memory limit again, which makes the allocators return freed memory to the system soon. */
+  freeMemory(connection: DuckDBConnection): Promise<void>;
+  /** The instance is unusable, as after a failed COMMIT: the next call opens the file again. The file is intact. */
+  distrust(): void;
+  /**
+   * Closes the file cleanly and runs `work` while other calls wait; the next call opens the file again. Throws
+   * WAREHOUSE_CORRUPT when another file is at the path.
+   */
+  offline<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Identity of the file at a path: device and inode. The file is not opened, because closing it would drop DuckDB's
+ * lock.
+ */
+const identityOf = (file: string): string => {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? "none" : `${found.dev}/${found.ino}`;
+};
+
+/** The memory limit of an open instance. It is set after opening, because replaying a long WAL may need all memory. */
+const createLimit = (memory: Memory | null) => {
+  let limit = "";
+  const set = (connection: DuckDBConnection, text: string) =>
+    connection.run(`SET GLOBAL memory_limit = '${text}'`).then(() => undefined);
+  return {
+    /** A new instance has none yet. */
+    reset: () => {
+      limit = "";
+    },
+    apply: async (connection: DuckDBConnection): Promise<void> => {
+      while (memory !== null && limit !== memory.limitText()) {
+        const wanted = memory.limitText();
+        try {
+          await set(connection, wanted);
+          limit = wanted;
+        } catch (error) {
+          // Memory already in use, such as the rows of a long WAL, may exceed the limit.
+          if (!isOutOfMemory(error) || !memory.raise(wanted)) throw error;
+        }
+      }
+    },
+    again: async (connection: DuckDBConnection): Promise<void> => {
+      if (memory?.isFrugal()) await set(connection, memory.limitText());
+    },
+  };
+};
+
+/** Opens the file, creating it if need be. Throws DuckDB's own error when it cannot. */
+export const openFileOf = async (file: string, options: DatabaseOptions, memory: Memory | null): Promise<OpenFile> => {
+  const limit = createLimit(memory);
+  const open = async (): Promise<DuckDBInstance> => {
+    const opened = await openInstance(file, options);
+    limit.reset();
+    const connection = await opened.connect();
+    try {
+      await limit.apply(connection);
+    } catch (error) {
+      opened.closeSync();
+      throw error;
+    } finally {
+      connection.closeSync();
+    }
+    return opened;
+  };
+  let instance: DuckDBInstance | null = await open();
+  let identity = identityOf(file);
+  const gate = createGate();
+  const isFile = file !== ":memory:";
+  /** True after `offline`, and after failures that leave the instance unusable. */
+  let reopen = false;
+
+  const closeInstance = async () => {
+    const closing = instance;
+    instance = null;
+    if (closing === null) return;
+    if (reopen) await abandonInstance(closing);
+    else closing.closeSync();
+  };
+  /** Checks that the path still holds the file that was open. If it is gone, DuckDB would create a new one. */
+  const checkIdentity = () => {
+    if (identityOf(file) === identity) return;
+    const detail = "it was removed or replaced while it was in use";
+    throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
+  };
+  const openAgain = () =>
+    gate.exclusive(async () => {
+      if (!reopen) return;
+      await closeInstance();
+      checkIdentity();
+      instance = await open();
+      reopen = false;
+    });
+  const distrust = () => {
+    reopen = isFile;
+  };
+  const onConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+    if (instance === null) throw new TypeError(`${file} is closed`);
+    const connection = await instance.connect();
+    try {
+      await limit.apply(connection);
+      return await work(connection);
+    } catch (error) {
+      if (isFatal(error) || isOutOfMemory(error)) distrust();
+      throw error;
+    } finally {
+      connection.closeSync();
+    }
+  };
+  return {
+    withConnection: async (effort, work) => {
+      if (reopen) await openAgain();
+      if (effort === "usual") return gate.shared(() => onConnection(work));
+      return gate.exclusive(() =>
+        onConnection(async (connection) => {
+          await connection.run("SET GLOBAL threads = 1");
+          return work(connection);
+        }),
+      );
+    },
+    freeMemory: limit.again,
+    distrust,
+    offline: (work) =>
+      gate.exclusive(async () => {
+        checkIdentity();
+        await closeInstance();
+        reopen = true;
+        try {
+          return await work();
+        } finally {
+          identity = identityOf(file);
+        }
+      }),
+    close: () =>
+      gate.exclusive(async () => {
+        await closeInstance();
+        reopen = false;
+      }),
+  };
+};

@@ -1,0 +1,54 @@
+// Statements on one connection: rows parsed by a schema, values bound, columns appended.
+import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
+import { z } from "zod";
+import { appendChunks, type ColumnChunk } from "./append.ts";
+import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
+
+/** Statements inside one transaction, or each on its own. */
+export interface Sql {
+  /**
+   * Rows of a statement, each parsed by `row` (column name → value). BIGINT comes as number while exact, else bigint;
+   * TIMESTAMPTZ as ms since the epoch whose fraction holds the microseconds; VARCHAR[] as array; JSON as text.
+   */
+  query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
+  /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
+  run(sql: string, params?: readonly SqlValue[]): Promise<number>;
+  /** Appends chunks whose columns are the table's columns, in order. */
+  append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
+}
+
+const bind = (params: readonly SqlValue[]) => {
+  const bound = params.map(toDuck);
+  return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
+};
+
+/** Runs one statement with parameters. `connection.run` with parameters would parse it twice. */
+const runPrepared = async (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) => {
+  const statement = await connection.prepare(sql);
+  try {
+    const { values, types } = bind(params);
+    statement.bind(values, types);
+    return await statement.run();
+  } finally {
+    statement.destroySync();
+  }
+};
+
+/** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
+export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
+  async query(sql, params, row) {
+    const result = params.length === 0 ? await connection.run(sql) : await runPrepared(connection, sql, params);
+    const names = result.deduplicatedColumnNames();
+    const rows = await result.getRows();
+    const objects = rows.map((cells): Record<string, OutValue> => {
+      const pairs = cells.map((cell, index) => [names[index] ?? "", fromDuck(cell, "ms")] as const);
+      return Object.fromEntries(pairs);
+    });
+    return z.array(row).parse(objects);
+  },
+  async run(sql, params = []) {
+    if (params.length === 0) return (await connection.run(sql)).rowsChanged;
+    return (await runPrepared(connection, sql, params)).rowsChanged;
+  },
+  append: async (table, types, chunks) => onAppend(await appendChunks(connection, table, types, chunks)),
+});

@@ -226,7 +226,6 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       alive();
       return seen.get(walkId)?.size ?? 0;
     },
-    forgetWalk: async (walkId) => void seen.delete(walkId),
     countRows: async (name, company) => inScope(name, company).length,
     publish: async () => {
       alive();

@@ -67,7 +67,6 @@ export interface Changes {
   deleteMissing(request: DeleteMissing): Promise<number>;
   /** Moves rows to history for which the service answers 404. Returns the number of deleted rows. */
   deleteKeys(request: DeleteKeys): Promise<number>;
-  forgetWalk(walkId: string): Promise<void>;
 }
 
 /** Makes a change that is not a commit. Returns the number of deleted rows. */
@@ -92,11 +91,11 @@ const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }
       await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
       return 0;
     case "walk-forgotten":
-      await walks.forgetWalk(tx, entry.walkId);
+      await walks.dropWalk(tx, entry.walkId);
       return 0;
     case "deleted": {
       const deleted = await walks.deleteGone(tx, entry.table, entry.gone, entry.now);
-      if (entry.walkId !== null) await walks.forgetWalk(tx, entry.walkId);
+      if (entry.walkId !== null) await walks.dropWalk(tx, entry.walkId);
       if (entry.scope !== null) await writeScopeStates(tx, [entry.scope]);
       return deleted;
     }
@@ -137,7 +136,6 @@ export const journalledChanges = (database: Database, journal: Journal, strictne
     finishRun: (runId, { status, finishedAt, summary, error = null }) =>
       change({ kind: "run-finished", runId, status, finishedAt, summary, error }),
     setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),
-    forgetWalk: (walkId) => change({ kind: "walk-forgotten", walkId }),
     commit: async (checkpoint) =>
       saysNothing(checkpoint)
         ? []

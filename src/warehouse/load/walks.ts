@@ -89,8 +89,8 @@ export const countSeen = async (sql: Sql, walkId: string): Promise<number> =>
   (await sql.query(sqlText("warehouse/seen-count.sql"), [walkId], countsRow))[0]?.rows ?? 0;
 
 /** Drops the walk's keys. */
-export const forgetWalk = async (sql: Sql, walkId: string): Promise<void> => {
-  await sql.run(sqlText("warehouse/forget-walk.sql"), [walkId]);
+export const dropWalk = async (sql: Sql, walkId: string): Promise<void> => {
+  await sql.run(sqlText("warehouse/drop-walk.sql"), [walkId]);
 };
 
 /** Moves rows selected by `condition` (alias `t`) to history as deleted. Returns their number. */

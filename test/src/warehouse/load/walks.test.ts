@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { replayChange } from "../../../../src/warehouse/load/changes.ts";
+import { dropWalk } from "../../../../src/warehouse/load/walks.ts";
+import { EVOLVING } from "../../../../src/warehouse/record/strict-rows.ts";
 import { aCheckpoint, aLoad, aSignal, aState, aWarehouse, oneRow, rowsOf, T0 } from "../builders.ts";
 
 const filings = (company: string, ids: readonly number[], walkId: string | null) =>
@@ -41,11 +44,11 @@ test("deleting them keeps their last version in history, forgets the walk and st
   expect(await warehouse.scopeStates()).toEqual([scope]);
 });
 
-test("nothing is deleted when other rows would go than were counted, as when the walk was forgotten meanwhile", async () => {
+test("nothing is deleted when other rows would go than were counted, as when the walk was dropped meanwhile", async () => {
   const warehouse = await aWarehouse();
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1), aSignal(2)])]));
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { walkId: "w" })]));
-  await warehouse.forgetWalk("w");
+  await warehouse.database.transaction((tx) => dropWalk(tx, "w"));
   const request = { table: "signals", walkId: "w", expected: 1, runId: "run-1", now: T0 } as const;
   await expect(warehouse.deleteMissing(request)).rejects.toThrow(/2 rows would go, 1 were counted/);
   expect(await warehouse.countRows("signals")).toBe(2);
@@ -81,10 +84,10 @@ test("a walk of one company says nothing about the rows of another, also where i
   expect(await warehouse.countRows("filings")).toBe(3);
 });
 
-test("a walk that was given up is forgotten", async () => {
+test("journals of earlier versions say that a walk was forgotten: replaying one drops the walk's keys", async () => {
   const warehouse = await aWarehouse();
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { walkId: "w" })]));
-  await warehouse.forgetWalk("w");
+  await warehouse.database.transaction((tx) => replayChange(tx, { kind: "walk-forgotten", walkId: "w" }, [], EVOLVING));
   expect(await warehouse.seenCount("w")).toBe(0);
   expect(await warehouse.countRows("signals")).toBe(1);
 });

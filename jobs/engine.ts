@@ -13,6 +13,7 @@ import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { type Connect, connectAlone } from "./connection.ts";
+import type { BeginWait } from "./places.ts";
 import { redactorOf } from "./redaction.ts";
 
 /** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
@@ -36,6 +37,8 @@ export interface JobContext {
   readonly connect?: Connect;
   /** Parent of the job's spans; unset: no tracing. */
   readonly tracer?: Tracer;
+  /** Called when a request begins to wait for the service; see places.ts. */
+  readonly onWait?: BeginWait;
 }
 
 /**

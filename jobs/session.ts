@@ -9,6 +9,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressEvent } from "../src/core/report/progress-events.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
+import { type BeginWait, createPlaces } from "./places.ts";
 import type { SyncRequest } from "./sync.ts";
 
 /** Request of one job to join the run of its sync. */
@@ -45,7 +46,7 @@ export interface Sessions {
    * Runs other work on a data directory, never during a sync of it. Throws WRITER_BUSY while the directory is in use,
    * INTERRUPTED when the signal aborts first, and errors of `work`.
    */
-  alone<T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  alone<T>(dir: string, signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
   /** Resolves when no run is in progress. */
   idle(): Promise<void>;
 }
@@ -56,12 +57,14 @@ export interface SessionDeps {
   readonly run: (
     profile: Config,
     request: SyncRequest,
-    context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit">>,
+    context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit" | "onWait">>,
   ) => Promise<SyncResult>;
   /** Receives the events of runs. */
   readonly emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
-  /** Most runs at once. */
+  /** Most runs at once, besides those that only wait for their service. */
   readonly most: number;
+  /** Called when the number of runs that only wait changes; see places.ts. */
+  readonly onLent?: (lent: number) => void;
   /** Time limit for unfinished requests after all jobs have left, ms. */
   readonly graceMs?: number;
   /**
@@ -96,35 +99,9 @@ const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
   error?.code !== "REDIS_UNAVAILABLE" &&
   report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
 
-/** Admits at most `most` at once, in order of arrival; the signal ends a wait, which throws its reason. */
-const createGate = (most: number) => {
-  let inside = 0;
-  let waiting: (() => void)[] = [];
-  return async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    while (inside >= most && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        const leave = () => {
-          waiting = waiting.filter((each) => each !== resolve);
-          resolve();
-        };
-        signal.addEventListener("abort", leave, { once: true });
-      });
-    }
-    signal.throwIfAborted();
-    inside += 1;
-    try {
-      return await work();
-    } finally {
-      inside -= 1;
-      waiting.shift()?.();
-    }
-  };
-};
-
 export const createSessions = (deps: SessionDeps): Sessions => {
   const { clock, graceMs = GRACE_MS } = deps;
-  const gate = createGate(deps.most);
+  const places = createPlaces(deps);
   /** Sessions by data directory; two runs never share one. */
   const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
   /** Data directories in use by other work. */
@@ -163,7 +140,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     );
   };
 
-  const start = async (session: Session, ask: SessionAsk): Promise<SyncResult> => {
+  const start = async (session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
     const { over, syncId } = session;
     const { profile, full, named, traceparent } = ask;
     const open = await ask.open();
@@ -187,6 +164,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
         signal: over.signal,
         hardSignal: hardAfter(over.signal, ran.signal),
         emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
+        onWait,
       });
       remember(syncId, result);
       await deps.onEnd?.(syncId, result);
@@ -213,10 +191,12 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     enter(session, ask.signal);
     const ended = new AbortController();
     endAfter(session, ask.leftMs, ended.signal);
-    const result = gate(session.over.signal, () => start(session, ask)).finally(() => {
-      ended.abort();
-      underWay.delete(dir);
-    });
+    const result = places
+      .take(session.over.signal, (onWait) => start(session, ask, onWait))
+      .finally(() => {
+        ended.abort();
+        underWay.delete(dir);
+      });
     underWay.set(dir, { session, result });
     return result;
   };
@@ -245,11 +225,11 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     }
   };
 
-  const alone = async <T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  const alone: Sessions["alone"] = async (dir, signal, work) => {
     if (underWay.has(dir) || apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
     apart.add(dir);
     try {
-      return await gate(signal, work);
+      return await places.take(signal, work);
     } finally {
       apart.delete(dir);
     }

@@ -91,9 +91,9 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
     try {
       for (;;) {
         try {
-          return await sessions.alone(config.dataDir, signal, () => {
+          return await sessions.alone(config.dataDir, signal, (onWait) => {
             onRunning();
-            return deps.verify(config, runId, context);
+            return deps.verify(config, runId, { ...context, onWait });
           });
         } catch (error) {
           if (!isCode(error, "WRITER_BUSY")) throw error;

@@ -98,6 +98,18 @@ const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
   };
 };
 
+/** Changes how many jobs a worker takes at once. */
+const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
+  const wake = jobs > worker.concurrency && !worker.closing;
+  worker.concurrency = jobs;
+  // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
+  if (wake)
+    void worker
+      .pause(true)
+      .then(() => (worker.closing ? undefined : worker.resume()))
+      .catch(onError);
+};
+
 /**
  * Starts the worker. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule.
  */
@@ -124,6 +136,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
       deps.emit(event, run);
     },
     most,
+    // A run that only waits keeps its jobs, so as many more may be taken.
+    onLent: (lent) => takeAtOnce(syncs, (most + lent) * JOBS_PER_SYNC, complain),
     onStart: (syncId) => board.start(syncId),
     // If Redis does not receive the result, this process keeps it, and another one runs the streams again.
     onEnd: (syncId, result) => keepResult(syncId, result, families, { board, scrubber }).catch(complain),

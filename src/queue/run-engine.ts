@@ -8,7 +8,7 @@ import type { Config } from "../core/config/config.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Tracer } from "../core/tracing.ts";
-import type { Verify } from "./verifications.ts";
+import type { Verify } from "./verifying/run-verification.ts";
 
 export interface EngineDeps {
   readonly clock: Clock;

@@ -31,6 +31,8 @@ export interface SessionAsk {
   readonly traceparent?: string | undefined;
   /** Time left for the sync, including waiting, ms; null: no limit. */
   readonly leftMs: number | null;
+  /** Reads it again: another request may have given a sync more time while it waited. */
+  readonly readLeftMs: () => Promise<number | null>;
   /** Time limit of its run, ms; null: none. */
   readonly runMs: number | null;
 }
@@ -76,6 +78,8 @@ export interface SessionDeps {
 }
 
 const GRACE_MS = 6_000;
+/** Longest time for reading a deadline again, ms: a sync ends in time also while Redis is away. */
+const DEADLINE_READ_MS = 1_000;
 /** Number of finished syncs whose results are kept for jobs that are delivered again. */
 const REMEMBERED = 200;
 
@@ -131,13 +135,37 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
-  /** Ends the session at its time limit, unless it has ended by then. */
-  const endAfter = ({ over }: Session, ms: number | null, ended: AbortSignal): void => {
+  const endNow = ({ over }: Session): void => over.abort(new DuckmirrorError("DURATION_SPENT"));
+
+  /** Ends the session at the time limit of its run, unless it has ended by then. */
+  const endAfter = (session: Session, ms: number | null, ended: AbortSignal): void => {
     if (ms === null) return;
     clock.sleep(ms, ended).then(
-      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
+      () => endNow(session),
       () => undefined,
     );
+  };
+
+  /** Time that another request has given; 0 where nobody answers in time. */
+  const moreTime = async ({ readLeftMs }: SessionAsk, ended: AbortSignal): Promise<number | null> => {
+    const read = new AbortController();
+    const late = clock.sleep(DEADLINE_READ_MS, AbortSignal.any([ended, read.signal])).then(
+      () => 0,
+      () => 0,
+    );
+    const leftMs = await Promise.race([readLeftMs().catch(() => 0), late]);
+    read.abort();
+    return leftMs;
+  };
+
+  /** Ends the session at its deadline, unless it has ended by then. */
+  const endAtDeadline = async (session: Session, ask: SessionAsk, ended: AbortSignal): Promise<void> => {
+    let { leftMs } = ask;
+    while (leftMs !== null && leftMs > 0) {
+      await clock.sleep(leftMs, ended);
+      leftMs = await moreTime(ask, ended);
+    }
+    if (leftMs !== null) endNow(session);
   };
 
   const start = async (session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
@@ -190,7 +218,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     setMaxListeners(0, session.over.signal);
     enter(session, ask.signal);
     const ended = new AbortController();
-    endAfter(session, ask.leftMs, ended.signal);
+    endAtDeadline(session, ask, ended.signal).catch(() => undefined);
     const result = places
       .take(session.over.signal, (onWait) => start(session, ask, onWait))
       .finally(() => {

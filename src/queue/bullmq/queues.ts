@@ -69,18 +69,6 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
   };
 };
 
-const DEPTHS = ["waiting", "active", "delayed", "waiting-children", "failed"] as const;
-
-/** State -> number of jobs in all queues. */
-export const depthsOf = async (queues: Queues): Promise<Readonly<Record<string, number>>> => {
-  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS, "prioritized")));
-  const sumOf = (state: string) => counts.reduce((sum, count) => sum + (count[state] ?? 0), 0);
-  // Jobs with a priority wait in a set of their own.
-  return Object.fromEntries(
-    DEPTHS.map((state) => [state, sumOf(state) + (state === "waiting" ? sumOf("prioritized") : 0)]),
-  );
-};
-
 export const closeQueues = async (queues: Queues): Promise<void> => {
   await Promise.allSettled(Object.values(queues).map((queue) => queue.close()));
 };

@@ -21,16 +21,8 @@ import { tracedTriggers } from "../traced-triggers.ts";
 import { processVerify } from "../verifying/process-verify.ts";
 import { openAsking, openWorking } from "./connection.ts";
 import { inJobSpan } from "./job-span.ts";
-import {
-  closeQueues,
-  depthsOf,
-  MOST_STALLS,
-  MOST_VERIFY_STALLS,
-  openQueues,
-  PREFIX,
-  QUEUE,
-  type QueueName,
-} from "./queues.ts";
+import { leftFor } from "./left-jobs.ts";
+import { closeQueues, MOST_STALLS, MOST_VERIFY_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 import { holdBackBy } from "./syncs/hold-back.ts";
@@ -131,7 +123,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
         const id = job.id ?? "";
         underWay.set(id, id.split(".")[0] ?? id);
         try {
-          const taken = { job, token, signal: signal ?? stopping.signal };
+          const left = () => leftFor(asking.redis, name, id);
+          const taken = { job, token, signal: signal ?? stopping.signal, leftFor: left };
           if (name !== "publish" && name !== "export") return await processor(taken, processing);
           return await inJobSpan(tracer, job, () => processor(taken, processing));
         } catch (error) {
@@ -175,16 +168,13 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     return formats;
   };
 
-  const publishAndForget = async (...[taken, using]: Parameters<typeof processPublish>) => {
-    const outcome = await processPublish(taken, using);
-    await dropTimes(asking.redis, outcome.report.run_id).catch(complain);
-    return outcome;
-  };
-
   const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
+  const publishing = work("publish", most, processPublish);
+  // Only now: without its deadline, a sync that is over would be joined.
+  publishing.on("completed", (job) => void dropTimes(asking.redis, job.id ?? "").catch(complain));
   const workers = [
     syncs,
-    work("publish", most, publishAndForget),
+    publishing,
     work("export", EXPORTS_AT_ONCE, exportAndTell),
     work("schedule", 1, processTick),
     work("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board })),
@@ -244,7 +234,6 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   return {
     triggers,
-    depths: () => depthsOf(queues),
     board: async () => {
       const { boardOf } = await import("./board.ts");
       return boardOf((await fleet.all.list()).map(({ queue }) => queue));

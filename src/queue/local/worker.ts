@@ -129,7 +129,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const endOf = async (family: FamilyJob, entry: Entry): Promise<FamilyEnd> => {
     const { sync, config, cancel } = entry;
     const streams = family.streams.filter((stream) => sync.streams.includes(stream));
-    const ask = { ...sync, profile: config, open: async () => sync.streams };
+    const readLeftMs = async () => timeLeft(entry).leftMs;
+    const ask = { ...sync, profile: config, open: async () => sync.streams, readLeftMs };
     const run = () => family.run({ ...ask, ...timeLeft(entry) }, { sessions, signal: cancel.signal });
     try {
       const results = await whenFree(run, cancel.signal);

@@ -27,7 +27,16 @@ test("the queue of requests is listed, empty, before any fetcher ever ran", asyn
   const { read } = await aFleet();
   const { queues } = await read();
   expect(queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "schedule", "verify", "fetch"]);
-  const empty = { profile: null, waiting: 0, active: 0, delayed: 0, failed: 0, paused: false, oldest_waiting_ms: null };
+  const empty = {
+    profile: null,
+    waiting: 0,
+    active: 0,
+    delayed: 0,
+    blocked: 0,
+    failed: 0,
+    paused: false,
+    oldest_waiting_ms: null,
+  };
   for (const { name, ...state } of queues) expect([name, state]).toEqual([name, empty]);
 });
 

@@ -215,6 +215,7 @@ export const runInSession = async (stage: Pick<Stage, "clock" | "config">, conne
     named: false,
     signal,
     leftMs: null,
+    readLeftMs: async () => null,
     runMs: null,
   });
   const [last] = runs.slice(-1);

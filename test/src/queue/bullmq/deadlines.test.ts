@@ -167,6 +167,7 @@ test("the deadline of a sync is kept until its end is: nobody joins one that is 
   const profiles = [org.config(redis)];
   const { triggers, redis: client } = await someTriggers(redis, profiles);
   const monitor = await client.duplicate().monitor();
+  monitor.on("error", () => undefined);
   afterTest(async () => monitor.disconnect());
   const seen: string[] = [];
   monitor.on("monitor", (_time: string, args: string[]) => void seen.push(args.join(" ")));

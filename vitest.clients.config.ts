@@ -1,5 +1,5 @@
 // `npm run test:clients`: the recipes of docs/integrations and the package itself, in the hands of real clients. Apart from
-// `npm test`, since it installs Python packages and three versions of Node (docs/integrations/README.md).
+// `npm test`, since it installs Python packages, three versions of Node and promtool (docs/integrations/README.md).
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -10,6 +10,10 @@ export default defineConfig({
     hookTimeout: 900_000,
     pool: "forks",
     maxWorkers: 2,
-    globalSetup: ["test/acceptance/build-once.ts", "test/clients/clients-installed.ts"],
+    globalSetup: [
+      "test/support/redis-available.ts",
+      "test/acceptance/build-once.ts",
+      "test/clients/clients-installed.ts",
+    ],
   },
 });

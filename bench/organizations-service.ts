@@ -1,8 +1,8 @@
 // A service with many organizations, one per token: each with its own rate limit and its own character.
 import { createServer, type ServerResponse } from "node:http";
 
-/** `hangs`: takes requests and never answers. `broken`: answers 500. */
-export type Character = "well" | "large" | "hangs" | "broken";
+/** `hangs`: takes requests and never answers. `broken`: answers 500. `poor`: has no credits, answers 402. */
+export type Character = "well" | "large" | "hangs" | "broken" | "poor";
 
 export interface OrganizationsService {
   readonly url: string;
@@ -44,6 +44,7 @@ export const startOrganizations = async (options: {
     const character = characterOf(token);
     if (character === "hangs") return;
     if (character === "broken") return void send(response, 500, { error: "down" });
+    if (character === "poor") return void send(response, 402, { error: "no credits left" });
     const url = new URL(request.url ?? "/", "http://localhost");
     const list = /^\/v1\/(accounts|signals)$/.exec(url.pathname)?.[1];
     const perPage = Number(url.searchParams.get("perPage") ?? 20);

@@ -12,6 +12,7 @@ import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
+import type { BeginWait } from "./places.ts";
 import { redactorOf } from "./redaction.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
@@ -36,6 +37,8 @@ export interface JobContext {
   readonly connect?: OpenAccess;
   /** Parent of the job's spans; unset: no tracing. */
   readonly tracer?: Tracer;
+  /** Called when a request begins to wait for the service; see places.ts. */
+  readonly onWait?: BeginWait;
 }
 
 /**

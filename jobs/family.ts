@@ -42,6 +42,7 @@ export interface FamilyAsk {
   readonly traceparent?: string | undefined;
   /** Time left for the sync, and time limit of its run; see `SessionAsk`. */
   readonly leftMs: number | null;
+  readonly readLeftMs: () => Promise<number | null>;
   readonly runMs: number | null;
 }
 

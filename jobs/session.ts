@@ -9,6 +9,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressEvent } from "../src/core/report/progress-events.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
+import { type BeginWait, createPlaces } from "./places.ts";
 import type { SyncRequest } from "./sync.ts";
 
 /** Request of one job to join the run of its sync. */
@@ -30,6 +31,8 @@ export interface SessionAsk {
   readonly traceparent?: string | undefined;
   /** Time left for the sync, including waiting, ms; null: no limit. */
   readonly leftMs: number | null;
+  /** Reads it again: another request may have given a sync more time while it waited. */
+  readonly readLeftMs: () => Promise<number | null>;
   /** Time limit of its run, ms; null: none. */
   readonly runMs: number | null;
 }
@@ -45,7 +48,7 @@ export interface Sessions {
    * Runs other work on a data directory, never during a sync of it. Throws WRITER_BUSY while the directory is in use,
    * INTERRUPTED when the signal aborts first, and errors of `work`.
    */
-  alone<T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  alone<T>(dir: string, signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
   /** Resolves when no run is in progress. */
   idle(): Promise<void>;
 }
@@ -56,12 +59,14 @@ export interface SessionDeps {
   readonly run: (
     profile: Config,
     request: SyncRequest,
-    context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit">>,
+    context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit" | "onWait">>,
   ) => Promise<SyncResult>;
   /** Receives the events of runs. */
   readonly emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
-  /** Most runs at once. */
+  /** Most runs at once, besides those that only wait for their service. */
   readonly most: number;
+  /** Called when the number of runs that only wait changes; see places.ts. */
+  readonly onLent?: (lent: number) => void;
   /** Time limit for unfinished requests after all jobs have left, ms. */
   readonly graceMs?: number;
   /**
@@ -73,6 +78,8 @@ export interface SessionDeps {
 }
 
 const GRACE_MS = 6_000;
+/** Longest time for reading a deadline again, ms: a sync ends in time also while Redis is away. */
+const DEADLINE_READ_MS = 1_000;
 /** Number of finished syncs whose results are kept for jobs that are delivered again. */
 const REMEMBERED = 200;
 
@@ -96,35 +103,9 @@ const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
   error?.code !== "REDIS_UNAVAILABLE" &&
   report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
 
-/** Admits at most `most` at once, in order of arrival; the signal ends a wait, which throws its reason. */
-const createGate = (most: number) => {
-  let inside = 0;
-  let waiting: (() => void)[] = [];
-  return async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    while (inside >= most && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        const leave = () => {
-          waiting = waiting.filter((each) => each !== resolve);
-          resolve();
-        };
-        signal.addEventListener("abort", leave, { once: true });
-      });
-    }
-    signal.throwIfAborted();
-    inside += 1;
-    try {
-      return await work();
-    } finally {
-      inside -= 1;
-      waiting.shift()?.();
-    }
-  };
-};
-
 export const createSessions = (deps: SessionDeps): Sessions => {
   const { clock, graceMs = GRACE_MS } = deps;
-  const gate = createGate(deps.most);
+  const places = createPlaces(deps);
   /** Sessions by data directory; two runs never share one. */
   const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
   /** Data directories in use by other work. */
@@ -154,16 +135,40 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     return hard.signal;
   };
 
-  /** Ends the session at its time limit, unless it has ended by then. */
-  const endAfter = ({ over }: Session, ms: number | null, ended: AbortSignal): void => {
+  const endNow = ({ over }: Session): void => over.abort(new DuckmirrorError("DURATION_SPENT"));
+
+  /** Ends the session at the time limit of its run, unless it has ended by then. */
+  const endAfter = (session: Session, ms: number | null, ended: AbortSignal): void => {
     if (ms === null) return;
     clock.sleep(ms, ended).then(
-      () => over.abort(new DuckmirrorError("DURATION_SPENT")),
+      () => endNow(session),
       () => undefined,
     );
   };
 
-  const start = async (session: Session, ask: SessionAsk): Promise<SyncResult> => {
+  /** Time that another request has given; 0 where nobody answers in time. */
+  const moreTime = async ({ readLeftMs }: SessionAsk, ended: AbortSignal): Promise<number | null> => {
+    const read = new AbortController();
+    const late = clock.sleep(DEADLINE_READ_MS, AbortSignal.any([ended, read.signal])).then(
+      () => 0,
+      () => 0,
+    );
+    const leftMs = await Promise.race([readLeftMs().catch(() => 0), late]);
+    read.abort();
+    return leftMs;
+  };
+
+  /** Ends the session at its deadline, unless it has ended by then. */
+  const endAtDeadline = async (session: Session, ask: SessionAsk, ended: AbortSignal): Promise<void> => {
+    let { leftMs } = ask;
+    while (leftMs !== null && leftMs > 0) {
+      await clock.sleep(leftMs, ended);
+      leftMs = await moreTime(ask, ended);
+    }
+    if (leftMs !== null) endNow(session);
+  };
+
+  const start = async (session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
     const { over, syncId } = session;
     const { profile, full, named, traceparent } = ask;
     const open = await ask.open();
@@ -187,6 +192,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
         signal: over.signal,
         hardSignal: hardAfter(over.signal, ran.signal),
         emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
+        onWait,
       });
       remember(syncId, result);
       await deps.onEnd?.(syncId, result);
@@ -212,11 +218,13 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     setMaxListeners(0, session.over.signal);
     enter(session, ask.signal);
     const ended = new AbortController();
-    endAfter(session, ask.leftMs, ended.signal);
-    const result = gate(session.over.signal, () => start(session, ask)).finally(() => {
-      ended.abort();
-      underWay.delete(dir);
-    });
+    endAtDeadline(session, ask, ended.signal).catch(() => undefined);
+    const result = places
+      .take(session.over.signal, (onWait) => start(session, ask, onWait))
+      .finally(() => {
+        ended.abort();
+        underWay.delete(dir);
+      });
     underWay.set(dir, { session, result });
     return result;
   };
@@ -245,11 +253,11 @@ export const createSessions = (deps: SessionDeps): Sessions => {
     }
   };
 
-  const alone = async <T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  const alone: Sessions["alone"] = async (dir, signal, work) => {
     if (underWay.has(dir) || apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
     apart.add(dir);
     try {
-      return await gate(signal, work);
+      return await places.take(signal, work);
     } finally {
       apart.delete(dir);
     }

@@ -2,6 +2,7 @@
 import type { Config } from "../src/core/config/config.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
+import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 import { tellVerify } from "./tracing.ts";
@@ -12,7 +13,7 @@ export const VERIFY_CREDITS = 20;
 export const VERIFY_SAMPLE = 100;
 
 export interface VerifyRequest {
-  /** Id of the run; unset: generated. */
+  /** Id of the run, or its prefix if a run has it already; unset: generated. */
   readonly runId?: string;
   /** Streams to verify; empty: those of the configuration. */
   readonly streams: readonly string[];
@@ -35,7 +36,9 @@ export const verifyJob = async (config: Config, request: VerifyRequest, context:
     (span) =>
       withEngine(config, { ...context, tracer: span }, request.maxCredits, async (deps) => {
         const options = { sync, sample, repair };
-        const result = await runVerify(runId === undefined ? options : { ...options, runId }, deps);
+        // A verification that lost its worker runs again.
+        const named = runId === undefined ? {} : { runId: await unusedRunId(deps.warehouse, runId) };
+        const result = await runVerify({ ...options, ...named }, deps);
         tellVerify(span, result.report, result.error);
         return result;
       }),

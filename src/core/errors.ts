@@ -331,6 +331,11 @@ export const ERRORS = {
     "No sync {run} is known.",
     "`duckmirror status` lists the last runs, `duckmirror jobs` what is queued or under way.",
   ),
+  VERIFY_LOST: row(
+    EXIT.unexpected,
+    "The verification {run} lost its worker {times} times and was given up.",
+    "It changed nothing; its requests are in the ledger. Find out why the workers end, then ask for it again.",
+  ),
   WAIT_SPENT: row(
     EXIT.budget,
     "The sync {run} had not ended within --timeout.",

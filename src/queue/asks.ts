@@ -72,8 +72,6 @@ export interface Triggers {
 /** A worker, with Redis or without. */
 export interface RunningWorker {
   readonly triggers: Triggers;
-  /** State -> number of jobs in all queues; absent without Redis. */
-  readonly depths?: () => Promise<Readonly<Record<string, number>>>;
   /** Queues for the page that shows them, as they are now; absent without Redis. */
   readonly board?: () => Promise<readonly BaseAdapter[]>;
   /** Queues, members and pauses; absent without Redis. */

@@ -54,6 +54,10 @@ export const familyPayload = syncPayload.extend({ family: z.string() });
 
 export const exportPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, traceparent: true });
 
+/** A verification: its run id, organization and time. */
+export const verifyPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, askedAt: true });
+export type VerifyPayload = z.output<typeof verifyPayload>;
+
 /** A tick: a schedule is due. */
 export const tickPayload = z.object({
   ...versions.shape,
@@ -83,6 +87,15 @@ export const syncOutcome = z.object({
   problem: problemSchema.nullable(),
   cancelled: z.boolean(),
 });
+/** End of a verification. `problem`: also what differs, which is a success. */
+export const verifyOutcome = z.object({
+  ...versions.shape,
+  state: z.enum(["done", "stopped", "failed", "cancelled"]),
+  report: z.unknown(),
+  problem: problemSchema.nullable(),
+});
+export type VerifyOutcome = z.output<typeof verifyOutcome>;
+
 export type StoredOutcome = z.output<typeof syncOutcome>;
 
 /** What every version says of a sync that is asked for. */

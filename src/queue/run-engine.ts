@@ -8,7 +8,7 @@ import type { Config } from "../core/config/config.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Tracer } from "../core/tracing.ts";
-import type { Verify } from "./verifications.ts";
+import type { Verify } from "./verifying/run-verification.ts";
 
 export interface EngineDeps {
   readonly clock: Clock;
@@ -34,13 +34,13 @@ const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => 
 /** Function with which sessions start the engine. */
 export const engineRunner =
   (deps: EngineDeps): SessionDeps["run"] =>
-  async (profile, request, { signal, hardSignal, emit }) =>
-    syncJob(profile, request, { ...(await contextOf(profile, deps)), signal, hardSignal, emit });
+  async (profile, request, context) =>
+    syncJob(profile, request, { ...(await contextOf(profile, deps)), ...context });
 
 /** Function for a worker's verifications: `duckmirror verify` with its defaults. Repairs nothing. */
 export const engineVerifier =
   (deps: EngineDeps): Verify =>
-  async (profile, runId, { signal, hardSignal, emit }) =>
+  async (profile, runId, context) =>
     verifyJob(
       profile,
       {
@@ -51,5 +51,5 @@ export const engineVerifier =
         repair: false,
         allowMassDelete: false,
       },
-      { ...(await contextOf(profile, deps)), signal, hardSignal, emit },
+      { ...(await contextOf(profile, deps)), ...context },
     );

@@ -1,4 +1,5 @@
 // The job of a family: joins the run of its sync; sync-life.ts decides whether it then ends, fails or runs again.
+import { DelayedError } from "bullmq";
 import type { z } from "zod";
 import { familyNamed, openStreams } from "../../jobs/families.ts";
 import { type FamilyResult, type Problem, resultFor } from "../../jobs/family.ts";
@@ -16,6 +17,7 @@ import {
   familyProgress,
   isForOthers,
   type SyncPayload,
+  syncHead,
   unreadable,
   WRITTEN,
 } from "./payloads.ts";
@@ -45,7 +47,7 @@ export interface FamilyDeps {
   readonly sessions: Pick<Sessions, "join">;
   readonly board: SyncBoard;
   /** Why the sync may not start yet; null: it may, or it runs. Unset: nothing is held back. */
-  readonly holdBack?: (sync: SyncPayload) => Promise<HeldBack | null>;
+  readonly holdBack?: (sync: Pick<SyncPayload, "syncId" | "profile">) => Promise<HeldBack | null>;
   readonly clock: Clock;
   /** Removes secrets from values stored in Redis. */
   readonly scrubber: Pick<Scrubber, "scrub">;
@@ -99,10 +101,32 @@ export const keepResult = async (
   }
 };
 
+/**
+ * Puts a paused job off. A pause that ended meanwhile did not find the job among the delayed ones, so it is asked for once
+ * more. Never returns.
+ */
+const putOffPaused = async (taken: Taken, ms: number, isPaused: () => Promise<boolean>, now: number) => {
+  await taken.job.moveToDelayed(now + ms, taken.token);
+  // Where another worker has the job by now, it is due already.
+  if (!(await isPaused())) await taken.job.promote().catch(() => undefined);
+  throw new DelayedError();
+};
+
+/** Puts a job off that is paused and that this worker could not run: its patience does not count during a pause. */
+const holdBackStrange = async (taken: Taken, { holdBack, profiles, clock }: FamilyDeps): Promise<void> => {
+  const { data } = taken.job;
+  const head = syncHead.safeParse(data).data;
+  if (head === undefined || holdBack === undefined) return;
+  if (!isForOthers(data) && profiles.some(({ profile }) => profile === head.profile)) return;
+  const isPaused = async () => (await holdBack(head)) === "paused";
+  if (await isPaused()) await putOffPaused(taken, HELD_BACK_MS.paused, isPaused, clock.now());
+};
+
 /** Runs a family's streams. The result includes the results of earlier workers that were stopped. */
 export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<FamilyProgress> => {
   const { job, signal } = taken;
   const { clock, board } = deps;
+  await holdBackStrange(taken, deps);
   const sync = await readPayload(familyPayload, taken, SYNC_PATIENCE_MS, deps);
   const profile = await knownProfile(taken, sync.profile, SYNC_PATIENCE_MS, deps);
   const { syncId } = sync;
@@ -128,10 +152,14 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
     const leftMs = (await timeLeft()).leftMs ?? Number.POSITIVE_INFINITY;
     // At its deadline it ends, also while it is held back.
     const held = leftMs <= 0 ? null : ((await deps.holdBack?.(sync)) ?? null);
-    if (held !== null) return putOff(taken, Math.min(HELD_BACK_MS[held], leftMs), clock.now());
+    const heldMs = held === null ? 0 : Math.min(HELD_BACK_MS[held], leftMs);
+    if (held === "behind") return putOff(taken, heldMs, clock.now());
+    const isPaused = async () => (await deps.holdBack?.(sync)) === "paused";
+    if (held === "paused") return putOffPaused(taken, heldMs, isPaused, clock.now());
     if (!(await board.claim(syncId))) return leaveToOthers(taken, clock.now(), BUSY_MS);
     try {
-      const ask = { ...sync, ...(await timeLeft()), profile, open: () => openOf(sync, deps) };
+      const readLeftMs = async () => (await timeLeft()).leftMs;
+      const ask = { ...sync, ...(await timeLeft()), readLeftMs, profile, open: () => openOf(sync, deps) };
       results = joined(results, await family.run(ask, { sessions: deps.sessions, signal }));
     } catch (error) {
       if (isCode(error, "JOB_VERSION")) {

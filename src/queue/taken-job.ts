@@ -15,6 +15,8 @@ export interface QueuedJob {
   readonly timestamp: number;
   updateProgress(progress: object): Promise<unknown>;
   moveToDelayed(at: number, token?: string): Promise<unknown>;
+  /** Makes it due, where it is delayed. */
+  promote(): Promise<unknown>;
 }
 
 /** A job from BullMQ with the token of its lock and the signal that cancels it. */
@@ -22,6 +24,8 @@ export interface Taken<J extends QueuedJob = QueuedJob> {
   readonly job: J;
   readonly token: string | undefined;
   readonly signal: AbortSignal;
+  /** Time for which workers have left the job to others, ms. A time in which none was offered the job does not count. */
+  readonly leftFor: () => Promise<number>;
 }
 
 interface Place {
@@ -51,13 +55,12 @@ export const leaveToOthers = (taken: Taken, now: number, mostMs = OFFER_AGAIN.mo
   putOff(taken, Math.min(mostMs, offerAgainMs(now - taken.job.timestamp)), now);
 
 /**
- * Leaves a job to another worker while it is younger than `patienceMs`, because of something that only a program of another
- * version reads. Throws JOB_VERSION after that.
+ * Leaves a job to another worker for `patienceMs`, because of something that only a program of another version reads.
+ * Throws JOB_VERSION after that.
  */
 export const leaveUnread = async (taken: Taken, unread: unknown, patienceMs: number, now: number): Promise<never> => {
-  const { job } = taken;
-  if (now - job.timestamp < patienceMs) return leaveToOthers(taken, now);
-  throw unreadable(job.id ?? "", unread);
+  if ((await taken.leftFor()) < patienceMs) return leaveToOthers(taken, now);
+  throw unreadable(taken.job.id ?? "", unread);
 };
 
 /** The payload of a job. One that only a program of another version reads is left to it for `patienceMs`. Throws JOB_VERSION. */
@@ -82,8 +85,7 @@ export const knownProfile = async (
   patienceMs: number,
   { clock, profiles }: Place,
 ): Promise<Config> => {
-  const now = clock.now();
   const isKnown = profiles.some(({ profile }) => profile === name);
-  if (!isKnown && now - taken.job.timestamp < patienceMs) return leaveToOthers(taken, now);
+  if (!isKnown && (await taken.leftFor()) < patienceMs) return leaveToOthers(taken, clock.now());
   return profileOf(profiles, name);
 };

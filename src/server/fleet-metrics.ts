@@ -1,12 +1,15 @@
 // Metrics of the fleet: each queue, the members, what is paused. Every worker reports the whole fleet.
 import { Gauge, type Registry } from "prom-client";
-import type { Fleet } from "../core/report/fleet.ts";
+import { type Fleet, jobsByState } from "../core/report/fleet.ts";
 
 const STATES = ["waiting", "active", "delayed", "failed"] as const;
 
-export const addFleet = (registry: Registry, { queues, members, paused }: Fleet): void => {
+export const addFleet = (registry: Registry, fleet: Fleet): void => {
+  const { queues, members, paused } = fleet;
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `duckmirror_${name}`, help, labelNames, registers: [registry] });
+  const all = gauge("queue_jobs", "Jobs of syncs and verifications in all their queues by state.", "state");
+  for (const [state, jobs] of Object.entries(jobsByState(fleet))) all.set({ state }, jobs);
   const jobs = gauge("queue_depth", "Jobs of one queue by state.", "queue", "profile", "state");
   const oldest = gauge(
     "queue_oldest_waiting_seconds",

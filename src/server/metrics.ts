@@ -145,17 +145,11 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
           });
         metrics.up.set({ profile: name }, up);
       }
-      // Without Redis, the other figures are still needed. A fetcher has no depths of its own.
-      const depths = await context.queueDepths?.().catch(() => null);
+      // Without Redis, the other figures are still needed.
       const fleet = await context.fleet?.().catch(() => null);
-      if (depths !== undefined || fleet !== undefined) {
+      if (fleet !== undefined) {
         const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
-        up.set((depths ?? fleet ?? null) === null ? 0 : 1);
-      }
-      if (depths !== undefined) {
-        const help = "Jobs in the queue by state.";
-        const depth = new Gauge({ name: "duckmirror_queue_jobs", help, labelNames: ["state"], registers: [scraped] });
-        for (const [state, jobs] of Object.entries(depths ?? {})) depth.set({ state }, jobs);
+        up.set(fleet === null ? 0 : 1);
       }
       if (fleet) addFleet(scraped, fleet);
       return `${await scraped.metrics()}\n${await figures.registry.metrics()}\n${await ours.metrics()}`;

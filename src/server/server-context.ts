@@ -1,4 +1,5 @@
 // Context of the server's routes.
+import { briefly } from "../core/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
 import type { Fleet } from "../core/report/fleet.ts";
@@ -47,8 +48,6 @@ export interface ServerOptions {
   readonly version: string;
   /** Absent: this server only reads. */
   readonly triggers?: SyncTriggers;
-  /** State → number of jobs, if there is a queue. */
-  readonly queueDepths?: () => Promise<Readonly<Record<string, number>>>;
   /** Queues, members and pauses of the fleet, if there is Redis. */
   readonly fleet?: () => Promise<Fleet>;
   /** Folder of the built page; default: beside this program. */
@@ -62,7 +61,7 @@ export interface ServerOptions {
 }
 
 /** Options of a fetcher's server, which has no mirror. */
-export interface FetcherOptions extends Omit<ServerOptions, "profiles" | "triggers" | "queueDepths" | "pageFolder"> {
+export interface FetcherOptions extends Omit<ServerOptions, "profiles" | "triggers" | "pageFolder"> {
   readonly fleet: () => Promise<Fleet>;
   /** Whether Redis answers, and whether the fetcher takes requests. */
   readonly readiness: () => Promise<{ readonly redis: boolean; readonly taking: boolean }>;
@@ -86,20 +85,6 @@ export interface ServerContext extends Omit<ServerOptions, "profiles"> {
 /** Probes, scrapes and open pages within this time get one reading of Redis, ms. */
 const FLEET_KEPT_MS = 1_000;
 
-/** `read` with its latest result kept for a moment; a failure is not kept. */
-const briefly = <T>(read: () => Promise<T>, clock: Clock): (() => Promise<T>) => {
-  let latest: { readonly at: number; readonly result: Promise<T> } | null = null;
-  return () => {
-    if (latest !== null && clock.now() - latest.at < FLEET_KEPT_MS) return latest.result;
-    const reading = { at: clock.now(), result: read() };
-    latest = reading;
-    reading.result.catch(() => {
-      if (latest === reading) latest = null;
-    });
-    return reading.result;
-  };
-};
-
 export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerContext => {
   const mirrors = options.profiles.map(({ snapshot, ...profile }) => ({
     ...profile,
@@ -108,7 +93,7 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
   const keyring = createKeyring(options.key, options.keyFile ?? null, options.onFault);
   return {
     ...options,
-    ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock) }),
+    ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock, FLEET_KEPT_MS) }),
     keyring,
     sessions: createSessions(keyring),
     guesses: createGuesses(),

@@ -28,7 +28,16 @@ const aMember = (more: Partial<SeenMember>): SeenMember => ({
   silent_ms: null,
   ...more,
 });
-const aQueue = { profile: null, waiting: 0, active: 0, delayed: 0, failed: 0, paused: false, oldest_waiting_ms: null };
+const aQueue = {
+  profile: null,
+  waiting: 0,
+  active: 0,
+  delayed: 0,
+  blocked: 0,
+  failed: 0,
+  paused: false,
+  oldest_waiting_ms: null,
+};
 
 const serve = (fleet?: () => Promise<Fleet>) => {
   const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: null }];

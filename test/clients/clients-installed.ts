@@ -2,7 +2,7 @@
 // are kept in a cache under the hash of what was asked for, so a second run installs nothing. What is missing on this
 // machine fails the run with what to do: nothing is skipped.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -84,6 +84,27 @@ const installNode = async (version: string): Promise<string> => {
   return join(folder, "node_modules", name, "bin");
 };
 
+/** Prometheus's own checker: from the PATH, else out of Debian's package, which is not installed. */
+const promtool = async (): Promise<string> => {
+  const found = programOnPath("promtool");
+  if (found !== null) return found;
+  if (programOnPath("apt-get") === null || programOnPath("dpkg-deb") === null) {
+    throw new Error("The tests of real clients need promtool on the PATH, or Debian, whose package prometheus has it.");
+  }
+  const folder = await kept("promtool", "Debian's prometheus", async (target) => {
+    const download = () => runWell("apt-get", ["download", "-qq", "prometheus"], { cwd: target });
+    // Without a list of packages there is none to download.
+    await download().catch(async () => {
+      await runWell("apt-get", ["update", "-qq"]);
+      await download();
+    });
+    const file = readdirSync(target).find((name) => name.endsWith(".deb"));
+    if (file === undefined) throw new Error("apt-get downloaded no package prometheus");
+    await runWell("dpkg-deb", ["--extract", join(target, file), target]);
+  });
+  return join(folder, "usr/bin/promtool");
+};
+
 /** A mirror after its first sync (no history yet), with everything exported as Parquet. */
 const makeMirror = async (cli: string, folder: string): Promise<string> => {
   const dataDir = join(folder, "data");
@@ -101,6 +122,8 @@ declare module "vitest" {
     readonly duckdbs: Readonly<Record<string, string>>;
     /** Node version → folder of its program. */
     readonly nodes: Readonly<Record<string, string>>;
+    /** Path of Prometheus's checker. */
+    readonly promtool: string;
     /** Data directory of a young mirror with its export. */
     readonly mirror: string;
   }
@@ -119,6 +142,7 @@ export default async (project: TestProject): Promise<() => void> => {
   project.provide("venv", venv);
   project.provide("duckdbs", duckdbs);
   project.provide("nodes", nodes);
+  project.provide("promtool", await promtool());
   project.provide("mirror", await makeMirror(builtCli, folder));
   return remove;
 };

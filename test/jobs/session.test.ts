@@ -70,6 +70,7 @@ const aRig = (most = 8) => {
       named: false,
       signal: new AbortController().signal,
       leftMs: null,
+      readLeftMs: async () => (more.leftMs == null ? null : 0),
       runMs: null,
       ...more,
     });
@@ -295,5 +296,32 @@ describe("a deadline", () => {
     expect((await result)[0]?.report.status).toBe("stopped");
     // It has said how it ended: nothing is run again, though its time is over.
     expect((await join(["accounts"], { syncId: "s2", leftMs: -1 }))[0]?.report.status).toBe("stopped");
+  });
+});
+
+describe("a deadline that is read again", () => {
+  test("that another request extends while the sync waits for its place counts from then on", async () => {
+    const { clock, started, join } = aRig(1);
+    void join(["accounts"], { syncId: "other" }, "other");
+    const left = [20_000, 15_000, 0];
+    const late = join(["accounts"], { leftMs: 10_000, readLeftMs: async () => left.shift() ?? null });
+    await clock.advance(12_000);
+    await started[0]?.end();
+    await clock.advance(17_000);
+    expect(started[1]?.signal.aborted).toBe(false);
+    await clock.advance(20_000);
+    expect(started[1]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
+    await started[1]?.end("stopped", "stopped");
+    expect(streamsOf(await late)).toEqual(["accounts"]);
+  });
+
+  test("that nobody can read again ends the sync all the same", async () => {
+    const { clock, started, join } = aRig(1);
+    void join(["accounts"], { leftMs: 10_000, readLeftMs: () => new Promise(() => undefined) });
+    await clock.advance(10_500);
+    expect(started[0]?.signal.aborted).toBe(false);
+    await clock.advance(600);
+    expect(started[0]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
+    await started[0]?.end("stopped", "stopped");
   });
 });

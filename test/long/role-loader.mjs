@@ -12,7 +12,7 @@ const [{ syncJob }, { loadConfig }, { vocabulary }, { resolveToken }, { systemCl
     from("src/catalog/vocabulary.js"),
     from("src/core/config/secrets/token.js"),
     from("src/core/clock.js"),
-    from("src/queue/remote/loader/remote-connection.js"),
+    from("src/queue/remote/loader/remote-access.js"),
   ]);
 
 const config = loadConfig({ env: process.env, cwd: "/", vocabulary: vocabulary() });

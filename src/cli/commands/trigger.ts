@@ -134,8 +134,10 @@ export const command = defineCommand({
         config === undefined || door.queues === null
           ? await start()
           : await audited(config, context, deed, start, (started) => ({ runId: started.runId }));
-      const workers = await door.queues?.sync.getWorkersCount();
-      if (workers === 0 && !shared.quiet) {
+      // From the register, because Redis's own list of connections is only for its administrator.
+      const fleet = await door.fleet?.read().catch(() => undefined);
+      const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
+      if (fleet !== undefined && takes.length === 0 && !shared.quiet) {
         terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");
       }
       const onPaused = async ({ profile }: AskedSync) => {

@@ -145,7 +145,6 @@ export const command = defineCommand({
           clock,
           version,
           triggers: { ...worker.triggers, listen: log.listen },
-          ...(worker.depths === undefined ? {} : { queueDepths: worker.depths }),
           ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
           onFault: (error) => logger.error({ err: error }, "a request failed"),
         },

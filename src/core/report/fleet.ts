@@ -10,6 +10,8 @@ export interface QueueState {
   readonly waiting: number;
   readonly active: number;
   readonly delayed: number;
+  /** Jobs that wait for other jobs of their sync. */
+  readonly blocked: number;
   /** Dead letters. */
   readonly failed: number;
   readonly paused: boolean;
@@ -55,6 +57,9 @@ export interface Pause {
   readonly since: number | null;
 }
 
+/** The queue of requests to fetchers. */
+export const REQUEST_QUEUE = "fetch";
+
 export interface Fleet {
   readonly now: number;
   readonly queues: readonly QueueState[];
@@ -68,4 +73,18 @@ const SILENT_MS = 15_000;
 export const asSeen = (member: Member, now: number): SeenMember => {
   const silentMs = now - member.seen_at;
   return { ...member, silent_ms: silentMs > SILENT_MS ? silentMs : null };
+};
+
+/** State -> number of jobs of syncs and verifications, over all their queues. */
+export const jobsByState = ({ queues }: Fleet): Readonly<Record<string, number>> => {
+  const own = queues.filter(({ name, profile }) => profile === null && name !== REQUEST_QUEUE);
+  const sumOf = (state: "waiting" | "active" | "delayed" | "blocked" | "failed") =>
+    own.reduce((sum, queue) => sum + queue[state], 0);
+  return {
+    waiting: sumOf("waiting"),
+    active: sumOf("active"),
+    delayed: sumOf("delayed"),
+    "waiting-children": sumOf("blocked"),
+    failed: sumOf("failed"),
+  };
 };

@@ -4,16 +4,16 @@ import type { Job } from "bullmq";
 import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { Triggers } from "../asks.ts";
+import type { Started, Triggers } from "../asks.ts";
 import { toldFailure } from "../failures.ts";
-import { exportPayload, familyPayload, parsePayload, syncPayload } from "../payloads.ts";
+import { exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
 import { QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";
 
 export interface DeadLetter {
   readonly id: string;
   readonly queue: QueueName;
-  /** Family, `publish`, `export` or `tick`. */
+  /** Family, `publish`, `export`, `tick` or `verify`. */
   readonly name: string;
   /** null when its payload is unreadable. */
   readonly profile: string | null;
@@ -24,7 +24,7 @@ export interface DeadLetter {
   readonly problem: Problem | null;
 }
 
-const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "schedule"];
+const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "schedule", "verify"];
 /** Most letters listed and retried per queue. */
 const MOST = 5_000;
 
@@ -57,10 +57,11 @@ export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]
   return found.flat().sort((a, b) => b.failedAt - a.failedAt);
 };
 
-/** The request to repeat; null: none, because the next tick of the schedule follows anyway. Throws JOB_VERSION. */
-const askOf = (name: QueueName, job: Job) => {
+/** The request to repeat; null: no sync. Throws JOB_VERSION. */
+const askOf = (name: Exclude<QueueName, "verify">, job: Job) => {
   const id = job.id ?? "";
   const anew = { full: false, idempotencyKey: null };
+  // The next tick follows anyway.
   if (name === QUEUE.schedule) return null;
   if (name === QUEUE.export)
     return { ...anew, streams: [], profile: parsePayload(exportPayload, id, job.data).profile };
@@ -71,6 +72,15 @@ const askOf = (name: QueueName, job: Job) => {
   const { family, streams, profile, full } = parsePayload(familyPayload, id, job.data);
   const own = familyNamed(family)?.streams.filter((stream) => streams.includes(stream)) ?? [];
   return { ...anew, streams: own, profile, full };
+};
+
+const askAgain = async (name: QueueName, job: Job, triggers: Triggers): Promise<Started | null> => {
+  if (name === QUEUE.verify) {
+    const { profile } = parsePayload(verifyPayload, job.id ?? "", job.data);
+    return (await triggers.verify?.({ profile })) ?? null;
+  }
+  const ask = askOf(name, job);
+  return ask === null ? null : triggers.start(ask);
 };
 
 /** Whether a letter's sync has not ended: its end still reads the letter. */
@@ -85,8 +95,7 @@ export const retryLetter = async (queues: Queues, triggers: Triggers, id: string
   for (const name of QUEUES) {
     const job: Job | undefined = await queues[name].getJob(id);
     if (job === undefined || !(await job.isFailed())) continue;
-    const ask = askOf(name, job);
-    const started = ask === null ? null : await triggers.start(ask);
+    const started = await askAgain(name, job, triggers);
     if (!(await isPartOfLive(queues, name, id))) await job.remove();
     return started?.runId ?? null;
   }

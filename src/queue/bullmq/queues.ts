@@ -5,8 +5,14 @@ import type { Redis } from "ioredis";
 /** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
 
-/** Families of a sync, its end, its exports, and the ticks of schedules. */
-export const QUEUE = { sync: "sync", publish: "publish", export: "export", schedule: "schedule" } as const;
+/** Families of a sync, its end, its exports, the ticks of schedules, and verifications. */
+export const QUEUE = {
+  sync: "sync",
+  publish: "publish",
+  export: "export",
+  schedule: "schedule",
+  verify: "verify",
+} as const;
 export type QueueName = keyof typeof QUEUE;
 
 const DAY_S = 86_400;
@@ -36,6 +42,9 @@ export const SCHEDULED_PRIORITY = 10;
 /** Number of lost workers that a job survives. Many are harmless, because work resumes at its cursor. */
 export const MOST_STALLS = 20;
 
+/** Number of lost workers that a verification survives. It starts anew each time, and may spend its credits again. */
+export const MOST_VERIFY_STALLS = 2;
+
 /** Redis key of a value or job. */
 export const keyOf = (...parts: readonly string[]): string => [PREFIX, ...parts].join(":");
 
@@ -51,19 +60,13 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
     queue.on("error", onError);
     return queue;
   };
-  return { sync: open("sync"), publish: open("publish"), export: open("export"), schedule: open("schedule") };
-};
-
-const DEPTHS = ["waiting", "active", "delayed", "waiting-children", "failed"] as const;
-
-/** State -> number of jobs in all queues. */
-export const depthsOf = async (queues: Queues): Promise<Readonly<Record<string, number>>> => {
-  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCounts(...DEPTHS, "prioritized")));
-  const sumOf = (state: string) => counts.reduce((sum, count) => sum + (count[state] ?? 0), 0);
-  // Jobs with a priority wait in a set of their own.
-  return Object.fromEntries(
-    DEPTHS.map((state) => [state, sumOf(state) + (state === "waiting" ? sumOf("prioritized") : 0)]),
-  );
+  return {
+    sync: open("sync"),
+    publish: open("publish"),
+    export: open("export"),
+    schedule: open("schedule"),
+    verify: open("verify"),
+  };
 };
 
 export const closeQueues = async (queues: Queues): Promise<void> => {

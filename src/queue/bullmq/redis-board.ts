@@ -46,12 +46,22 @@ export const redisNow = async (redis: Redis): Promise<number> => {
 const momentIn = (text: string | null | undefined, now: number): number | null =>
   text == null ? null : Number(text) > 1 ? Number(text) : now;
 
+/** Times of several syncs, in their order, by one reading of the clock. */
+export const timesOfAll = async (redis: Redis, syncIds: readonly string[]): Promise<readonly SyncTimes[]> => {
+  if (syncIds.length === 0) return [];
+  const keys = syncIds.flatMap((syncId) => [markOf("started", syncId), markOf("due", syncId)]);
+  const [now, marks] = await Promise.all([redisNow(redis), redis.mget(keys)]);
+  return syncIds.map((_, nth) => ({
+    now,
+    startedAt: momentIn(marks[2 * nth], now),
+    dueAt: momentIn(marks[2 * nth + 1], now),
+  }));
+};
+
 export const timesOf = async (redis: Redis, syncId: string): Promise<SyncTimes> => {
-  const [now, [started, due]] = await Promise.all([
-    redisNow(redis),
-    redis.mget([markOf("started", syncId), markOf("due", syncId)]),
-  ]);
-  return { now, startedAt: momentIn(started, now), dueAt: momentIn(due, now) };
+  const [times] = await timesOfAll(redis, [syncId]);
+  if (times === undefined) throw new TypeError(`no times of ${syncId}`);
+  return times;
 };
 
 /** The cancelled ones of these syncs. */

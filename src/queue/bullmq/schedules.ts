@@ -45,10 +45,12 @@ export const settleSchedules = async (
   await queue.setGlobalConcurrency(1);
   const wanted = schedulesOf(profiles);
   const found = await queue.getJobSchedulers();
+  // While the queue is paused, a tick waits, however long it is overdue.
+  const isPaused = await queue.isPaused();
   let added = 0;
   for (const { id, profile, schedule } of wanted) {
     const there = found.find(({ key }) => key === id);
-    const isDue = there?.next !== undefined && there.next > clock.now() - LOST_AFTER_MS;
+    const isDue = there?.next !== undefined && (isPaused || there.next > clock.now() - LOST_AFTER_MS);
     // A newer program's template is left to newer workers; a template that no program can read is created again.
     if (isDue && ["readable", "newer"].includes(readability(there.template?.data))) continue;
     await queue.upsertJobScheduler(

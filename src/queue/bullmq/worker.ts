@@ -4,14 +4,10 @@ import { setMaxListeners } from "node:events";
 import { DelayedError, type Job, Worker } from "bullmq";
 import { FAMILIES } from "../../../jobs/families.ts";
 import { publishJob } from "../../../jobs/publish.ts";
-import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
-import { checkRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Config } from "../../core/config/config.ts";
+import { createSessions } from "../../../jobs/session.ts";
+import { checkRedis } from "../../budget/store/redis-connection.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
-import type { MemberIdentity } from "../../core/report/fleet.ts";
-import type { Scrubber, Secret } from "../../core/secret.ts";
-import { noTracer, type Tracer } from "../../core/tracing.ts";
+import { noTracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
 import { failureToKeep } from "../failures.ts";
 import { enterFleet } from "../fleet/fleet.ts";
@@ -22,62 +18,17 @@ import { keepResult, processFamily } from "../run-family.ts";
 import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
-import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
+import { processVerify } from "../verifying/process-verify.ts";
 import { inJobSpan } from "./job-span.ts";
-import { closeQueues, depthsOf, MOST_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { leftFor } from "./left-jobs.ts";
+import { closeQueues, MOST_STALLS, MOST_VERIFY_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
 import { openAsking, openWorking } from "./redis-connections.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 import { holdBackBy } from "./syncs/hold-back.ts";
 import { createQueuedTriggers } from "./syncs/queued-triggers.ts";
+import { TIMES, type WorkerDeps } from "./worker-deps.ts";
 
-export interface WorkerDeps {
-  readonly redisUrl: Secret;
-  readonly profiles: readonly Config[];
-  /** How this process appears in the register of the fleet. */
-  readonly identity: MemberIdentity;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly scrubber: Pick<Scrubber, "scrub">;
-  /** Writes to the log. */
-  readonly log: (level: "info" | "warn" | "error", text: string) => void;
-  /** Runs the engine; this connection shares rate and credits with other processes. */
-  readonly run: (connection: RedisConnection) => SessionDeps["run"];
-  /** Runs verifications over the same connection; unset: this worker runs none. */
-  readonly verify?: (connection: RedisConnection) => Verify;
-  readonly emit: SessionDeps["emit"];
-  readonly tracer?: Tracer;
-  /** Times in ms; the defaults are for production. */
-  readonly times?: Partial<WorkerTimes>;
-}
-
-interface WorkerTimes {
-  /** Time without renewal after which a worker has lost its job. */
-  readonly lock: number;
-  /** Interval of the check for lost jobs. */
-  readonly stalledCheck: number;
-  /** Interval of the check for cancelled syncs. */
-  readonly cancelCheck: number;
-  /** Interval at which this worker's runs give a sign of life. */
-  readonly heartbeat: number;
-  /** Interval at which the process renews its entry in the register of the fleet, and the entry's lifetime. */
-  readonly memberRenewal?: number;
-  readonly memberLife?: number;
-  /** Interval for comparing schedules with the configuration. */
-  readonly scheduleCheck: number;
-  /** Time limit for ending running work when the worker stops. */
-  readonly stop: number;
-}
-
-const TIMES: WorkerTimes = {
-  lock: 15_000,
-  stalledCheck: 10_000,
-  cancelCheck: 100,
-  heartbeat: 2_000,
-  scheduleCheck: 60_000,
-  stop: 9_000,
-};
 /** Shortest time between two log lines with the same error, ms. */
 const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many waiting for them. */
@@ -96,6 +47,18 @@ const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
     complained.set(text, clock.now());
     log("warn", `Redis: ${text}`);
   };
+};
+
+/** Changes how many jobs a worker takes at once. */
+const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
+  const wake = jobs > worker.concurrency && !worker.closing;
+  worker.concurrency = jobs;
+  // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
+  if (wake)
+    void worker
+      .pause(true)
+      .then(() => (worker.closing ? undefined : worker.resume()))
+      .catch(onError);
 };
 
 /**
@@ -124,12 +87,13 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
       deps.emit(event, run);
     },
     most,
+    // A run that only waits keeps its jobs, so as many more may be taken.
+    onLent: (lent) => takeAtOnce(syncs, (most + lent) * JOBS_PER_SYNC, complain),
     onStart: (syncId) => board.start(syncId),
     // If Redis does not receive the result, this process keeps it, and another one runs the streams again.
     onEnd: (syncId, result) => keepResult(syncId, result, families, { board, scrubber }).catch(complain),
   });
-  const verify = deps.verify?.(asking);
-  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
+  const verify = deps.verify(asking);
   const processing: ProcessorDeps = {
     profiles,
     sessions,
@@ -159,7 +123,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
         const id = job.id ?? "";
         underWay.set(id, id.split(".")[0] ?? id);
         try {
-          const taken = { job, token, signal: signal ?? stopping.signal };
+          const left = () => leftFor(asking.redis, name, id);
+          const taken = { job, token, signal: signal ?? stopping.signal, leftFor: left };
           if (name !== "publish" && name !== "export") return await processor(taken, processing);
           return await inJobSpan(tracer, job, () => processor(taken, processing));
         } catch (error) {
@@ -181,7 +146,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
         prefix: PREFIX,
         concurrency,
         autorun: false,
-        maxStalledCount: MOST_STALLS,
+        maxStalledCount: name === "verify" ? MOST_VERIFY_STALLS : MOST_STALLS,
         lockDuration: times.lock,
         stalledInterval: times.stalledCheck,
       },
@@ -203,18 +168,16 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     return formats;
   };
 
-  const publishAndForget = async (...[taken, using]: Parameters<typeof processPublish>) => {
-    const outcome = await processPublish(taken, using);
-    await dropTimes(asking.redis, outcome.report.run_id).catch(complain);
-    return outcome;
-  };
-
   const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
+  const publishing = work("publish", most, processPublish);
+  // Only now: without its deadline, a sync that is over would be joined.
+  publishing.on("completed", (job) => void dropTimes(asking.redis, job.id ?? "").catch(complain));
   const workers = [
     syncs,
-    work("publish", most, publishAndForget),
+    publishing,
     work("export", EXPORTS_AT_ONCE, exportAndTell),
     work("schedule", 1, processTick),
+    work("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board })),
   ];
 
   /** Repeats a task until the worker stops; a failure is logged, and the task is tried again. */
@@ -227,7 +190,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const endCancelled = async (): Promise<void> => {
     const live = [...new Set(underWay.values())];
     const cancelled = await cancelledOf(asking.redis, live);
-    for (const [job, sync] of underWay) if (cancelled.has(sync)) syncs.cancelJob(job, ABORT.cancelled);
+    for (const [job, sync] of underWay)
+      if (cancelled.has(sync)) for (const worker of workers) worker.cancelJob(job, ABORT.cancelled);
   };
   const keepClaims = () => renewClaims(asking.redis, [...new Set(underWay.values())], workerId, times.lock);
 
@@ -253,8 +217,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
 
   const stop = async (): Promise<void> => {
     stopping.abort();
-    const ends = [...workers.map((worker) => worker.close()), verifications?.stop()];
-    const closed = Promise.all(ends).catch(complain);
+    const closed = Promise.all(workers.map((worker) => worker.close())).catch(complain);
     const done = new AbortController();
     const deadline = clock.sleep(times.stop, done.signal).catch(() => undefined);
     // A job that was being fetched may still arrive and must be stopped too.
@@ -270,8 +233,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     await asking.close();
   };
   return {
-    triggers: withVerifications(triggers, verifications),
-    depths: () => depthsOf(queues),
+    triggers,
     board: async () => {
       const { boardOf } = await import("./board.ts");
       return boardOf((await fleet.all.list()).map(({ queue }) => queue));

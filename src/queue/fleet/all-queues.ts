@@ -50,12 +50,12 @@ const firstOf = async (queue: Queue, state: "waiting" | "prioritized"): Promise<
 /** `now`: ms by Redis's clock. */
 export const stateOf = async ({ queue, profile }: FleetQueue, now: number): Promise<QueueState> => {
   const [counts, paused, ...firsts] = await Promise.all([
-    queue.getJobCounts("waiting", "prioritized", "active", "delayed", "failed"),
+    queue.getJobCounts("waiting", "prioritized", "active", "delayed", "failed", "waiting-children"),
     queue.isPaused(),
     firstOf(queue, "waiting"),
     firstOf(queue, "prioritized"),
   ]);
-  const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counts;
+  const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0, "waiting-children": blocked = 0 } = counts;
   // A job that was taken meanwhile is read as nothing.
   const added = firsts.flat().flatMap((job: Job | undefined) => (job === undefined ? [] : [job.timestamp]));
   return {
@@ -64,6 +64,7 @@ export const stateOf = async ({ queue, profile }: FleetQueue, now: number): Prom
     waiting: waiting + prioritized,
     active,
     delayed,
+    blocked,
     failed,
     paused,
     oldest_waiting_ms: added.length === 0 ? null : Math.max(0, now - Math.min(...added)),

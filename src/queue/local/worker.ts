@@ -33,7 +33,8 @@ import { createProgressBook } from "../progress-book.ts";
 import { findStored } from "../stored-syncs.ts";
 import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
-import { createVerifications, type Verify, withVerifications } from "../verifications.ts";
+import type { Verify } from "../verifying/run-verification.ts";
+import { createVerifications, withVerifications } from "../verifying/verifications.ts";
 
 /** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
@@ -128,7 +129,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const endOf = async (family: FamilyJob, entry: Entry): Promise<FamilyEnd> => {
     const { sync, config, cancel } = entry;
     const streams = family.streams.filter((stream) => sync.streams.includes(stream));
-    const ask = { ...sync, profile: config, open: async () => sync.streams };
+    const readLeftMs = async () => timeLeft(entry).leftMs;
+    const ask = { ...sync, profile: config, open: async () => sync.streams, readLeftMs };
     const run = () => family.run({ ...ask, ...timeLeft(entry) }, { sessions, signal: cancel.signal });
     try {
       const results = await whenFree(run, cancel.signal);

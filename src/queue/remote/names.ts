@@ -1,8 +1,9 @@
 // Names that loader and fetchers share in Redis.
+import { REQUEST_QUEUE } from "../../core/report/fleet.ts";
 import { JOB_OPTIONS, keyOf } from "../bullmq/queues.ts";
 
 /** Queue of requests, for all organizations. */
-export const FETCH_QUEUE = "fetch";
+export const FETCH_QUEUE = REQUEST_QUEUE;
 /** Queue of pages of one mirror, read by the holder of its warehouse. */
 export const pagesQueue = (mirror: string): string => `pages-${mirror}`;
 

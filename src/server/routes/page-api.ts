@@ -35,7 +35,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     })),
     syncs: context.triggers !== undefined,
     verify: context.triggers?.verify !== undefined,
-    queues: context.queueDepths !== undefined,
+    queues: context.fleet !== undefined,
     fleet: context.fleet !== undefined,
     login: context.keyring.required(),
   }));

@@ -30,6 +30,8 @@ export interface TurnDeps {
   /** Aborts requests that were sent, too. */
   readonly hardSignal: AbortSignal;
   readonly tracer?: Tracer;
+  /** Called when an attempt begins, that is, when the run waits for the service; the returned function at its end. */
+  readonly onWait?: (() => () => void) | undefined;
 }
 
 /** Identity of a request, for the ledger and the archive. */
@@ -135,6 +137,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   if (credit.kind !== "reserved") return credit;
   /** Charge if no response decides it. */
   let otherwise: Charge = "free";
+  const answered = deps.onWait?.();
   try {
     // The credit is reserved before the wait, so that no attempt waits without one.
     await backOff(deps, attempt.backOffMs);
@@ -155,5 +158,6 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   } finally {
     // A credit that a response has settled stays unchanged.
     deps.ledger.settle(credit.id, otherwise);
+    answered?.();
   }
 };

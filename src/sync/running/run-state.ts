@@ -56,6 +56,8 @@ export interface SyncDeps {
   readonly graceMs?: number | undefined;
   /** Parent of its spans; unset: no tracing. */
   readonly tracer?: Tracer;
+  /** Called when a request begins to wait for rate or response; the returned function at its end. */
+  readonly onWait?: (() => () => void) | undefined;
 }
 
 /** State of one run. */

@@ -168,6 +168,7 @@ test("a Redis that may evict is refused", async () => {
     scrubber: createScrubber(),
     log: () => undefined,
     run: () => () => Promise.reject(new Error("never")),
+    verify: () => () => Promise.reject(new Error("never")),
     emit: () => undefined,
   });
   await expect(start).rejects.toMatchObject({ code: "REDIS_EVICTS" });

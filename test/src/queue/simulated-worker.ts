@@ -160,9 +160,11 @@ export class SimWorker {
         timestamp: job.timestamp,
         updateProgress: (progress: object) => command(() => Object.assign(job, { progress })),
         moveToDelayed,
+        promote: async () => undefined,
       },
       token,
       signal: abort.signal,
+      leftFor: async () => clock.now() - job.timestamp,
     };
     try {
       const result = await (job.name === "publish" ? processPublish(taken, deps) : processFamily(taken, deps));

@@ -31,7 +31,14 @@ test("the API names queues, members and pauses to those with a key", async () =>
   expect((await fetch(`${url}/api/fleet`)).status).toBe(401);
   const read = async () => fleetSchema.parse(await (await fetch(`${url}/api/fleet`, { headers: BEARER })).json());
   await expect.poll(async () => (await read()).members, PATIENCE).toMatchObject([{ role: "all", host: "test-host" }]);
-  expect((await read()).queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "schedule", "fetch"]);
+  expect((await read()).queues.map(({ name }) => name)).toEqual([
+    "sync",
+    "publish",
+    "export",
+    "schedule",
+    "verify",
+    "fetch",
+  ]);
   const { steering } = await steeringOf(redis, profiles);
   await steering.pause({ kind: "profile", name: "default" });
   await expect.poll(async () => (await read()).paused, PATIENCE).toMatchObject([{ kind: "profile", name: "default" }]);
@@ -86,7 +93,7 @@ test("the page of the queues shows that of requests and those of pages, also of 
     return queues.map(({ name }) => name);
   };
   const { redis: client } = await someTriggers(redis, profiles);
-  expect(await shown()).toEqual(["sync", "publish", "export", "schedule", "fetch"]);
+  expect(await shown()).toEqual(["sync", "publish", "export", "schedule", "verify", "fetch"]);
   await registerMirror(client, "0123456789abcdef", "acme");
   await expect.poll(shown, PATIENCE).toContain("pages-0123456789abcdef");
 });

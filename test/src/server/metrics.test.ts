@@ -37,8 +37,10 @@ const tellingWorker = () => {
 
 const scrape = async () => {
   const { triggers, tell } = tellingWorker();
-  const fleet = async () => ({ now: 0, queues: [], members: [], paused: [] });
-  const { app } = await mirror.server({ triggers, fleet, queueDepths: async () => ({ waiting: 3, failed: 1 }) });
+  const queue = { profile: null, active: 0, delayed: 0, blocked: 0, failed: 1, paused: false, oldest_waiting_ms: null };
+  const queues = ["sync", "fetch"].map((name) => ({ ...queue, name, waiting: 3 }));
+  const fleet = async () => ({ now: 0, queues, members: [], paused: [] });
+  const { app } = await mirror.server({ triggers, fleet });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
   tell({ kind: "published", path: "x", bytes: 1, ms: 1500 });
@@ -113,4 +115,15 @@ describe("documents about metrics", () => {
     expect(JSON.parse(dashboard).panels.length).toBeGreaterThan(5);
     for (const text of [alerts, dashboard]) expect([...named(text)].filter((name) => !known.has(name))).toEqual([]);
   });
+});
+
+test("scrapes, probes and pages within a second share one reading of Redis", async () => {
+  let readings = 0;
+  const fleet = async () => {
+    readings += 1;
+    return { now: 0, queues: [], members: [], paused: [] };
+  };
+  const { app } = await mirror.server({ fleet });
+  for (const url of ["/metrics", "/readyz", "/readyz", "/api/fleet"]) await app.inject({ url, headers: HERE });
+  expect(readings).toBe(1);
 });

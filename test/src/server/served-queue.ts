@@ -27,9 +27,8 @@ export const serveQueue = async (): Promise<ServedQueue> => {
   const worker = await aWorker(redis, profiles);
   const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
   await reached(worker.triggers, runId);
-  const { depths, board, fleet } = worker;
-  if (depths === undefined || board === undefined || fleet === undefined)
-    throw new Error("a worker with Redis has queues");
+  const { board, fleet } = worker;
+  if (board === undefined || fleet === undefined) throw new Error("a worker with Redis has queues");
   const server = await startServer(
     {
       profiles: [{ name: "default", snapshot: snapshotPath(org.dataDir), ratePerMinute: null }],
@@ -37,7 +36,6 @@ export const serveQueue = async (): Promise<ServedQueue> => {
       clock: systemClock,
       version: "1.2.3",
       triggers: worker.triggers,
-      queueDepths: depths,
       fleet,
       onFault: (error) => {
         throw error;

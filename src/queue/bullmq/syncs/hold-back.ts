@@ -8,8 +8,10 @@ import type { Queues } from "../queues.ts";
 import { isUnderWay } from "../redis-board.ts";
 import { isScheduled, liveSyncs } from "./live-syncs.ts";
 
+type SyncId = Pick<SyncPayload, "syncId" | "profile">;
+
 /** Whether schedules alone asked for the sync, and it has not started while one waits that a person asked for. */
-const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncPayload): Promise<boolean> => {
+const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncId): Promise<boolean> => {
   // What a person asked for is never behind, and its own entry is enough to know.
   if (!(await isScheduled(redis, profile, syncId))) return false;
   const live = await liveSyncs(redis, queues, profile);
@@ -20,7 +22,7 @@ const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncP
 
 export const holdBackBy =
   (redis: Redis, queues: Queues) =>
-  async (sync: SyncPayload): Promise<HeldBack | null> => {
+  async (sync: SyncId): Promise<HeldBack | null> => {
     if (await isUnderWay(redis, sync.syncId)) return null;
     if (await isPaused(redis, sync.profile)) return "paused";
     return (await isBehind(redis, queues, sync)) ? "behind" : null;

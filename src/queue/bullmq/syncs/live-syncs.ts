@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
 import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
 import { keyOf, type Queues } from "../queues.ts";
-import { cancelledOf, timesOf } from "../redis-board.ts";
+import { cancelledOf, timesOfAll } from "../redis-board.ts";
 
 const extent = z
   .string()
@@ -66,21 +66,23 @@ export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =
 /** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
 export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
-  const live: Pick<LiveSync, "syncId" | "readable" | "scheduled" | "streams" | "full">[] = [];
-  for (const [syncId, text] of found) {
+  const states = await Promise.all(found.map(([syncId]) => isLive(queues, syncId)));
+  const ended = found.filter((_, nth) => !states[nth]).map(([syncId]) => syncId);
+  if (ended.length > 0) await redis.hdel(keyFor(profile), ...ended);
+  const live = found.flatMap(([syncId, text], nth): Omit<LiveSync, "started" | "dueAt">[] => {
     const { data } = extent.safeParse(text);
-    if (!(await isLive(queues, syncId))) await redis.hdel(keyFor(profile), syncId);
     // Another version may know streams that this one does not.
-    else if (data !== undefined) {
-      const { streams, full, scheduled } = data;
-      live.push({ syncId, readable: !isForOthers(data), scheduled, streams, full });
-    }
-  }
+    if (!states[nth] || data === undefined) return [];
+    const { streams, full, scheduled } = data;
+    return [{ syncId, readable: !isForOthers(data), scheduled, streams, full }];
+  });
   const ids = live.map(({ syncId }) => syncId);
-  const cancelled = await cancelledOf(redis, ids);
-  const timed = await Promise.all(live.map(async (sync) => ({ ...sync, ...(await timesOf(redis, sync.syncId)) })));
-  return timed
-    .filter(({ syncId, now, dueAt }) => !cancelled.has(syncId) && (dueAt === null || dueAt > now))
-    .map(({ now, startedAt, ...sync }) => ({ ...sync, started: startedAt !== null }))
+  const [cancelled, times] = await Promise.all([cancelledOf(redis, ids), timesOfAll(redis, ids)]);
+  return live
+    .flatMap((sync, nth): LiveSync[] => {
+      const { now = 0, startedAt = null, dueAt = null } = times[nth] ?? {};
+      const isOver = cancelled.has(sync.syncId) || (dueAt !== null && dueAt <= now);
+      return isOver ? [] : [{ ...sync, started: startedAt !== null, dueAt }];
+    })
     .sort((a, b) => a.syncId.localeCompare(b.syncId));
 };

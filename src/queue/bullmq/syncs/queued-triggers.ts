@@ -23,6 +23,7 @@ import { isPaused } from "../../fleet/pauses.ts";
 import { parsePayload, type SyncPayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";
 import { findStored } from "../../stored-syncs.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../../sync-life.ts";
+import { createQueuedVerifications } from "../queued-verifications.ts";
 import { keyOf, PREFIX, type Queues } from "../queues.ts";
 import { cancelledOf, markCancelled, readProgress, redisNow, setDue, timesOf } from "../redis-board.ts";
 import { atRedis } from "../redis-connections.ts";
@@ -55,6 +56,8 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   const { redis } = connection;
   const flows = new FlowProducer({ connection: redis, prefix: PREFIX });
   flows.on("error", deps.onError);
+
+  const verifications = createQueuedVerifications({ redis, queues, profiles, clock, random });
 
   const inLine = createLine(clock, TURN_MS);
   const asking = <T>(work: () => Promise<T>): Promise<T> => atRedis(connection, work);
@@ -148,10 +151,11 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
 
   return {
     start: (ask) => asking(() => inLine(profileOf(profiles, ask.profile).profile, () => start(ask))),
-    find: (runId) => asking(() => find(runId)),
+    verify: ({ profile }) => asking(() => verifications.start(profile)),
+    find: (runId) => asking(async () => (await verifications.find(runId)) ?? find(runId)),
     cancel: (runId) =>
       asking(async () => {
-        if (!(await isLive(queues, runId))) return false;
+        if (!(await isLive(queues, runId))) return verifications.cancel(runId);
         await markCancelled(redis, runId);
         await bringForward(queues, runId);
         return true;
@@ -165,7 +169,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
           throw error;
         };
         const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId).catch(known)));
-        return found.filter((sync) => sync !== null);
+        return [...found.filter((sync) => sync !== null), ...(await verifications.active())];
       }),
     close: () => flows.close(),
   };

@@ -203,7 +203,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     const jobId = job.id ?? "";
     // Left to fetchers of the version that its loader has: while a fleet is upgraded there are some.
     if (isForOtherFetchers(job.data)) {
-      return leaveUnread({ job, token, signal: stopping.signal }, job.data, times.unread, clock.now());
+      const leftFor = async () => clock.now() - job.timestamp;
+      return leaveUnread({ job, token, signal: stopping.signal, leftFor }, job.data, times.unread, clock.now());
     }
     const sent = parsePayload(fetchJob, jobId, job.data);
     const organization = await organizationOf(sent);

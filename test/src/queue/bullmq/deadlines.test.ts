@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import { untilAborted } from "../../../../src/core/until-aborted.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const SPENT = { code: "DURATION_SPENT" };
 
@@ -133,4 +134,62 @@ test("any process sees how far a sync is, and that its worker lives", async () =
   const ended = await reached(elsewhere.triggers, runId);
   expect(ended).not.toHaveProperty("progress");
   await expect.poll(() => elsewhere.redis.keys("{duckmirror}:progress:*"), { timeout: 60_000 }).toEqual([]);
+});
+
+test("more time that is given while a sync waits for its place in the worker holds after its start", async () => {
+  const redis = await aRedis();
+  const orgs = [await anOrg("busy"), await anOrg("waits")];
+  const releases = orgs.map((org) => org.hold());
+  const profiles = orgs.map((org) => org.config(redis, { DUCKMIRROR_MAX_SYNCS: "1" }));
+  const { triggers } = await aWorker(redis, profiles);
+  const busy = await triggers.start(anAsk({ profile: "busy", streams: ["accounts"] }));
+  await reached(triggers, busy.runId, ["running"]);
+  const ask = anAsk({ profile: "waits", streams: ["accounts"] });
+  const askedAt = Date.now();
+  const first = await triggers.start({ ...ask, timeoutMs: 1_500 });
+  const { queues } = await someTriggers(redis, profiles);
+  await expect.poll(() => queues.sync.getActiveCount(), { timeout: 60_000 }).toBe(2);
+  expect(await triggers.start({ ...ask, timeoutMs: 3_600_000 })).toEqual({ runId: first.runId, joined: true });
+  releases[0]?.();
+  await reached(triggers, first.runId, ["running"]);
+  const due = (await triggers.find(first.runId))?.dueAt ?? 0;
+  expect(due).toBeGreaterThan(Date.now() + 3_000_000);
+  // The time that was left at first is over.
+  await expect.poll(() => Date.now(), { timeout: 10_000 }).toBeGreaterThan(askedAt + 2_500);
+  expect((await triggers.find(first.runId))?.state).toBe("running");
+  releases[1]?.();
+  expect((await reached(triggers, first.runId)).state).toBe("done");
+});
+
+test("the deadline of a sync is kept until its end is: nobody joins one that is over", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { triggers, redis: client } = await someTriggers(redis, profiles);
+  const monitor = await client.duplicate().monitor();
+  monitor.on("error", () => undefined);
+  afterTest(async () => monitor.disconnect());
+  const seen: string[] = [];
+  monitor.on("monitor", (_time: string, args: string[]) => void seen.push(args.join(" ")));
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 200 }));
+  await reached(triggers, runId);
+  await aWorker(redis, profiles);
+  const dropped = () => seen.findIndex((line) => line.startsWith("del ") && line.includes(`:due:${runId}`));
+  await expect.poll(dropped, { timeout: 60_000 }).toBeGreaterThan(0);
+  const ended = seen.findIndex(
+    (line) => line.includes("{duckmirror}:publish:completed") && line.includes("returnvalue"),
+  );
+  expect(ended).toBeGreaterThan(0);
+  expect(dropped()).toBeGreaterThan(ended);
+});
+
+test("the syncs that a request may join are read with one reading of the clock", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { triggers, queues, redis: client } = await someTriggers(redis, [org.config(redis)]);
+  for (const stream of ["accounts", "contacts", "signals"]) await triggers.start(anAsk({ streams: [stream] }));
+  const readings = async () => Number(/cmdstat_time:calls=(\d+)/.exec(await client.info("commandstats"))?.[1] ?? 0);
+  const before = await readings();
+  expect(await liveSyncs(client, queues, "default")).toHaveLength(3);
+  expect((await readings()) - before).toBe(1);
 });

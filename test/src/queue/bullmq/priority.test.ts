@@ -1,5 +1,7 @@
 // A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
+
 import { expect, test } from "vitest";
+import { jobsByState } from "../../../../src/core/report/fleet.ts";
 import { SCHEDULED_PRIORITY } from "../../../../src/queue/bullmq/queues.ts";
 import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
@@ -112,5 +114,6 @@ test("jobs with priority count as waiting", async () => {
   await triggers.start(anAsk({ streams: ["accounts"], scheduled: true }));
   await queues.sync.pause();
   const worker = await aWorker(address, profiles, anEngine());
-  expect(await worker.depths?.()).toMatchObject({ waiting: 1, "waiting-children": 1 });
+  const fleet = await worker.fleet?.();
+  expect(fleet && jobsByState(fleet)).toMatchObject({ waiting: 1, "waiting-children": 1 });
 });

@@ -1,6 +1,8 @@
 // The worker on BullMQ: syncs asked for run once, join each other, are cancelled, fail in part, and are handed on.
+
 import { describe, expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { jobsByState } from "../../../../src/core/report/fleet.ts";
 import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
@@ -36,10 +38,12 @@ describe("a sync that was asked for", () => {
     const first = await elsewhere.triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     const contacts = anAsk({ streams: ["contacts"] });
     expect(await elsewhere.triggers.start(contacts)).toEqual({ runId: first.runId, joined: true });
-    const { triggers, events, depths } = await aWorker(redis, profiles);
+    const { triggers, events, fleet } = await aWorker(redis, profiles);
     await reached(triggers, first.runId, ["running"]);
     await expect
-      .poll(() => depths?.(), { timeout: 30_000 })
+      .poll(async () => jobsByState((await fleet?.()) ?? { now: 0, queues: [], members: [], paused: [] }), {
+        timeout: 30_000,
+      })
       .toMatchObject({ active: 2, "waiting-children": 1, failed: 0 });
     // It may have read the contacts already, and not what changed since: only a tick joins it.
     expect(await triggers.start({ ...contacts, scheduled: true })).toEqual({ runId: first.runId, joined: true });
@@ -214,10 +218,10 @@ describe("a family that fails", () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers } = await aWorker(redis, [org.config(redis)]);
-    const { queues } = await someTriggers(redis, []);
+    const { queues, redis: client } = await someTriggers(redis, []);
     // A newer program would have taken it within a day.
-    const timestamp = Date.now() - 86_400_001;
-    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts", timestamp });
+    await client.set("{duckmirror}:left:sync:future.contacts", `${Date.now() - 86_400_001} ${Date.now()}`);
+    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts" });
     await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
     const [letter] = await deadLetters(queues);
     expect(letter?.problem?.message).toBe(

@@ -26,8 +26,17 @@ const named = (fleet: Awaited<ReturnType<typeof readFleet>>, name: string) => {
 test("the queue of requests is listed, empty, before any fetcher ever ran", async () => {
   const { read } = await aFleet();
   const { queues } = await read();
-  expect(queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "schedule", "fetch"]);
-  const empty = { profile: null, waiting: 0, active: 0, delayed: 0, failed: 0, paused: false, oldest_waiting_ms: null };
+  expect(queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "schedule", "verify", "fetch"]);
+  const empty = {
+    profile: null,
+    waiting: 0,
+    active: 0,
+    delayed: 0,
+    blocked: 0,
+    failed: 0,
+    paused: false,
+    oldest_waiting_ms: null,
+  };
   for (const { name, ...state } of queues) expect([name, state]).toEqual([name, empty]);
 });
 
@@ -37,7 +46,7 @@ test("a loader makes the queue of its mirror's pages known, with its profile", a
   const pages = (await read()).queues.filter(({ profile }) => profile !== null);
   expect(pages).toMatchObject([{ name: expect.stringMatching(/^pages-[0-9a-f]{16}$/), profile: "acme" }]);
   await loader.close();
-  expect((await read()).queues).toHaveLength(6);
+  expect((await read()).queues).toHaveLength(7);
 });
 
 test("jobs of every state are counted, and the age is that of the oldest job that waits, with and without priority", async () => {

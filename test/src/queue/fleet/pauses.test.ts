@@ -1,8 +1,16 @@
 // Pausing: what is paused starts nothing, what runs ends, and nothing that was asked for is lost.
+import { DelayedError, Worker } from "bullmq";
+import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { createScrubber, Secret } from "../../../../src/core/secret.ts";
+import { createRedisBoard } from "../../../../src/queue/bullmq/redis-board.ts";
+import { openAsking } from "../../../../src/queue/bullmq/redis-connections.ts";
+import { holdBackBy } from "../../../../src/queue/bullmq/syncs/hold-back.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
+import { processFamily } from "../../../../src/queue/run-family.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../../support/reports.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
@@ -64,6 +72,48 @@ test("syncs of a paused profile wait, those of others run, and resuming starts w
   expect(await reached(triggers, held.runId)).toMatchObject({ state: "done" });
   expect(await steering.resume({ kind: "profile", name: "acme" })).toBe(false);
   expect(await paused()).toEqual([]);
+});
+
+test("a pause that ends while a worker puts its sync off leaves no job waiting", async () => {
+  const { address, profiles, steering, triggers, queues, redis } = await aRig("acme");
+  await steering.pause({ kind: "profile", name: "acme" });
+  await triggers.start(anAsk({ profile: "acme", streams: ["accounts"] }));
+  const client = new Redis(address.url, { maxRetriesPerRequest: null });
+  const worker = new Worker("sync", null, { connection: client, prefix: "{duckmirror}", autorun: false });
+  afterTest(async () => {
+    await worker.close();
+    client.disconnect();
+  });
+  const job = await worker.getNextJob("token");
+  if (job === undefined) throw new Error("no job waits");
+  const taken = {
+    id: job.id,
+    data: job.data,
+    progress: job.progress,
+    timestamp: job.timestamp,
+    updateProgress: (progress: object) => job.updateProgress(progress),
+    // The worker has read that the profile is paused; now the pause ends, and finds no job that was put off.
+    moveToDelayed: async (at: number, token?: string) => {
+      await steering.resume({ kind: "profile", name: "acme" });
+      await job.moveToDelayed(at, token);
+    },
+    promote: () => job.promote(),
+  };
+  const connection = await openAsking(new Secret(address.url), () => undefined);
+  afterTest(() => connection.close());
+  const processing = processFamily(
+    { job: taken, token: "token", signal: new AbortController().signal, leftFor: async () => 0 },
+    {
+      profiles,
+      sessions: { join: () => Promise.reject(new Error("it is paused")) },
+      board: createRedisBoard(connection, queues, { worker: "one", claimMs: 1_000 }),
+      holdBack: holdBackBy(redis, queues),
+      clock: systemClock,
+      scrubber: createScrubber(),
+    },
+  );
+  await expect(processing).rejects.toThrow(DelayedError);
+  expect(await queues.sync.getJobCounts("delayed", "waiting")).toEqual({ delayed: 0, waiting: 1 });
 });
 
 test("ticks of a paused profile are kept as one sync", async () => {

@@ -219,6 +219,7 @@ export const runInSession = async (
     named: false,
     signal,
     leftMs: null,
+    readLeftMs: async () => null,
     runMs: null,
   });
   const [last] = runs.slice(-1);

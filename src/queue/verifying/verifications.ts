@@ -1,30 +1,17 @@
-// Verifications requested from a worker's page or API: one at a time per profile, never during a sync of it. The
-// process that received the request runs them, because it holds the mirror that its page shows. They are not queued:
-// a lost one has changed nothing, and its findings are in the ledger.
-import { problemOf } from "../../jobs/family.ts";
-import type { SessionDeps, Sessions } from "../../jobs/session.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config/config.ts";
-import { DuckmirrorError, detailOf, EXIT, isCode } from "../core/errors.ts";
-import { newRunId } from "../sync/run/run-sync.ts";
-import type { VerifyResult } from "../sync/verify/verify.ts";
-import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "./asks.ts";
+// Verifications requested from a worker without Redis: one at a time per profile, never during a sync of it. They end
+// with the process. With Redis they are queued (../bullmq/queued-verifications.ts).
+import { problemOf } from "../../../jobs/family.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { newRunId } from "../../sync/run/run-sync.ts";
+import type { VerifyResult } from "../../sync/verify/verify.ts";
+import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "../asks.ts";
+import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
-/** Runs one verification under this run id. */
-export type Verify = (
-  profile: Config,
-  runId: string,
-  context: Parameters<SessionDeps["run"]>[2],
-) => Promise<VerifyResult>;
-
-export interface VerificationDeps {
+export interface VerificationDeps extends VerificationRunDeps {
   readonly profiles: readonly Config[];
-  readonly sessions: Pick<Sessions, "alone">;
-  readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly verify: Verify;
-  readonly emit: SessionDeps["emit"];
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
 }
 
@@ -41,8 +28,6 @@ export interface Verifications {
 
 /** Delay before trying again while other work uses the mirror, ms. */
 const BUSY_MS = 500;
-/** Time limit for a request in flight after a cancellation, ms. */
-const GRACE_MS = 6_000;
 /** Number of finished ones that are kept. */
 const REMEMBERED = 100;
 
@@ -54,15 +39,8 @@ interface Entry {
   readonly ended: Promise<void>;
 }
 
-/** Finding differences is a success; `error` lists them. */
-const stateOf = (error: DuckmirrorError | null): AskedState => {
-  if (error === null || error.code === "VERIFY_DIFFERS") return "done";
-  if (error.code === "INTERRUPTED") return "cancelled";
-  return error.exitCode === EXIT.budget ? "stopped" : "failed";
-};
-
 export const createVerifications = (deps: VerificationDeps): Verifications => {
-  const { profiles, sessions, clock, random, emit } = deps;
+  const { profiles, clock, random } = deps;
   const entries = new Map<string, Entry>();
   let stopped = false;
 
@@ -75,35 +53,15 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
     signal: AbortSignal,
     onRunning: () => void,
   ): Promise<VerifyResult> => {
-    const hard = new AbortController();
-    const ran = new AbortController();
-    signal.addEventListener("abort", () => {
-      clock.sleep(GRACE_MS, ran.signal).then(
-        () => hard.abort(new DuckmirrorError("INTERRUPTED")),
-        () => undefined,
-      );
-    });
-    const context = {
-      signal,
-      hardSignal: hard.signal,
-      emit: (event: Parameters<SessionDeps["emit"]>[0]) => emit(event, { runId, profile: config.profile }),
-    };
-    try {
-      for (;;) {
-        try {
-          return await sessions.alone(config.dataDir, signal, () => {
-            onRunning();
-            return deps.verify(config, runId, context);
-          });
-        } catch (error) {
-          if (!isCode(error, "WRITER_BUSY")) throw error;
-        }
-        await clock.sleep(BUSY_MS, signal).catch(() => {
-          throw new DuckmirrorError("INTERRUPTED");
-        });
+    for (;;) {
+      try {
+        return await runVerification(config, runId, { ...deps, signal, onRunning });
+      } catch (error) {
+        if (!isCode(error, "WRITER_BUSY")) throw error;
       }
-    } finally {
-      ran.abort();
+      await clock.sleep(BUSY_MS, signal).catch(() => {
+        throw new DuckmirrorError("INTERRUPTED");
+      });
     }
   };
 
@@ -128,7 +86,7 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
       await Promise.resolve();
       try {
         const { report, error } = await carryOut(config, runId, cancel.signal, () => note({ state: "running" }));
-        note({ state: stateOf(error), report, error: error === null ? null : problemOf(error) });
+        note({ state: verifiedState(error), report, error: error === null ? null : problemOf(error) });
       } catch (error) {
         const interrupted = isCode(error, "INTERRUPTED");
         if (!interrupted) deps.log("error", `verification ${runId}: ${detailOf(error)}`);

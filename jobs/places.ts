@@ -1,0 +1,130 @@
+// Places of a worker's runs. A run that only waits for its service lends its place to another run; when its service
+// answers, it goes on at once. So an organization whose service hangs does not hold up the others.
+//
+//   waiting ─admit─▶ working ─quiet for `quietMs`─▶ lending ─an answer, or nothing awaited─▶ working
+//
+// Resuming never waits: for a moment more runs may work than there are places, but never more than `most + mostLent`.
+import type { Clock } from "../src/core/clock.ts";
+
+/** Notes that a wait for the service begins. The returned function notes its end. */
+export type BeginWait = () => () => void;
+
+export interface Places {
+  /** Does the work when there is a place, in order of arrival. The signal ends that wait, which throws its reason. */
+  take<T>(signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
+}
+
+export interface PlacesDeps {
+  readonly clock: Clock;
+  /** Number of places. */
+  readonly most: number;
+  /** Called when the number of lent places changes; as many more runs may be offered. */
+  readonly onLent?: ((lent: number) => void) | undefined;
+}
+
+/** A run that got no answer for so long lends its place, ms. */
+const QUIET_MS = 5_000;
+/** Lent places per place. Each run keeps its warehouse open, which takes memory. */
+const LENT_PER_PLACE = 3;
+
+export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDeps): Places => {
+  let working = 0;
+  let lent = 0;
+  const waiting: (() => void)[] = [];
+
+  /** Gives free places to the runs that wait, in order of arrival. */
+  const admit = (): void => {
+    while (working < most) {
+      const first = waiting.shift();
+      if (first === undefined) return;
+      working += 1;
+      first();
+    }
+  };
+
+  /** True once the run has a place; false when the signal aborted first. */
+  const admitted = (signal: AbortSignal): Promise<boolean> =>
+    new Promise((resolve) => {
+      const enter = () => {
+        signal.removeEventListener("abort", leave);
+        resolve(true);
+      };
+      const leave = () => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        resolve(false);
+      };
+      if (signal.aborted) return resolve(false);
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.push(enter);
+      admit();
+    });
+
+  const change = (by: number) => {
+    lent += by;
+    working -= by;
+    onLent(lent);
+    admit();
+  };
+
+  /** One run's place. */
+  const open = () => {
+    let awaited = 0;
+    let isLent = false;
+    let answeredAt = clock.now();
+    /** Set while something is awaited. */
+    let watch: AbortController | null = null;
+
+    const takeBack = () => {
+      answeredAt = clock.now();
+      if (isLent) change(-1);
+      isLent = false;
+    };
+    const untilQuiet = async (signal: AbortSignal): Promise<void> => {
+      for (;;) {
+        const leftMs = answeredAt + QUIET_MS - clock.now();
+        if (leftMs > 0) await clock.sleep(leftMs, signal);
+        else if (!isLent && lent < most * LENT_PER_PLACE) {
+          isLent = true;
+          change(1);
+        } else await clock.sleep(QUIET_MS, signal);
+      }
+    };
+    const onWait: BeginWait = () => {
+      awaited += 1;
+      if (watch === null) {
+        watch = new AbortController();
+        answeredAt = clock.now();
+        untilQuiet(watch.signal).catch(() => undefined);
+      }
+      let over = false;
+      return () => {
+        if (over) return;
+        over = true;
+        awaited -= 1;
+        takeBack();
+        if (awaited > 0) return;
+        watch?.abort();
+        watch = null;
+      };
+    };
+    const close = () => {
+      watch?.abort();
+      takeBack();
+    };
+    return { onWait, close };
+  };
+
+  return {
+    take: async (signal, work) => {
+      if (!(await admitted(signal))) signal.throwIfAborted();
+      const { onWait, close } = open();
+      try {
+        return await work(onWait);
+      } finally {
+        close();
+        working -= 1;
+        admit();
+      }
+    },
+  };
+};

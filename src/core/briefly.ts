@@ -1,0 +1,16 @@
+// Shares one reading among those who ask within a moment.
+import type { Clock } from "./clock.ts";
+
+/** `read` with its latest result kept for `keptMs`; a failure is not kept. */
+export const briefly = <T>(read: () => Promise<T>, clock: Pick<Clock, "now">, keptMs: number): (() => Promise<T>) => {
+  let latest: { readonly at: number; readonly result: Promise<T> } | null = null;
+  return () => {
+    if (latest !== null && clock.now() - latest.at < keptMs) return latest.result;
+    const reading = { at: clock.now(), result: read() };
+    latest = reading;
+    reading.result.catch(() => {
+      if (latest === reading) latest = null;
+    });
+    return reading.result;
+  };
+};

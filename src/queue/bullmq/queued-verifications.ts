@@ -1,0 +1,86 @@
+// Verifications as jobs in Redis: any process can ask for one, find it and cancel it; a worker that has the profile runs it.
+// One per profile at a time, by BullMQ's deduplication, which ends with the job.
+import type { Job } from "bullmq";
+import type { Redis } from "ioredis";
+import { problemOf } from "../../../jobs/family.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { newRunId } from "../../sync/run/run-sync.ts";
+import { type AskedSync, profileOf, type Started } from "../asks.ts";
+import { toldFailure } from "../failures.ts";
+import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
+import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "./queues.ts";
+import { markCancelled, timesOf } from "./redis-board.ts";
+
+export interface QueuedVerificationsDeps {
+  readonly redis: Redis;
+  readonly queues: Queues;
+  readonly profiles: readonly Config[];
+  readonly clock: Pick<Clock, "now">;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+const OPEN = ["waiting", "active", "delayed", "prioritized"] as const;
+const ENDED = ["completed", "failed", "unknown"];
+
+/** BullMQ's own failure of a job that lost its worker too often. */
+const isLost = (failure: string): boolean => failure.startsWith("job stalled");
+
+export const createQueuedVerifications = ({ redis, queues, profiles, clock, random }: QueuedVerificationsDeps) => {
+  const { verify: queue } = queues;
+
+  const described = async (job: Job, state: string): Promise<AskedSync> => {
+    const { syncId: runId, profile, askedAt } = syncHead.safeParse(job.data).data ?? payloadIn(job);
+    const base = { runId, profile, askedAt, report: null, error: null };
+    if (state === "completed") {
+      const { state: ended, report, problem } = parsePayload(verifyOutcome, runId, job.returnvalue);
+      return { ...base, state: ended, report, error: problem };
+    }
+    if (state === "failed") {
+      const lost = new DuckmirrorError("VERIFY_LOST", { run: runId, times: MOST_VERIFY_STALLS + 1 });
+      const { failedReason } = job;
+      return { ...base, state: "failed", error: isLost(failedReason) ? problemOf(lost) : toldFailure(failedReason) };
+    }
+    const { startedAt } = await timesOf(redis, runId);
+    return { ...base, state: startedAt === null ? "queued" : "running" };
+  };
+  const payloadIn = (job: Job): VerifyPayload => parsePayload(verifyPayload, job.id ?? "", job.data);
+
+  const find = async (runId: string): Promise<AskedSync | null> => {
+    // Read the state first: a job read after its end has its result.
+    const state = await queue.getJobState(runId);
+    const job: Job | undefined = state === "unknown" ? undefined : await queue.getJob(runId);
+    return job === undefined ? null : described(job, state);
+  };
+
+  return {
+    /** Throws PROFILE_UNKNOWN. */
+    start: async (name: string | null): Promise<Started> => {
+      const { profile } = profileOf(profiles, name);
+      const askedAt = clock.now();
+      const runId = newRunId(askedAt, random);
+      const payload: VerifyPayload = { ...WRITTEN.ask, syncId: runId, profile, askedAt };
+      const job = await queue.add("verify", payload, { ...JOB_OPTIONS, jobId: runId, deduplication: { id: profile } });
+      return { runId: job.id ?? runId, joined: job.id !== runId };
+    },
+    find,
+    /** Returns false when it is unknown or has ended. */
+    cancel: async (runId: string): Promise<boolean> => {
+      if (ENDED.includes(await queue.getJobState(runId))) return false;
+      const job: Job | undefined = await queue.getJob(runId);
+      await markCancelled(redis, runId);
+      // The next request is for another verification.
+      await job?.removeDeduplicationKey();
+      if (await job?.isDelayed()) await job?.promote().catch(() => undefined);
+      return true;
+    },
+    /** Queued and running ones. */
+    active: async (): Promise<readonly AskedSync[]> => {
+      const jobs: (Job | undefined)[] = await queue.getJobs([...OPEN]);
+      const found = await Promise.all(jobs.map((job) => (job?.id === undefined ? null : find(job.id))));
+      return found.filter((run) => run !== null);
+    },
+  };
+};

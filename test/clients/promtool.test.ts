@@ -1,0 +1,61 @@
+// Prometheus's own checker on what /metrics answers in each role, and on the alerts of docs/monitoring.
+import { spawnSync } from "node:child_process";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { startBuilt } from "../acceptance/built-cli.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+
+let redis: TestRedis;
+let dataDir: string;
+beforeAll(async () => {
+  redis = await startRedis();
+  dataDir = join(tempFolder(), "data");
+  cpSync(inject("mirror"), dataDir, { recursive: true });
+});
+afterAll(() => redis.kill());
+
+const ROLES = {
+  serve: ["serve"],
+  worker: ["worker"],
+  "worker --role load": ["worker", "--role", "load"],
+  "worker --role fetch": ["worker", "--role", "fetch"],
+};
+
+const promtool = (argv: readonly string[], input = "") => {
+  const { stdout, stderr, error } = spawnSync(inject("promtool"), argv, { input, encoding: "utf8" });
+  if (error !== undefined) throw error;
+  return `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
+};
+
+test.each(Object.entries(ROLES))("%s has metrics without a finding of ours", async (role, argv) => {
+  const env = {
+    DUCKMIRROR_BASE_URL: "http://127.0.0.1:9",
+    DUCKMIRROR_TOKEN: "token",
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_SCHEDULE: "off",
+    ...(role === "serve" ? {} : { REDIS_URL: redis.url }),
+  };
+  const server = startBuilt([...argv, "--listen", "127.0.0.1:0", "--json", "--quiet"], env);
+  await expect.poll(() => server.out(), { timeout: 60_000 }).toContain("\n");
+  const { url } = z.object({ url: z.string() }).parse(JSON.parse(server.out()));
+  const text = await (await fetch(`${url}/metrics`)).text();
+  expect(text).toContain(role === "serve" ? "duckmirror_table_rows" : "duckmirror_redis_up 1");
+  const findings = promtool(["check", "metrics"], text);
+  // The figures of the process itself come from prom-client, which names them.
+  expect(findings.filter((line) => !line.startsWith("nodejs_"))).toEqual([]);
+  await server.kill();
+});
+
+test("what is no metric is found", () => {
+  expect(promtool(["check", "metrics"], "# TYPE duckmirror_seconds_total gauge\nduckmirror_seconds_total 1\n")).toEqual(
+    expect.arrayContaining([expect.stringContaining("duckmirror_seconds_total")]),
+  );
+});
+
+test("the alerts are valid", () => {
+  const alerts = join(import.meta.dirname, "../../docs/monitoring/alerts.yml");
+  expect(promtool(["check", "rules", alerts]).join("\n")).toContain("SUCCESS");
+});

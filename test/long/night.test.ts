@@ -1,0 +1,230 @@
+// A worker's night: syncs are triggered all the time while two `all` workers, a loader, two fetchers and Redis (with its
+// memory or emptied) are killed. After each trigger its exit code is true, the mirror is the source, the ledger is the
+// service's own log request by request, and no more credits were spent than the kills explain.
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
+import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { differences } from "../acceptance/compare.ts";
+import { readService } from "../acceptance/service-reader.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { seededRandom } from "../support/sync-rig.ts";
+
+/** Two hours of a night are `NIGHT_MINUTES=120`. */
+const MINUTES = Number(process.env.NIGHT_MINUTES ?? 1);
+const SEED = Number(process.env.NIGHT_SEED ?? 20_261_122);
+const CONCURRENCY = 4;
+const CHANGES = 8;
+/** Killed: what has this role, or Redis. */
+const ROLES = ["all", "all", "load", "fetch", "fetch"] as const;
+
+let sandbox: Sandbox;
+/** Every request as the service has it: URL, and whether it was charged. */
+let served: { readonly url: string; status: number | null }[] = [];
+let isReading = false;
+let onRequest: () => void = () => undefined;
+
+/** The same text for the same request, however its parameters are ordered. */
+const canonical = (url: string): string => {
+  const { pathname, searchParams } = new URL(url, "http://service");
+  searchParams.sort();
+  return `${decodeURIComponent(pathname)}?${searchParams}`;
+};
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    seed: 77,
+    accounts: 12,
+    plan: "enterprise",
+    maxPerPage: 50,
+    latencyMs: 20,
+    requestsPerMinute: 1_000_000,
+    threads: 1,
+  });
+  sandbox.intercept(async (request, next) => {
+    if (isReading) return next();
+    const url = canonical(`${request.path}?${new URLSearchParams(request.query)}`);
+    const entry: { readonly url: string; status: number | null } = { url, status: null };
+    served.push(entry);
+    onRequest();
+    const response = await next();
+    entry.status = response.status;
+    return response;
+  });
+}, 240_000);
+afterAll(() => sandbox.close());
+
+const afterRequests = (count: number): Promise<void> =>
+  new Promise((resolve) => {
+    let left = count;
+    onRequest = () => {
+      left -= 1;
+      if (left > 0) return;
+      onRequest = () => undefined;
+      resolve();
+    };
+  });
+
+const jobsSchema = z.object({
+  active: z.array(z.unknown()),
+  members: z.array(z.object({ in_flight: z.number(), silent_ms: z.number().nullable() })),
+});
+
+const count = (urls: readonly string[]): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const url of urls) counts.set(url, (counts.get(url) ?? 0) + 1);
+  return counts;
+};
+
+/** Every way in which the ledger says something else than the service, one line each. */
+const ledgerDifferences = async (snapshot: string): Promise<readonly string[]> => {
+  const sql = "SELECT url, charge, status FROM sync.requests";
+  const rows = (await runQuery({ snapshot, sql })).rows.map(([url, charge, status]) => ({
+    url: canonical(String(url)),
+    charge: String(charge),
+    status: status === null ? null : Number(status),
+  }));
+  const urlsOf = (charge: string) => count(rows.filter((row) => row.charge === charge).map(({ url }) => url));
+  const [spent, ambiguous] = [urlsOf("spent"), urlsOf("ambiguous")];
+  const charged = count(served.filter(({ status }) => status === 200).map(({ url }) => url));
+  return [...new Set([...charged.keys(), ...spent.keys()])].flatMap((url) => {
+    const [really, booked, maybe] = [charged, spent, ambiguous].map((counts) => counts.get(url) ?? 0);
+    const fits = booked !== undefined && maybe !== undefined && really !== undefined;
+    return fits && booked <= really && really <= booked + maybe
+      ? []
+      : [`${url}: charged ${really}, in the ledger ${booked}, ambiguous ${maybe}`];
+  });
+};
+
+const COMPANY_TABLES = /^(companies|news_articles|job_openings|earnings_calls|filings) ([^/ ]+)/;
+
+/** Differences between mirror and source; of companies, only those that an account links to are kept current. */
+const mirrorDifferences = async (snapshot: string): Promise<readonly string[]> => {
+  isReading = true;
+  const source = await readService(sandbox).finally(() => {
+    isReading = false;
+  });
+  const sql = "SELECT DISTINCT company_id FROM accounts WHERE company_id IS NOT NULL";
+  const tracked = new Set((await runQuery({ snapshot, sql })).rows.map(([id]) => String(id)));
+  return (await differences(snapshot, source)).filter((line) => {
+    const company = COMPANY_TABLES.exec(line)?.[2];
+    return company === undefined || tracked.has(company);
+  });
+};
+
+test(
+  `${MINUTES} minutes of kills: each trigger tells the truth, and nothing is lost or unbooked (seed ${SEED})`,
+  async () => {
+    const random = seededRandom(SEED);
+    const dataDir = tempFolder();
+    const snapshot = join(dataDir, "warehouse.duckdb");
+    const redisDir = join(tempFolder(), "redis");
+    mkdirSync(redisDir);
+    const redis: TestRedis = await startRedis({ appendonlyDir: redisDir });
+    const env = {
+      ...syncEnv(sandbox, dataDir),
+      REDIS_URL: redis.url,
+      DUCKMIRROR_CONCURRENCY: `${CONCURRENCY}`,
+      DUCKMIRROR_RATE_LIMIT: "100000",
+      DUCKMIRROR_SCHEDULE: "off",
+      DUCKMIRROR_EXPORT_FORMATS: "none",
+    };
+    const start = (role: (typeof ROLES)[number]): BuiltRun =>
+      startBuilt(["worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])], env);
+    const fleet = ROLES.map(start);
+    const story: string[] = [];
+    const codes = new Map<number | null, number>();
+    let undisturbed = 0;
+    let kills = 0;
+
+    const kill = async (): Promise<string> => {
+      const nth = Math.floor(random() * (ROLES.length + 2));
+      const role = ROLES[nth];
+      if (role !== undefined) {
+        await fleet[nth]?.kill();
+        fleet[nth] = start(role);
+        return role;
+      }
+      const isEmptied = nth > ROLES.length;
+      await redis.kill();
+      if (isEmptied) rmSync(redisDir, { recursive: true });
+      mkdirSync(redisDir, { recursive: true });
+      await redis.restart();
+      return isEmptied ? "Redis, emptied" : "Redis";
+    };
+    const trigger = () => runBuilt(["trigger", "--full", "--wait", "--json", "--timeout", "8m"], env);
+    /** No run is under way, also none that Redis no longer knows of. */
+    const isQuiet = async (): Promise<boolean> => {
+      const { code, out } = await runBuilt(["jobs", "--json"], env);
+      if (code !== 0) return false;
+      const { active, members } = jobsSchema.parse(JSON.parse(out));
+      const alive = members.filter(({ silent_ms }) => silent_ms === null);
+      return active.length === 0 && alive.length === ROLES.length && alive.every(({ in_flight }) => in_flight === 0);
+    };
+    const settle = () => expect.poll(isQuiet, { timeout: 120_000, interval: 1_000 }).toBe(true);
+    const check = async (): Promise<void> => {
+      await settle();
+      expect(await mirrorDifferences(snapshot), story.join("\n")).toEqual([]);
+      expect(await ledgerDifferences(snapshot), story.join("\n")).toEqual([]);
+    };
+    const paidSince = (from: number) => served.slice(from).filter(({ status }) => status === 200).length;
+
+    try {
+      served = [];
+      await settle();
+      for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || story.length < 2; ) {
+        await sandbox.evolve(CHANGES);
+        const before = served.length;
+        const asked = trigger();
+        const victims: string[] = [];
+        const isFirst = story.length === 0;
+        const planned = isFirst ? 0 : 1 + Math.floor(random() * 2);
+        for (let nth = 0; nth < planned; nth += 1) {
+          const reached = await Promise.race([
+            afterRequests(1 + Math.floor(random() * 40)).then(() => true),
+            asked.then(() => false),
+          ]);
+          if (reached) victims.push(await kill());
+        }
+        kills += victims.length;
+        const { code, out, err } = await asked;
+        codes.set(code, (codes.get(code) ?? 0) + 1);
+        const paid = paidSince(before);
+        if (isFirst) undisturbed = paid;
+        story.push(`${victims.join(" and ") || "no kill"}: code ${code}, ${paid} credits`);
+        expect([0, 4, 5], `${story.join("\n")}\n${err}`).toContain(code);
+        const { status } = syncReportSchema.parse(JSON.parse(out));
+        expect(status === "done", story.join("\n")).toBe(code === 0);
+        if (code === 0) await check();
+        // Each run that ended early may have read every list, and had requests in flight.
+        const most = (undisturbed + 4 * CHANGES * story.length) * (1 + victims.length) + victims.length * CONCURRENCY;
+        expect(paid, story.join("\n")).toBeLessThanOrEqual(most);
+      }
+      await check();
+    } finally {
+      await Promise.all(fleet.map((each) => each.kill()));
+      await redis.kill();
+    }
+    const ambiguous = await runQuery({
+      snapshot,
+      sql: "SELECT count(*)::INTEGER FROM sync.requests WHERE charge = 'ambiguous'",
+    });
+    const figures = {
+      minutes: MINUTES,
+      triggers: story.length,
+      kills,
+      codes: Object.fromEntries(codes),
+      charged: served.filter(({ status }) => status === 200).length,
+      ambiguous: ambiguous.rows[0]?.[0],
+      story,
+    };
+    process.stdout.write(`${JSON.stringify(figures, null, 1)}\n`);
+    expect(Number(figures.ambiguous)).toBeLessThanOrEqual(kills * CONCURRENCY);
+  },
+  (MINUTES + 10) * 60_000,
+);

@@ -1,0 +1,106 @@
+// Patience with jobs that a worker cannot run, against a real Redis: it counts from the first offer, not from the job's age,
+// and not during a pause.
+import type { Queue } from "bullmq";
+import type { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { leftFor } from "../../../../src/queue/bullmq/left-jobs.ts";
+import { schedulesOf, settleSchedules } from "../../../../src/queue/bullmq/schedules.ts";
+import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
+import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const DAY_MS = 86_400_000;
+const PATIENCE = { timeout: 30_000 };
+
+const aRig = async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const rig = await someTriggers(redis, profiles);
+  const all = openAllQueues(rig.redis, rig.queues, () => undefined);
+  afterTest(() => all.close());
+  return { ...rig, address: redis, profiles, steering: createSteering(rig.redis, rig.queues, all) };
+};
+
+/** Makes a job older than it is, as after a long pause. */
+const age = async (redis: Redis, queue: Queue, id: string, ms: number) => {
+  await redis.hset(`{duckmirror}:${queue.name}:${id}`, "timestamp", Date.now() - ms);
+};
+
+const attemptsOf = (queue: Queue, id: string) => async () => (await queue.getJob(id))?.attemptsStarted ?? 0;
+
+test("a job that waited for two days is left to another worker, and is a dead letter only a day later", async () => {
+  const { address, profiles, queues, triggers, redis } = await aRig();
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const id = `${runId}.accounts`;
+  const job = await queues.sync.getJob(id);
+  await job?.updateData({ ...job.data, v: 2, since: 2 });
+  await age(redis, queues.sync, id, 2 * DAY_MS);
+  await aWorker(address, profiles);
+  await expect.poll(() => redis.exists(`{duckmirror}:left:sync:${id}`), PATIENCE).toBe(1);
+  expect(await deadLetters(queues)).toEqual([]);
+  const now = Date.now();
+  await redis.set(`{duckmirror}:left:sync:${id}`, `${now - DAY_MS - 1_000} ${now}`);
+  await queues.sync.promoteJobs();
+  expect(await reached(triggers, runId)).toMatchObject({ state: "failed" });
+  expect(await deadLetters(queues)).toMatchObject([{ id, problem: { code: "JOB_VERSION" } }]);
+});
+
+test("a pause does not count: a job of another version or profile is put off, and no worker loses patience", async () => {
+  const { address, profiles, queues, triggers, redis, steering } = await aRig();
+  await steering.pause({ kind: "fleet", name: null });
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+  const newer = await queues.sync.getJob(`${runId}.accounts`);
+  await newer?.updateData({ ...newer.data, v: 2, since: 2 });
+  const strange = await queues.sync.getJob(`${runId}.contacts`);
+  await strange?.updateData({ ...strange.data, profile: "elsewhere" });
+  for (const job of [newer, strange]) await age(redis, queues.sync, job?.id ?? "", 2 * DAY_MS);
+  await aWorker(address, profiles);
+  for (const job of [newer, strange]) {
+    await expect.poll(attemptsOf(queues.sync, job?.id ?? ""), PATIENCE).toBe(1);
+    await expect.poll(() => job?.isDelayed(), PATIENCE).toBe(true);
+    const [, score] = await redis.zrange("{duckmirror}:sync:delayed", "0", "0", "WITHSCORES");
+    // BullMQ keeps the time of a delayed job times 4096.
+    expect(Number(score) / 4096 - Date.now()).toBeGreaterThan(15_000);
+  }
+  expect(await redis.keys("{duckmirror}:left:*")).toEqual([]);
+  expect(await deadLetters(queues)).toEqual([]);
+});
+
+test("time without an offer does not count", async () => {
+  const { redis } = await aRig();
+  expect(await leftFor(redis, "sync", "job")).toBe(0);
+  const now = Date.now();
+  await redis.set("{duckmirror}:left:sync:job", `${now - 60_000} ${now - 30_000}`);
+  expect(await leftFor(redis, "sync", "job")).toBeGreaterThanOrEqual(60_000);
+  await redis.set("{duckmirror}:left:sync:job", `${now - 7_200_000} ${now - 3_600_000}`);
+  expect(await leftFor(redis, "sync", "job")).toBe(0);
+});
+
+test("an old tick of a profile that this worker lacks does not end the profile's schedule", async () => {
+  const { address, profiles, queues, redis } = await aRig();
+  const schedules = [{ cron: "* * * * * *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
+  const [config] = profiles;
+  if (config === undefined) throw new Error("there is a profile");
+  await settleSchedules(queues.schedule, [{ ...config, profile: "elsewhere", schedules }], { now: Date.now });
+  const [tick] = await queues.schedule.getDelayed();
+  await age(redis, queues.schedule, tick?.id ?? "", DAY_MS);
+  await aWorker(address, profiles);
+  await expect.poll(attemptsOf(queues.schedule, tick?.id ?? ""), PATIENCE).toBeGreaterThan(1);
+  expect(await queues.schedule.getJobSchedulersCount()).toBe(1);
+  expect(await queues.schedule.getFailedCount()).toBe(0);
+});
+
+test("a tick that is overdue because its queue is paused is kept", async () => {
+  const { profiles, queues } = await aRig();
+  const schedules = [{ cron: "* * * * * *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
+  const scheduled = profiles.map((config) => ({ ...config, schedules }));
+  expect(await settleSchedules(queues.schedule, scheduled, { now: Date.now })).toBe(1);
+  const inAnHour = { now: () => Date.now() + 3_600_000 };
+  await queues.schedule.pause();
+  expect(await settleSchedules(queues.schedule, scheduled, inAnHour)).toBe(0);
+  await queues.schedule.resume();
+  expect(await settleSchedules(queues.schedule, scheduled, inAnHour)).toBe(1);
+  expect(await queues.schedule.getJobSchedulersCount()).toBe(schedulesOf(scheduled).length);
+});

@@ -1,0 +1,84 @@
+// Verifications in Redis: any process asks for one and finds it; it outlives its worker, or is reported as lost.
+import { Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import type { Triggers } from "../../../../src/queue/asks.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const verify = async (triggers: Triggers) => {
+  if (triggers.verify === undefined) throw new Error("no verifications here");
+  return triggers.verify({ profile: null });
+};
+
+const aMirror = async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 1);
+  const profiles = [org.config(redis)];
+  const elsewhere = await someTriggers(redis, profiles);
+  return { address: redis, org, profiles, ...elsewhere };
+};
+
+test("a verification asked for where no worker is waits for one, is joined and shown, and reports", async () => {
+  const { address, profiles, triggers } = await aMirror();
+  const { runId, joined } = await verify(triggers);
+  expect([joined, await verify(triggers)]).toEqual([false, { runId, joined: true }]);
+  expect(await triggers.active()).toMatchObject([{ runId, state: "queued", profile: "default" }]);
+  const worker = await aWorker(address, profiles);
+  // Nothing is mirrored yet.
+  const ended = await reached(triggers, runId);
+  expect(ended).toMatchObject({ state: "failed", error: { code: "SNAPSHOT_MISSING" } });
+  expect(await worker.triggers.find(runId)).toEqual(ended);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const second = await verify(triggers);
+  expect(second).toMatchObject({ joined: false });
+  expect(await reached(triggers, second.runId)).toMatchObject({ state: "done", report: { run_id: second.runId } });
+  expect(await triggers.active()).toEqual([]);
+});
+
+test("when its worker stops, another one runs it from the start, under an id of its own in the mirror", async () => {
+  const { address, org, profiles, triggers } = await aMirror();
+  const first = await aWorker(address, profiles);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const release = org.hold();
+  const { runId } = await verify(triggers);
+  await reached(triggers, runId, ["running"]);
+  const stopping = first.stop();
+  release();
+  await stopping;
+  expect((await triggers.find(runId))?.state).toBe("running");
+  await aWorker(address, profiles);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "done", report: { run_id: `${runId}-2` } });
+});
+
+test("a cancelled one that waits never starts, and the next request is for another one", async () => {
+  const { address, profiles, triggers } = await aMirror();
+  const { runId } = await verify(triggers);
+  expect(await triggers.cancel(runId)).toBe(true);
+  const next = await verify(triggers);
+  expect(next.joined).toBe(false);
+  await aWorker(address, profiles);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", error: { code: "INTERRUPTED" } });
+  expect((await reached(triggers, next.runId)).state).toBe("failed");
+  expect(await triggers.cancel(runId)).toBe(false);
+});
+
+test("one that loses every worker ends as lost, and can be asked for again", async () => {
+  const { address, triggers, queues } = await aMirror();
+  const connection = new Redis(address.url, { maxRetriesPerRequest: null });
+  const times = { lockDuration: 300, stalledInterval: 150, skipLockRenewal: true, maxStalledCount: 2, concurrency: 9 };
+  // It takes the job again and again, and never ends it.
+  const worker = new Worker("verify", () => new Promise<void>(() => undefined), {
+    connection,
+    prefix: "{duckmirror}",
+    ...times,
+  });
+  worker.on("error", () => undefined);
+  afterTest(async () => {
+    await worker.close(true);
+    connection.disconnect();
+  });
+  const { runId } = await verify(triggers);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: { code: "VERIFY_LOST" } });
+  expect(await verify(triggers)).toMatchObject({ joined: false });
+  expect(await queues.verify.getFailedCount()).toBe(1);
+});

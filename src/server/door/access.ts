@@ -77,6 +77,10 @@ const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwa
 export const isForwarded = (headers: Readonly<Record<string, unknown>>): boolean =>
   FORWARDING.some((name) => headers[name] !== undefined);
 
+/** Whether a request names two hosts: another program in front might read the other one (RFC 9112, section 3.2). */
+export const hasTwoHosts = (rawHeaders: readonly string[]): boolean =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1;
+
 /** `127.0.0.1:8737` → `127.0.0.1`, `[::1]:80` → `::1`. */
 const hostName = (host: string): string =>
   host

@@ -9,6 +9,7 @@ import { Refusal, refusalBody } from "../../replica/refusal.ts";
 import { createReplica } from "../../replica/replica.ts";
 import { mirroredQuota } from "../../replica/usage.ts";
 import { dataTime } from "../figures/data-time.ts";
+import { notFound } from "../refusals.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 import { notesOf } from "../trail/request-notes.ts";
@@ -86,6 +87,7 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
   );
   const profileOf = (request: FastifyRequest): string => {
     const [, , name = ""] = (request.raw.url ?? "").split("/");
+    if (name === "") throw notFound("profile without a name");
     return decodeURIComponent(name);
   };
   const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;

@@ -134,8 +134,8 @@ export const command = defineCommand({
         config === undefined || door.queues === null
           ? await start()
           : await audited(config, context, deed, start, (started) => ({ runId: started.runId }));
-      const workers = await door.queues?.sync.getWorkersCount();
-      if (workers === 0 && !shared.quiet) {
+      const fleet = await door.fleet?.read();
+      if (fleet !== undefined && !fleet.members.some(({ role }) => role !== "fetch") && !shared.quiet) {
         terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");
       }
       const onPaused = async ({ profile }: AskedSync) => {

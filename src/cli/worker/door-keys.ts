@@ -2,7 +2,7 @@
 // that is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
@@ -39,6 +39,21 @@ const ownKey = async (dir: string, file: string): Promise<Secret> => {
   }
 };
 
+const madeKeyPath = (config: Config): string => join(config.dataDir, "state", "server-key");
+
+/**
+ * Key for a command that asks the worker of this data directory: the configured one, else the one that the worker
+ * created; null: none is known. Throws CONFIG_INVALID.
+ */
+export const keyForWorker = async (config: Config): Promise<Secret | null> => {
+  const configured = await resolveServerKey(config, true);
+  if (configured !== null || !config.requireKey) return configured;
+  const file = madeKeyPath(config);
+  assertOwnFile(file);
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text.trim() === "" ? null : new Secret(text.trim());
+};
+
 /** Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE. */
 export const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys> => {
   const keyFile = keysPath(config.dataDir);
@@ -47,7 +62,6 @@ export const doorKeys = async (config: Config, listen: ListenAddress): Promise<D
   if (key !== null || hasNamed || !config.requireKey) {
     return { key, keyFile, open: key === null && !hasNamed, madeIn: null };
   }
-  const dir = join(config.dataDir, "state");
-  const madeIn = join(dir, "server-key");
-  return { key: await ownKey(dir, madeIn), keyFile, open: false, madeIn };
+  const madeIn = madeKeyPath(config);
+  return { key: await ownKey(dirname(madeIn), madeIn), keyFile, open: false, madeIn };
 };

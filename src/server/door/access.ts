@@ -54,12 +54,14 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 /** Requests that only read, although their method may change something. */
-const READS = ["/api/query", "/logout"];
+const READS = ["/api/query"];
 
 export const isSafe = (method: string): boolean => SAFE.includes(method);
 
 /** The lowest role for a request. */
 export const roleFor = (method: string, path: string): Role => {
+  // Whoever could log in can log out.
+  if (path === "/logout") return "metrics";
   if (!isSafe(method) && !READS.includes(path)) return "operate";
   return path === "/metrics" ? "metrics" : "read";
 };

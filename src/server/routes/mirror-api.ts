@@ -1,11 +1,12 @@
 // The API's own `/v1` routes, served from the mirror: no credit, no rate limit. A client of the service can use this
 // base address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
 import { randomUUID } from "node:crypto";
+import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
-import { Refusal, refusalBody } from "../../replica/refusal.ts";
+import { Refusal, refusalBody, refusalHeaders } from "../../replica/refusal.ts";
 import { createReplica } from "../../replica/replica.ts";
 import { mirroredQuota } from "../../replica/usage.ts";
 import { dataTime } from "../figures/data-time.ts";
@@ -74,7 +75,7 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         notesOf(request).outcome = error.code.toUpperCase();
-        reply.code(error.status).header("content-type", JSON_TYPE);
+        reply.code(error.status).headers({ "content-type": JSON_TYPE, ...refusalHeaders(error) });
         return refusalBody(error.code, error.message);
       }
     };
@@ -93,11 +94,15 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
   const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;
   const named = serve(prefixOf, (request) => context.mirror(profileOf(request)));
 
+  // So that each method that Node reads, e.g. QUERY, is answered with 405 and not as an unknown address.
+  for (const method of METHODS) {
+    if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
   app.all("/v1/*", first);
   app.all("/profiles/:profile/v1/*", named);
-  app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, "")));
+  app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, ""), { maxPerPage: MOST_PER_PAGE }));
   app.get("/profiles/:profile/openapi.json", async (request) => {
     context.mirror(profileOf(request));
-    return openApiDocument(addressOf(request, prefixOf(request)));
+    return openApiDocument(addressOf(request, prefixOf(request)), { maxPerPage: MOST_PER_PAGE });
   });
 };

@@ -1,7 +1,6 @@
 // The API's own `/v1` routes, served from the mirror: no credit, no rate limit. A client of the service can use this
 // base address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
 import { randomUUID } from "node:crypto";
-import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { openApiDocument } from "../../replica/openapi/document.ts";
@@ -94,10 +93,6 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
   const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;
   const named = serve(prefixOf, (request) => context.mirror(profileOf(request)));
 
-  // So that each method that Node reads, e.g. QUERY, is answered with 405 and not as an unknown address.
-  for (const method of METHODS) {
-    if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  }
   app.all("/v1/*", first);
   app.all("/profiles/:profile/v1/*", named);
   app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, ""), { maxPerPage: MOST_PER_PAGE }));

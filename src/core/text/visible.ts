@@ -1,5 +1,5 @@
 // Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay; a
-// carriage return that ends no line would let a text overwrite what stands before it.
+// carriage return that ends no line would let a text overwrite the text before it.
 
 /** The text with every other control character in the form `\u001b`. */
 export const visible = (text: string): string =>

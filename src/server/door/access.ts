@@ -60,7 +60,7 @@ export const isSafe = (method: string): boolean => SAFE.includes(method);
 
 /** The lowest role for a request. */
 export const roleFor = (method: string, path: string): Role => {
-  // Whoever could log in can log out.
+  // Each role can log in, so each can log out.
   if (path === "/logout") return "metrics";
   if (!isSafe(method) && !READS.includes(path)) return "operate";
   return path === "/metrics" ? "metrics" : "read";

@@ -67,18 +67,32 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
     });
   };
 
+  /** Body of a refusal, whose status and headers are set. Throws every other error. */
+  const refused = (error: unknown, request: FastifyRequest, reply: FastifyReply): string => {
+    if (!(error instanceof Refusal)) throw error;
+    notesOf(request).outcome = error.code.toUpperCase();
+    reply.code(error.status).headers({ "content-type": JSON_TYPE, ...refusalHeaders(error) });
+    return refusalBody(error.code, error.message);
+  };
+
   const serve = (prefixOf: (request: FastifyRequest) => string, mirrorOf: (request: FastifyRequest) => Mirror) => {
     const respond = async (request: FastifyRequest, reply: FastifyReply) => {
       try {
         return await answer(mirrorOf(request), request, prefixOf(request), reply);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        notesOf(request).outcome = error.code.toUpperCase();
-        reply.code(error.status).headers({ "content-type": JSON_TYPE, ...refusalHeaders(error) });
-        return refusalBody(error.code, error.message);
+        return refused(error, request, reply);
       }
     };
-    return respond;
+    // Before the body is read: of some methods that no route has, Fastify asks for a Content-Type.
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      try {
+        matchRoute(request.method, pathAndQuery(request.raw.url ?? "/", prefixOf(request)).path);
+      } catch (error) {
+        return reply.send(refused(error, request, reply));
+      }
+      return undefined;
+    };
+    return { handler: respond, onRequest };
   };
 
   const first = serve(
@@ -93,8 +107,8 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
   const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;
   const named = serve(prefixOf, (request) => context.mirror(profileOf(request)));
 
-  app.all("/v1/*", first);
-  app.all("/profiles/:profile/v1/*", named);
+  app.all("/v1/*", { onRequest: first.onRequest }, first.handler);
+  app.all("/profiles/:profile/v1/*", { onRequest: named.onRequest }, named.handler);
   app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, ""), { maxPerPage: MOST_PER_PAGE }));
   app.get("/profiles/:profile/openapi.json", async (request) => {
     context.mirror(profileOf(request));

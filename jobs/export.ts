@@ -2,6 +2,7 @@
 // lock.
 import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
+import { assertOwnFolder } from "../src/core/own-files.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
 import { rememberExport } from "../src/warehouse/export/registry.ts";
@@ -27,6 +28,8 @@ export const exportJob = async (
 ): Promise<ExportReport> => {
   const { tables, since, guardFormulas, format } = request;
   const dir = request.dir ?? exportDir(config.dataDir, format);
+  // The user did not name this folder; a link in its place would publish rows elsewhere.
+  if (request.dir === null) assertOwnFolder(dir);
   const exporting = { snapshot: snapshotPath(config.dataDir), dir, format, tables, since, guardFormulas };
   const report = await inSpan(
     context.tracer ?? noTracer,

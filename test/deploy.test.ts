@@ -6,6 +6,7 @@ import { z } from "zod";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { envName } from "../src/core/config/config.ts";
 import { settingList } from "../src/core/config/settings.ts";
+import { documentedUser } from "./support/documented-user.ts";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const pages = readdirSync(new URL("../docs/deploy", import.meta.url)).map((name) => `docs/deploy/${name}`);
@@ -26,9 +27,14 @@ const service = z.object({
   cap_drop: z.array(z.string()).optional(),
   security_opt: z.array(z.string()).optional(),
   tmpfs: z.array(z.string()).optional(),
+  networks: z.array(z.string()).optional(),
 });
 const compose = z
-  .object({ services: z.record(z.string(), service), secrets: z.record(z.string(), z.object({ file: z.string() })) })
+  .object({
+    services: z.record(z.string(), service),
+    secrets: z.record(z.string(), z.object({ file: z.string() })),
+    networks: z.unknown(),
+  })
   .parse(parse(read("docker-compose.yml"), { merge: true }));
 
 test.each(files)("%s names only settings and commands that exist", (file) => {
@@ -38,7 +44,9 @@ test.each(files)("%s names only settings and commands that exist", (file) => {
   const code = file.endsWith(".md")
     ? [...text.matchAll(/```[^`]*```|`[^`]*`/g)].map(([found]) => found).join("\n")
     : text;
-  const said = file.endsWith(".md") ? /(?:\bduckmirror|main\.js) ([a-z]+)\b(?=[ \n;`'"])/g : /main\.js ([a-z]+)/g;
+  const said = file.endsWith(".md")
+    ? /(?:(?<!user )\bduckmirror|main\.js) ([a-z]+)\b(?=[ \n;`'"])/g
+    : /main\.js ([a-z]+)/g;
   const commands = [...code.matchAll(said)].map(([, word]) => word);
   expect(commands.filter((word) => !COMMANDS.some(({ name }) => name === word))).toEqual([]);
 });
@@ -55,6 +63,29 @@ describe("docker-compose.yml", () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, ...profiles]);
     expect(profiles).toEqual([["redis"], ["worker"], ["fetcher", "fetchers"], ["sandbox", "sandbox"]]);
     expect(services.fetcher?.command).toEqual(["worker", "--role", "fetch"]);
+  });
+
+  test("lets into Redis one user with the rights of the documents, from a network without an outside", () => {
+    const [name, ...rules] = documentedUser(`\${REDIS_PASSWORD:?put REDIS_PASSWORD into .env}`);
+    expect(services.redis?.command.slice(-rules.length - 5)).toEqual([
+      "--user",
+      "default",
+      "off",
+      "--user",
+      name,
+      ...rules,
+    ]);
+    expect(services.worker?.environment?.REDIS_URL).toMatch(
+      /^redis:\/\/duckmirror:\$\{REDIS_PASSWORD:\?[^}]+\}@redis:6379$/,
+    );
+    expect([services.redis, services.worker, services.fetcher, services.sandbox].map((one) => one?.networks)).toEqual([
+      ["queue"],
+      ["default", "queue"],
+      ["default", "queue"],
+      undefined,
+    ]);
+    expect(compose.networks).toEqual({ queue: { internal: true } });
+    expect(read("docs/deploy/kubernetes.md")).toContain(`user ${documentedUser("PASSWORD").join(" ")}`);
   });
 
   test("gives no container a right of the system, a way to get one, or a root to write to", () => {

@@ -26,17 +26,20 @@ export const audited = async <T>(
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
   const trail = openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn });
   const end = trail.begin({ actor: "local", way: "command", osUser: osUser(), ...deed });
-  let value: T;
-  try {
-    value = await work();
-  } catch (error) {
+  // The action is over: a line that cannot be written must hide neither its report nor its error.
+  const note = (result: Result) => {
     try {
-      end({ outcome: asProblem(error).code });
+      end(result);
     } catch (unwritten) {
       warn(asProblem(unwritten).message);
     }
+  };
+  try {
+    const value = await work();
+    note({ outcome: "ok", ...resultOf(value) });
+    return value;
+  } catch (error) {
+    note({ outcome: asProblem(error).code });
     throw error;
   }
-  end({ outcome: "ok", ...resultOf(value) });
-  return value;
 };

@@ -13,7 +13,11 @@ export interface LineTarget {
 
 /** A line of JSON whose texts, once read, steer no terminal; an escaped backslash is no beginning of an escape. */
 const steerless = (json: string): string =>
-  visible(json.replace(/\\(?:\\|u00(?:0[0-8bcef]|1[\da-f]))/gi, (found) => (found === "\\\\" ? found : `\\${found}`)));
+  visible(
+    json.replace(/\\(?:\\|r(?!\\n)|u00(?:0[0-8bcef]|1[\da-f]))/gi, (found) =>
+      found === "\\\\" ? found : `\\${found}`,
+    ),
+  );
 
 /**
  * A logger to `target`. It scrubs finished lines, because redacting named fields missed secrets in messages, stacks,
@@ -37,7 +41,9 @@ export const createLogger = (options: {
         })
       : null;
   const line = {
-    write: (json: string) => target.write(scrubber.scrub(pretty === null ? json : (pretty(steerless(json)) ?? json))),
+    // JSON itself escapes only some control characters; escaping the others changes no value.
+    write: (json: string) =>
+      target.write(scrubber.scrub(pretty === null ? visible(json) : (pretty(steerless(json)) ?? json))),
   };
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, line);
 };

@@ -138,8 +138,11 @@ const covers = (sync: Extent, other: Extent): boolean =>
 export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
 
 /** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
-export const askDigest = ({ streams, full }: Pick<SyncAsk, "streams" | "full">): string =>
-  keyDigest(JSON.stringify([[...new Set(streams)].sort(), full]));
+export const askDigest = ({ streams, full, timeoutMs }: Pick<SyncAsk, "streams" | "full" | "timeoutMs">): string =>
+  // Without a timeout as earlier versions wrote it, so that their keys stay valid during an upgrade.
+  keyDigest(
+    JSON.stringify([[...new Set(streams)].sort(), full, ...(typeof timeoutMs === "number" ? [timeoutMs] : [])]),
+  );
 
 /** State of an ended sync. */
 export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);

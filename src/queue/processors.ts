@@ -23,6 +23,7 @@ import {
   WRITTEN,
 } from "./payloads.ts";
 import { type FamilyDeps, scrubbed } from "./run-family.ts";
+import { startScheduled } from "./scheduled-start.ts";
 import { ABORT, BUSY_MS, HANDED_ON_MS } from "./sync-life.ts";
 import { knownProfile, leaveUnread, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
 
@@ -37,6 +38,7 @@ export interface ProcessorDeps extends FamilyDeps, PublishDeps {
   readonly triggers: Pick<Triggers, "start">;
   /** In [0, 1). */
   readonly random: () => number;
+  readonly warn: (text: string) => void;
 }
 
 /** End of each family of the sync: results of completed jobs, stored progress of failed ones. */
@@ -99,8 +101,9 @@ export const exportAll = async (profile: Config, signal: AbortSignal): Promise<r
 export const processTick = async (taken: Taken<Job>, deps: ProcessorDeps) => {
   const { job } = taken;
   const tick = await readPayload(tickPayload, taken, TICK_PATIENCE_MS, deps);
+  let config: Config;
   try {
-    await knownProfile(taken, tick.profile, TICK_PATIENCE_MS, deps);
+    config = await knownProfile(taken, tick.profile, TICK_PATIENCE_MS, deps);
   } catch (error) {
     // No worker has this organization any more, so its schedule ends.
     if (isCode(error, "PROFILE_UNKNOWN")) await deps.queues.schedule.removeJobScheduler(tick.schedule);
@@ -112,5 +115,5 @@ export const processTick = async (taken: Taken<Job>, deps: ProcessorDeps) => {
   }
   const { profile, streams, full } = tick;
   // A tick that is delivered twice requests one sync.
-  return deps.triggers.start({ profile, streams, full, idempotencyKey: `schedule ${job.id}`, scheduled: true });
+  return startScheduled({ profile, streams, full, idempotencyKey: `schedule ${job.id}` }, config, deps);
 };

@@ -23,14 +23,21 @@ const STATUS: Readonly<Record<RefusalCode, number>> = {
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly status: number;
+  /** Of a 405: the methods that are allowed. */
+  readonly allow: readonly string[];
 
-  constructor(code: RefusalCode, message: string) {
+  constructor(code: RefusalCode, message: string, allow: readonly string[] = []) {
     super(message);
     this.name = "Refusal";
     this.code = code;
     this.status = STATUS[code];
+    this.allow = allow;
   }
 }
+
+/** Headers of a refusal. */
+export const refusalHeaders = ({ status, allow }: Refusal): Readonly<Record<string, string>> =>
+  status === 405 ? { allow: allow.join(", ") } : {};
 
 /** Body of a refusal, as JSON text. */
 export const refusalBody = (code: RefusalCode, message: string): string => JSON.stringify({ error: { code, message } });

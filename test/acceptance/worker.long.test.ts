@@ -92,6 +92,17 @@ describe.each([
   });
 });
 
+test("with require_key, commands on this machine find the key that the worker made", async () => {
+  const worker = await startWorker(envOf({ DUCKMIRROR_REQUIRE_KEY: "yes" }));
+  expect((await fetch(`${worker.url}/api/profiles`)).status).toBe(401);
+  const triggered = await runBuilt(["trigger", "accounts", "--wait", "--json"], worker.asking);
+  expect(triggered.code, triggered.err).toBe(0);
+  expect((await runBuilt(["jobs", "--json"], worker.asking)).code).toBe(0);
+  const elsewhere = { ...worker.asking, DUCKMIRROR_DATA_DIR: tempFolder() };
+  expect((await runBuilt(["jobs", "--json"], elsewhere)).code).toBe(3);
+  await stop(worker);
+});
+
 test("SIGTERM ends a busy worker within ten seconds; the next one ends its sync, and nothing is fetched twice", async () => {
   const env = envOf({ REDIS_URL: redis.url });
   const paid: string[] = [];

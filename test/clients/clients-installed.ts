@@ -65,6 +65,16 @@ const installPython = async (): Promise<string> => {
   });
 };
 
+const installScanner = async (): Promise<string> => {
+  const requirements = join(here, "requirements-scan.txt");
+  const base = await python();
+  const folder = await kept("scanner", `${base} ${readFileSync(requirements, "utf8")}`, async (target) => {
+    await runWell(base, ["-m", "venv", target]);
+    await runWell(join(target, "bin/pip"), ["install", ...QUIET, "-r", requirements]);
+  });
+  return join(folder, "bin/schemathesis");
+};
+
 const installDuckdb = (venv: string, version: string): Promise<string> =>
   kept(`duckdb-${version}`, `${venv} ${version}`, (folder) =>
     runWell(join(venv, "bin/pip"), ["install", ...QUIET, "--no-deps", "--target", folder, `duckdb==${version}`]),
@@ -118,6 +128,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Folder of the virtual environment. */
     readonly venv: string;
+    /** Path of schemathesis. */
+    readonly scanner: string;
     /** DuckDB version → folder for PYTHONPATH. */
     readonly duckdbs: Readonly<Record<string, string>>;
     /** Node version → folder of its program. */
@@ -140,6 +152,7 @@ export default async (project: TestProject): Promise<() => void> => {
   process.once("exit", remove);
   const { builtCli } = project.getProvidedContext();
   project.provide("venv", venv);
+  project.provide("scanner", await installScanner());
   project.provide("duckdbs", duckdbs);
   project.provide("nodes", nodes);
   project.provide("promtool", await promtool());

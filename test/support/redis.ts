@@ -18,6 +18,10 @@ export interface RedisOptions {
   /** Port of the server on this machine whose copy it is. */
   readonly replicaOf?: number;
   readonly password?: string;
+  /** A user beside the default one, who then gets in no more: its name and rights, as ACL SETUSER takes them. */
+  readonly user?: readonly string[];
+  /** Only TLS, with these files. */
+  readonly tls?: { readonly cert: string; readonly key: string };
   /** A port that must be this one; without it the kernel chooses. */
   readonly port?: number;
 }
@@ -49,11 +53,16 @@ const freePort = async (): Promise<number> => {
 };
 
 const argumentsOf = (options: RedisOptions, port: number): readonly string[] => {
-  const { maxmemory, policy, appendonlyDir, replicaOf, password } = options;
+  const { maxmemory, policy, appendonlyDir, replicaOf, password, user, tls } = options;
   const given = (name: string, ...values: readonly (string | undefined)[]) =>
     values.every((value) => value !== undefined) ? [`--${name}`, ...values.map(String)] : [];
   return [
-    ...given("port", String(port)),
+    ...(tls === undefined
+      ? given("port", String(port))
+      : [
+          ...["--port", "0", "--tls-port", String(port), "--tls-auth-clients", "no"],
+          ...["--tls-cert-file", tls.cert, "--tls-key-file", tls.key],
+        ]),
     ...given("bind", "127.0.0.1"),
     ...given("save", ""),
     ...given("maxmemory", maxmemory),
@@ -64,6 +73,7 @@ const argumentsOf = (options: RedisOptions, port: number): readonly string[] => 
     ...(replicaOf === undefined ? [] : ["--replicaof", "127.0.0.1", String(replicaOf)]),
     ...given("requirepass", password),
     ...given("masterauth", password),
+    ...(user === undefined ? [] : ["--user", "default", "off", "--user", ...user]),
   ];
 };
 
@@ -118,7 +128,7 @@ export const startRedis = async (options: RedisOptions = {}): Promise<TestRedis>
   };
   const kill = () => end("SIGKILL");
   return {
-    url: `redis://${options.password === undefined ? "" : `:${encodeURIComponent(options.password)}@`}127.0.0.1:${port}`,
+    url: `${options.tls === undefined ? "redis" : "rediss"}://${options.password === undefined ? "" : `:${encodeURIComponent(options.password)}@`}127.0.0.1:${port}`,
     port,
     stop: async () => {
       await end("SIGTERM");

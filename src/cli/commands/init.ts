@@ -1,5 +1,5 @@
 // duckmirror init: writes a commented duckmirror.yaml; asks only for the address and the source of the token.
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { vocabulary } from "../../catalog/vocabulary.ts";
@@ -79,7 +79,9 @@ const write = (file: string, text: string, force: boolean) => {
     mkdirSync(dirname(file), { recursive: true });
     if (!force) return writeFileSync(file, text, { flag: "wx", mode: 0o600 });
     const fresh = `${file}.new`;
-    writeFileSync(fresh, text, { mode: 0o600 });
+    // A file of that name was left by a crash, or planted; creating a new file follows no link.
+    rmSync(fresh, { force: true });
+    writeFileSync(fresh, text, { flag: "wx", mode: 0o600 });
     renameSync(fresh, file);
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "EEXIST" && existsSync(file)) {

@@ -80,7 +80,11 @@ export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting):
         await report?.(sync);
       }
       if (sync === null) {
-        const left = timeoutMs === null ? {} : { timeoutMs: Math.max(1, deadline - clock.now()) };
+        // Another request than the first one, because it has less time left.
+        const left =
+          timeoutMs === null
+            ? {}
+            : { timeoutMs: Math.max(1, deadline - clock.now()), idempotencyKey: `${ask.idempotencyKey} again ${run}` };
         run = (await triggers.start({ ...ask, ...left })).runId;
       }
       const dueAt = sync?.dueAt ?? null;

@@ -1,12 +1,13 @@
 // Keys for `serve` and `worker`: the configured one, the named ones, or, with `require_key` and neither of them, one
 // that is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { Secret } from "../../core/secret.ts";
 import { keysPath, readKeys } from "../../server/door/key-store.ts";
 
@@ -24,7 +25,8 @@ const isTaken = (error: unknown): boolean => error instanceof Error && "code" in
 /** The key of this data directory; created if missing. Throws DATA_DIR_UNWRITABLE. */
 const ownKey = async (dir: string, file: string): Promise<Secret> => {
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    makeOwnFolder(dir);
+    assertOwnFile(file);
     await writeFile(file, `dm_${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 }).catch(
       (error: unknown) => {
         if (!isTaken(error)) throw error;
@@ -32,8 +34,24 @@ const ownKey = async (dir: string, file: string): Promise<Secret> => {
     );
     return new Secret((await readFile(file, "utf8")).trim());
   } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
     throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(cause) }, { cause });
   }
+};
+
+const madeKeyPath = (config: Config): string => join(config.dataDir, "state", "server-key");
+
+/**
+ * Key for a command that asks the worker of this data directory: the configured one, else the one that the worker
+ * created; null: none is known. Throws CONFIG_INVALID.
+ */
+export const keyForWorker = async (config: Config): Promise<Secret | null> => {
+  const configured = await resolveServerKey(config, true);
+  if (configured !== null || !config.requireKey) return configured;
+  const file = madeKeyPath(config);
+  assertOwnFile(file);
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text.trim() === "" ? null : new Secret(text.trim());
 };
 
 /** Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE. */
@@ -44,7 +62,6 @@ export const doorKeys = async (config: Config, listen: ListenAddress): Promise<D
   if (key !== null || hasNamed || !config.requireKey) {
     return { key, keyFile, open: key === null && !hasNamed, madeIn: null };
   }
-  const dir = join(config.dataDir, "state");
-  const madeIn = join(dir, "server-key");
-  return { key: await ownKey(dir, madeIn), keyFile, open: false, madeIn };
+  const madeIn = madeKeyPath(config);
+  return { key: await ownKey(dirname(madeIn), madeIn), keyFile, open: false, madeIn };
 };

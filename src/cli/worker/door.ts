@@ -3,7 +3,6 @@ import { z } from "zod";
 import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
@@ -15,6 +14,7 @@ import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Steering } from "../../queue/fleet/pauses.ts";
 import type { CommandContext } from "../command.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
+import { keyForWorker } from "./door-keys.ts";
 
 /** Time limit of a request to the worker, ms. */
 const ANSWER_MS = 30_000;
@@ -121,7 +121,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   const [config] = profiles;
   if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
   if (config.redisUrl === null) {
-    const key = await resolveServerKey(config, true);
+    const key = await keyForWorker(config);
     if (key !== null) context.scrubber.hide(key);
     const cert = (await resolveTls(config))?.cert ?? null;
     const place = { address: callable(config.listen), cert };

@@ -34,7 +34,8 @@ const serve = async (
   { clock, version, scrubber }: CommandContext,
 ): Promise<RunningServer | null> => {
   if (listen === null) return null;
-  const { key, keyFile } = await doorKeys(config, listen);
+  const { key, keyFile, madeIn } = await doorKeys(config, listen);
+  if (madeIn !== null) logger.info(`the key of its address is in ${madeIn}`);
   if (key !== null) scrubber.hide(key);
   const tls = await resolveTls(config);
   const { startFetcherServer } = await import("../../server/listen.ts");

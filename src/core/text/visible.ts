@@ -1,5 +1,6 @@
-// Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay.
+// Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay; a
+// carriage return that ends no line would let a text overwrite the text before it.
 
 /** The text with every other control character in the form `\u001b`. */
 export const visible = (text: string): string =>
-  text.replace(/(?![\t\n\r])\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  text.replace(/(?![\t\n]|\r\n)\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);

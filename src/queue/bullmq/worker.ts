@@ -105,6 +105,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     clock,
     random,
     scrubber,
+    warn: (text) => log("warn", text),
   };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);

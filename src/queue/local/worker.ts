@@ -30,6 +30,7 @@ import { schedulesOf } from "../bullmq/schedules.ts";
 import type { SyncPayload } from "../payloads.ts";
 import { exportAll } from "../processors.ts";
 import { createProgressBook } from "../progress-book.ts";
+import { startScheduled } from "../scheduled-start.ts";
 import { findStored } from "../stored-syncs.ts";
 import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
@@ -246,8 +247,10 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const tick = async (profile: string, { streams, full, jitterMs }: Schedule): Promise<void> => {
     await clock.sleep(Math.floor(random() * jitterMs), stopping.signal).catch(() => undefined);
-    if (!stopping.signal.aborted)
-      await triggers.start({ profile, streams, full, idempotencyKey: null, scheduled: true });
+    if (stopping.signal.aborted) return;
+    const warn = (text: string) => log("warn", text);
+    const ask = { profile, streams, full, idempotencyKey: null };
+    await startScheduled(ask, profileOf(profiles, profile), { triggers, clock, warn });
   };
   const tasks = schedules.map(({ profile, schedule }) =>
     scheduler(schedule, () => {

@@ -36,7 +36,10 @@ const valueSchema = (param: ParamSpec): Schema => {
   return { type: "string", ...fallback };
 };
 
-const parameter = (place: "path" | "query") => (param: ParamSpec) => ({
+/** What differs where the routes are served from a mirror; null: the sandbox, which is as the service. */
+type OfMirror = { readonly maxPerPage: number } | null;
+
+const parameter = (place: "path" | "query", mirror: OfMirror) => (param: ParamSpec) => ({
   name: param.name,
   in: place,
   required: place === "path",
@@ -44,7 +47,7 @@ const parameter = (place: "path" | "query") => (param: ParamSpec) => ({
     param.type === "csv" || param.type === "choices"
       ? `${param.meaning} Comma-separated${param.allowed === undefined ? "" : `: ${param.allowed.join(", ")}`}.`
       : param.meaning,
-  schema: valueSchema(param),
+  schema: valueSchema(mirror === null || param.name !== "perPage" ? param : { ...param, max: mirror.maxPerPage }),
 });
 
 /** Members of the 200 body beside `meta`. */
@@ -84,11 +87,11 @@ const okSchema = (route: RouteSpec): Schema => {
 const json = (schema: Schema) => ({ content: { "application/json": { schema } } });
 const failure = (description: string) => ({ description, ...json(ref("Error")) });
 
-const operation = (route: RouteSpec) => ({
+const operation = (route: RouteSpec, mirror: OfMirror) => ({
   operationId: route.name,
   summary: route.summary,
   tags: [route.tier === "full" ? "Full Access" : route.tier === "public" ? "Public API" : "Organization"],
-  parameters: [...route.pathParams.map(parameter("path")), ...route.query.map(parameter("query"))],
+  parameters: [...route.pathParams.map(parameter("path", mirror)), ...route.query.map(parameter("query", mirror))],
   ...(route.shape === "feedback" ? { requestBody: { required: true, ...json(ref("Feedback")) } } : {}),
   responses: {
     "200": { description: "Costs one credit.", ...json(okSchema(route)) },
@@ -96,12 +99,15 @@ const operation = (route: RouteSpec) => ({
     "401": failure("The token is missing or not valid."),
     "402": failure("The organization's credits are used up."),
     ...(route.notFound === undefined ? {} : { "404": failure(route.notFound) }),
+    ...(mirror !== null && route.shape === "feedback"
+      ? { "405": failure("A mirror sends no feedback: it would cost a credit.") }
+      : {}),
     "429": failure("Too many requests; Retry-After says when to come back."),
   },
 });
 
 /** The document; `serverUrl` is where the routes are served, without `/v1`. */
-export const openApiDocument = (serverUrl: string) => ({
+export const openApiDocument = (serverUrl: string, mirror: OfMirror = null) => ({
   openapi: "3.1.0",
   info: {
     title: "Account Intelligence Read API",
@@ -110,7 +116,9 @@ export const openApiDocument = (serverUrl: string) => ({
   },
   servers: [{ url: serverUrl }],
   security: [{ bearer: [] }],
-  paths: Object.fromEntries(ROUTES.map((route) => [route.path, { [route.method.toLowerCase()]: operation(route) }])),
+  paths: Object.fromEntries(
+    ROUTES.map((route) => [route.path, { [route.method.toLowerCase()]: operation(route, mirror) }]),
+  ),
   components: {
     securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
     schemas: COMPONENT_SCHEMAS,

@@ -39,13 +39,13 @@ const matchSegments = (route: RouteSpec, segments: readonly string[]): Record<st
 /** Throws a 404 refusal for an unknown path, 405 for a known one with another method. */
 export const matchRoute = (method: string, path: string): RouteMatch => {
   const segments = path.split("/").slice(1);
-  let otherMethod = false;
+  const allow: string[] = [];
   for (const route of ROUTES) {
     const found = matchSegments(route, segments);
     if (found === undefined) continue;
     if (route.method === method) return { route, path: found };
-    otherMethod = true;
+    allow.push(route.method);
   }
-  if (otherMethod) throw new Refusal("method_not_allowed", `${method} is not allowed here.`);
+  if (allow.length > 0) throw new Refusal("method_not_allowed", `${method} is not allowed here.`, allow);
   throw new Refusal("not_found", "There is no such route.");
 };

@@ -54,12 +54,14 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 /** Requests that only read, although their method may change something. */
-const READS = ["/api/query", "/logout"];
+const READS = ["/api/query"];
 
 export const isSafe = (method: string): boolean => SAFE.includes(method);
 
 /** The lowest role for a request. */
 export const roleFor = (method: string, path: string): Role => {
+  // Each role can log in, so each can log out.
+  if (path === "/logout") return "metrics";
   if (!isSafe(method) && !READS.includes(path)) return "operate";
   return path === "/metrics" ? "metrics" : "read";
 };
@@ -76,6 +78,10 @@ const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwa
 /** Whether a proxy forwarded the request, which may then come from anywhere. */
 export const isForwarded = (headers: Readonly<Record<string, unknown>>): boolean =>
   FORWARDING.some((name) => headers[name] !== undefined);
+
+/** Whether a request names two hosts: another program in front might read the other one (RFC 9112, section 3.2). */
+export const hasTwoHosts = (rawHeaders: readonly string[]): boolean =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1;
 
 /** `127.0.0.1:8737` → `127.0.0.1`, `[::1]:80` → `::1`. */
 const hostName = (host: string): string =>

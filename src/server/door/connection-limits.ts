@@ -1,6 +1,6 @@
 // Limits on connections: time for a request to arrive, and number of connections in total and per address. Further
 // connections are closed at once, so that nobody can block the server with open connections.
-import type { RequestListener, Server } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TlsFiles } from "../../core/config/secrets/tls-files.ts";
@@ -14,6 +14,8 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   readonly connections: number;
   readonly perAddress: number;
+  /** Requests under way on one connection; more were sent without waiting for responses. */
+  readonly perConnection: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -22,6 +24,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   idleMs: 120_000,
   connections: 1_024,
   perAddress: 256,
+  perConnection: 32,
 };
 
 /** Options of the HTTP server. */
@@ -62,4 +65,15 @@ export const limitConnections = (server: Server, { connections, perAddress }: Co
       else open.delete(address);
     });
   });
+};
+
+/** Counts the requests under way on each connection. The returned function adds one; false: there are too many. */
+export const countRequests = ({ perConnection }: ConnectionLimits) => {
+  const underWay = new WeakMap<Socket, number>();
+  return (socket: Socket, response: ServerResponse): boolean => {
+    const count = (underWay.get(socket) ?? 0) + 1;
+    underWay.set(socket, count);
+    response.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    return count <= perConnection;
+  };
 };

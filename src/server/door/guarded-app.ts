@@ -8,6 +8,7 @@ import {
   type Admission,
   admission,
   allows,
+  hasTwoHosts,
   isCostly,
   isForwarded,
   isOwnHost,
@@ -16,7 +17,7 @@ import {
   roleFor,
   SECURITY_HEADERS,
 } from "./access.ts";
-import { CONNECTION_LIMITS, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
+import { CONNECTION_LIMITS, countRequests, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
@@ -70,6 +71,9 @@ const guard =
     const notes = notesOf(request);
     notes.startedAt = now;
     notes.denied = true;
+    if (hasTwoHosts(request.raw.rawHeaders)) {
+      throw new HttpRefusal(400, "BAD_REQUEST", "The request names two hosts.", "Send one Host header.");
+    }
     if (admitted.by === "open") checkNear(request, listenHost);
     checkOrigin(request, admitted);
     if (admitted.by !== "nothing") notes.access = admitted;
@@ -102,6 +106,16 @@ export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, conte
     ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),
   });
   limitConnections(app.server, limits);
+  const hasRoom = countRequests(limits);
+  app.addHook("onRequest", async (request, reply) => {
+    if (hasRoom(request.raw.socket, reply.raw)) return;
+    const notes = notesOf(request);
+    notes.startedAt = context.clock.now();
+    notes.denied = true;
+    reply.header("connection", "close");
+    const hint = "Wait for responses before you send more.";
+    throw new HttpRefusal(429, "BUSY", "Too many requests on this connection wait for a response.", hint);
+  });
   app.addHook("onRequest", guard(context));
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = errorAnswer(error);

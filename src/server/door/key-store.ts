@@ -1,11 +1,12 @@
 // Named keys of a server: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
 // random bits, so one SHA-256 is enough; the key itself is shown once, when it is created.
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { open, readFile, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { systemClock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { Secret } from "../../core/secret.ts";
 
 /** How the text of every key that is made here starts. */
@@ -55,6 +56,7 @@ const isCode = (error: unknown, code: string): boolean =>
 export const readKeys = async (path: string): Promise<readonly StoredKey[]> => {
   let text: string;
   try {
+    assertOwnFile(path);
     text = await readFile(path, "utf8");
   } catch (cause) {
     if (isCode(cause, "ENOENT")) return [];
@@ -68,7 +70,7 @@ const MOST_WAITS = 100;
 
 /** The file that will replace the keys; while it exists, no other process changes them. */
 const openNext = async (path: string) => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(path));
   for (let waits = 0; ; waits++) {
     try {
       return await open(path, "wx", 0o600);
@@ -88,7 +90,7 @@ const changeKeys = async (
   const unwritable = (cause: unknown) =>
     new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(path), detail: detailOf(cause) }, { cause });
   const file = await openNext(next).catch((cause: unknown) => {
-    throw unwritable(cause);
+    throw cause instanceof DuckmirrorError ? cause : unwritable(cause);
   });
   try {
     const keys = change(await readKeys(path));

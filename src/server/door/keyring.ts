@@ -1,7 +1,8 @@
 // Valid keys of the server: the configured one, with all rights, and the named ones of the key file. The file is
 // checked on each request, so an added or revoked key takes effect at once.
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile } from "../../core/own-files.ts";
 import type { Secret } from "../../core/secret.ts";
 import { hashOfKey, parseKeys, type Role, type StoredKey, stateOf } from "./key-store.ts";
 import { sameText } from "./same-text.ts";
@@ -43,13 +44,14 @@ export const createKeyring = (
 
   const stored = (): readonly StoredKey[] | null => {
     if (path === null) return [];
-    const file = statSync(path, { throwIfNoEntry: false, bigint: true });
+    const file = lstatSync(path, { throwIfNoEntry: false, bigint: true });
     // If keys existed, a missing file gives no access: all keys are invalid, and only a restart allows access without
     // keys.
     if (file === undefined) return kept.mark === "" ? [] : null;
     const mark = `${file.ino}-${file.size}-${file.mtimeNs}`;
     if (mark === kept.mark) return kept.keys;
     try {
+      assertOwnFile(path);
       kept = { mark, keys: parseKeys(path, readFileSync(path, "utf8")) };
     } catch (error) {
       kept = { mark, keys: null };

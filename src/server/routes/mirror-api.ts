@@ -5,10 +5,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
-import { Refusal, refusalBody } from "../../replica/refusal.ts";
+import { Refusal, refusalBody, refusalHeaders } from "../../replica/refusal.ts";
 import { createReplica } from "../../replica/replica.ts";
 import { mirroredQuota } from "../../replica/usage.ts";
 import { dataTime } from "../figures/data-time.ts";
+import { notFound } from "../refusals.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 import { notesOf } from "../trail/request-notes.ts";
@@ -66,18 +67,32 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
     });
   };
 
+  /** Body of a refusal, whose status and headers are set. Throws every other error. */
+  const refused = (error: unknown, request: FastifyRequest, reply: FastifyReply): string => {
+    if (!(error instanceof Refusal)) throw error;
+    notesOf(request).outcome = error.code.toUpperCase();
+    reply.code(error.status).headers({ "content-type": JSON_TYPE, ...refusalHeaders(error) });
+    return refusalBody(error.code, error.message);
+  };
+
   const serve = (prefixOf: (request: FastifyRequest) => string, mirrorOf: (request: FastifyRequest) => Mirror) => {
     const respond = async (request: FastifyRequest, reply: FastifyReply) => {
       try {
         return await answer(mirrorOf(request), request, prefixOf(request), reply);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        notesOf(request).outcome = error.code.toUpperCase();
-        reply.code(error.status).header("content-type", JSON_TYPE);
-        return refusalBody(error.code, error.message);
+        return refused(error, request, reply);
       }
     };
-    return respond;
+    // Before the body is read: of some methods that no route has, Fastify asks for a Content-Type.
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      try {
+        matchRoute(request.method, pathAndQuery(request.raw.url ?? "/", prefixOf(request)).path);
+      } catch (error) {
+        return reply.send(refused(error, request, reply));
+      }
+      return undefined;
+    };
+    return { handler: respond, onRequest };
   };
 
   const first = serve(
@@ -86,16 +101,17 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
   );
   const profileOf = (request: FastifyRequest): string => {
     const [, , name = ""] = (request.raw.url ?? "").split("/");
+    if (name === "") throw notFound("profile without a name");
     return decodeURIComponent(name);
   };
   const prefixOf = (request: FastifyRequest) => `/profiles/${(request.raw.url ?? "").split("/")[2] ?? ""}`;
   const named = serve(prefixOf, (request) => context.mirror(profileOf(request)));
 
-  app.all("/v1/*", first);
-  app.all("/profiles/:profile/v1/*", named);
-  app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, "")));
+  app.all("/v1/*", { onRequest: first.onRequest }, first.handler);
+  app.all("/profiles/:profile/v1/*", { onRequest: named.onRequest }, named.handler);
+  app.get("/openapi.json", async (request) => openApiDocument(addressOf(request, ""), { maxPerPage: MOST_PER_PAGE }));
   app.get("/profiles/:profile/openapi.json", async (request) => {
     context.mirror(profileOf(request));
-    return openApiDocument(addressOf(request, prefixOf(request)));
+    return openApiDocument(addressOf(request, prefixOf(request)), { maxPerPage: MOST_PER_PAGE });
   });
 };

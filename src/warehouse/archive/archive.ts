@@ -4,11 +4,12 @@
 // a line end. A body that arrived gzipped is its own gzip member between two small ones; any other body shares one
 // member with its header and line end.
 // `<runId>.intents.ndjson` beside it has one line per request, written before the request is sent.
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
 import type { JsonValue } from "../../core/json.ts";
+import { makeOwnFolder } from "../../core/own-files.ts";
 import { jsonText } from "../record/json-text.ts";
 import { appendingFile } from "./appending-file.ts";
 
@@ -144,7 +145,7 @@ export const openArchive = (options: {
   const fileOf = (suffix: string) =>
     appendingFile(async () => {
       const folder = join(dir, month(now));
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeOwnFolder(folder);
       return openNew(folder, runId, suffix);
     });
   const intents = fileOf(INTENTS);

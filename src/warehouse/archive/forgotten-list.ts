@@ -1,10 +1,11 @@
 // List of erased contacts: keyed hashes of their ids, beside the archive, so that no later sync stores them again.
 // The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
 import { createHmac, randomBytes } from "node:crypto";
-import { open, readFile, rename } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile } from "../../core/own-files.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 
 const KEY_BYTES = 32;
@@ -34,6 +35,7 @@ const keyFile = (archiveDir: string) => join(dirname(archiveDir), "forget.key");
 const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
 
 const readIfThere = async (file: string): Promise<Buffer | null> => {
+  assertOwnFile(file);
   try {
     return await readFile(file);
   } catch (error) {
@@ -55,7 +57,9 @@ const syncDir = async (dir: string) => {
 export const replaceFile = async (file: string, content: Buffer | string): Promise<void> => {
   const fresh = `${file}.new`;
   try {
-    const handle = await open(fresh, "w", 0o600);
+    // A file of that name was left by a crash, or planted; creating a new file follows no link.
+    await rm(fresh, { force: true });
+    const handle = await open(fresh, "wx", 0o600);
     try {
       await handle.writeFile(content);
       await handle.sync();

@@ -2,8 +2,8 @@
 // when it begins and one when it ends; the last one counts. Pure.
 import { z } from "zod";
 
-/** How the actor came in: a command, a key, a session of the page, no key at all, or not at all. */
-export const WAYS = ["command", "key", "session", "open", "refused"] as const;
+/** How the actor came in: a command, a schedule, a key, a session of the page, no key at all, or not at all. */
+export const WAYS = ["command", "schedule", "key", "session", "open", "refused"] as const;
 
 export const ACTIONS = [
   "query",

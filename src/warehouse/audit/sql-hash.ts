@@ -1,8 +1,9 @@
 // Hash of a statement's whole text, with a key of this data directory (`state/audit/key`): equal statements have equal
 // hashes, and without the key nobody can test which address a statement named.
 import { createHmac, randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 
 const KEY_BYTES = 32;
 
@@ -20,10 +21,12 @@ const readKey = (file: string): Buffer | null => {
 
 /** The key; created if missing. Of two processes that create it at once, one wins, and both use that one's key. */
 const keyOf = (dir: string): Buffer => {
+  makeOwnFolder(dirname(dir));
+  makeOwnFolder(dir);
   const file = join(dir, "key");
+  assertOwnFile(file);
   const known = readKey(file);
   if (known !== null) return known;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const fresh = `${file}.${randomBytes(6).toString("hex")}`;
   writeFileSync(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: "wx" });
   try {

@@ -1,7 +1,8 @@
 // Files of the audit trail: `state/audit/2026-11-22.jsonl`, one per day (UTC), which every process appends to.
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { timeMs } from "../../core/time.ts";
 
 export const trailDir = (dataDir: string): string => join(dataDir, "state", "audit");
@@ -31,9 +32,10 @@ export const trailFiles = async (dir: string): Promise<readonly string[]> => {
  * line, because an open file may have been removed. Throws the error of the file system.
  */
 export const appendLine = (dir: string, at: number, line: string): void => {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(dir));
+  makeOwnFolder(dir);
   const bytes = Buffer.from(line);
-  const file = openSync(join(dir, `${new Date(at).toISOString().slice(0, 10)}${SUFFIX}`), "a", 0o600);
+  const file = openSync(join(dir, `${new Date(at).toISOString().slice(0, 10)}${SUFFIX}`), APPENDING, 0o600);
   try {
     const written = writeSync(file, bytes);
     if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);

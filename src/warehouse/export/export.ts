@@ -9,6 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile } from "../../core/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -18,7 +19,7 @@ import { takeWriterLock } from "../file/writer-lock.ts";
 import { assertReadable } from "../read/readable.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { type Part, partsOf } from "./parts.ts";
-import { modesOf, recoverSwap, refuseLinks, stagingDir, swapIn, syncPath } from "./swap.ts";
+import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
 import { copySql, type ExportFormat, exportTables } from "./tables.ts";
 
 export interface ExportRequest {
@@ -151,8 +152,8 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
 
   const mode = modesOf(dir).file;
   const staging = stagingDir(dir);
-  await mkdir(staging, { recursive: true, mode: 0o700 });
-  refuseLinks(dir, staging);
+  // Fails where somebody made one meanwhile.
+  await mkdir(staging, { mode: 0o700 });
   const others = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
@@ -230,6 +231,7 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
     } catch (error) {
       throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
     }
+    for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
     const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
       throw openError(error, lockFile, dir);
     });

@@ -1,8 +1,9 @@
 // Export folders outside the data directory. They are remembered because `forget` must erase people from them too.
-import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { appendFile, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";
 import { exportDir } from "../../core/data-dir.ts";
+import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
 const entry = z.object({ dir: z.string() });
@@ -29,8 +30,8 @@ const isInside = (dataDir: string, dir: string) => relative(dataDir, dir).split(
 export const rememberExport = async (dataDir: string, dir: string): Promise<void> => {
   if (isInside(dataDir, dir) || (await readRegistry(dataDir)).includes(dir)) return;
   try {
-    await mkdir(join(dataDir, "state"), { recursive: true, mode: 0o700 });
-    await appendFile(registry(dataDir), `${JSON.stringify({ dir })}\n`, { mode: 0o600 });
+    makeOwnFolder(join(dataDir, "state"));
+    await appendFile(registry(dataDir), `${JSON.stringify({ dir })}\n`, { mode: 0o600, flag: APPENDING });
   } catch (error) {
     // Exporting is allowed without write access to the data directory. `forget --export-dir` must then name the
     // folder.

@@ -101,7 +101,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
 export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const file = join(staging, PLAN_NAME);
-  writeFileSync(`${file}.new`, JSON.stringify(plan), { mode: 0o600 });
+  writeFileSync(`${file}.new`, JSON.stringify(plan), { mode: 0o600, flag: "wx" });
   await syncPath(`${file}.new`);
   renameSync(`${file}.new`, file);
   await syncPath(staging);

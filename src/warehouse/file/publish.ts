@@ -1,9 +1,10 @@
 // Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
 // sees the old or the new snapshot, whole; a reader with the old one open keeps it.
 import { constants } from "node:fs";
-import { chmod, copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { READING_OWN } from "../../core/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { readApplied } from "../journal/journal.ts";
@@ -46,8 +47,11 @@ const copyAside = async (working: string, temporary: string): Promise<void> => {
   if (wal !== null && wal.size > 0) {
     throw new DuckmirrorError("UNEXPECTED", { detail: `${working}.wal was left after a clean close` });
   }
-  await copyFile(working, temporary, constants.COPYFILE_FICLONE);
-  await chmod(temporary, 0o600);
+  // A file of that name was left by a crash, or planted; creating a new file follows no link.
+  await rm(temporary, { force: true });
+  await copyFile(working, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  const copy = await open(temporary, READING_OWN);
+  await copy.chmod(0o600).finally(() => copy.close());
 };
 
 /** Publishes the database's file as `snapshot`. Writers wait during the copy. `monotonicMs` measures the duration. */

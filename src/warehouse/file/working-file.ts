@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
+import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
@@ -54,11 +55,24 @@ export const warehousePaths = (dataDir: string) => {
 const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void> => {
   try {
     for (const dir of dirs) {
+      // The data directory itself may be a link, because the user named it.
+      if (dir !== dataDir) assertOwnFolder(dir);
       const made = await mkdir(dir, { recursive: true, mode: 0o700 });
       if (made !== undefined || dir !== dataDir) await chmod(dir, 0o700);
     }
   } catch (error) {
+    if (error instanceof DuckmirrorError) throw error;
     throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(error) }, { cause: error });
+  }
+};
+
+/** DuckDB follows links in place of these. */
+const refusePlanted = (dataDir: string): void => {
+  const { state, working, lockFile } = warehousePaths(dataDir);
+  assertOwnFolder(join(state, "tmp"));
+  for (const file of [working, `${working}.new`, lockFile]) {
+    assertOwnFile(file);
+    assertOwnFile(`${file}.wal`);
   }
 };
 
@@ -66,6 +80,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   const { state, archiveDir, lockFile } = warehousePaths(dataDir);
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
+  refusePlanted(dataDir);
   const lock = await takeWriterLock(lockFile, dataDir).catch((error: unknown) => {
     throw openError(error, lockFile, dataDir);
   });

@@ -1,11 +1,12 @@
 // The journal: makes each change durable in the archive before the working database changes. The working file can
 // then be lost, because the journal holds the order in which responses were loaded, the deletions, and the state of
 // each scope. Changes run one at a time, so the file lacks at most the last entry.
-import { type FileHandle, mkdir } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { makeOwnFolder } from "../../core/own-files.ts";
 import { month, openNew } from "../archive/archive.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
@@ -93,7 +94,7 @@ export const openJournal = async (options: {
     try {
       if (file === null) {
         const folder = join(dir, month(clock.now()));
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        makeOwnFolder(folder);
         file = await openNew(folder, String(event.seq).padStart(12, "0"), JOURNAL);
       }
       await file.appendFile(entryJson(event));

@@ -1,22 +1,17 @@
 // Redis with a user of its own for duckmirror, with the rights that docs/WORKER.md gives it and no others.
-import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { documentedUser } from "../../support/documented-user.ts";
 import { aFetcher, load } from "./remote/remote-rig.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const PASSWORD = "a-password-of-its-own";
-const documented = /`ACL SETUSER duckmirror (.+?)`/.exec(
-  readFileSync(new URL("../../../docs/WORKER.md", import.meta.url), "utf8"),
-)?.[1];
-
 /** A Redis that nobody enters without a password, and the address with the user of the documents. */
 const guarded = async () => {
   const redis = await aRedis({ password: "the-administrator's" });
   const admin = new Redis(redis.url);
   afterTest(async () => admin.disconnect());
-  if (documented === undefined) throw new Error("docs/WORKER.md names no user");
-  await admin.acl("SETUSER", "duckmirror", ...documented.replace(">PASSWORD", `>${PASSWORD}`).split(" "));
+  await admin.acl("SETUSER", ...documentedUser(PASSWORD));
   return { url: `redis://duckmirror:${PASSWORD}@127.0.0.1:${redis.port}`, admin };
 };
 

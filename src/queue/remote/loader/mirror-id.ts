@@ -1,13 +1,15 @@
 // Id of a mirror: a name for its data directory that fetchers on other machines can use. Generated once and kept
 // beside the working database, so that it moves with it.
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { open, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../../../core/own-files.ts";
 
 const ID = /^[0-9a-f]{16}$/;
 
 const read = async (path: string): Promise<string | null> => {
+  assertOwnFile(path);
   const text = await readFile(path, "utf8").catch(() => "");
   return ID.test(text.trim()) ? text.trim() : null;
 };
@@ -21,7 +23,7 @@ export const mirrorIdOf = async (dataDir: string): Promise<string> => {
   const id = randomBytes(8).toString("hex");
   const half = `${path}.${id}`;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeOwnFolder(folder);
     const file = await open(half, "wx", 0o600);
     await file.writeFile(`${id}\n`);
     await file.sync();

@@ -176,6 +176,20 @@ test("with audit_required a command does nothing that it cannot record; switched
   expect([warned.code, warned.err]).toEqual([0, expect.stringContaining("warning: The audit trail")]);
 });
 
+test("where the trail breaks during an action, its report is shown all the same", async () => {
+  const { env, dataDir } = await aMirror({ DUCKMIRROR_AUDIT_REQUIRED: "yes" });
+  const dir = join(dataDir, "state", "audit");
+  sandbox.intercept(async (_request, next) => {
+    rmSync(dir, { recursive: true, force: true });
+    writeFileSync(dir, "a file in the folder's place");
+    return next();
+  });
+  const { code, out, err } = await cli(["sync", "contacts", "--json"], { env });
+  sandbox.intercept(undefined);
+  expect([code, JSON.parse(out).status]).toEqual([0, "done"]);
+  expect(err).toContain("warning: The audit trail");
+});
+
 test("the text of a key is refused as a name, and is in no line", async () => {
   const { env, dataDir } = await aMirror();
   const secret = `dm_${"a".repeat(43)}`;

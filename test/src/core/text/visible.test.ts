@@ -5,10 +5,11 @@ import { createLogger } from "../../../../src/core/log.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { visible } from "../../../../src/core/text/visible.ts";
 
-const STEERS = /(?![\t\n\r])\p{Cc}/u;
+const STEERS = /(?![\t\n]|\r\n)\p{Cc}/u;
 
 test("no control character is left but line ends and tabs; other text stays as it is", () => {
   expect(visible("a\u001b]0;owned\u0007b\u009b2J\tü\r\n")).toBe("a\\u001b]0;owned\\u0007b\\u009b2J\tü\r\n");
+  expect(visible("safe\rfake\r")).toBe("safe\\u000dfake\\u000d");
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !STEERS.test(visible(text))));
 });
 

@@ -91,12 +91,18 @@ describe("a sync that was asked for", () => {
     expect(both[0].runId).toBe(both[1].runId);
   });
 
-  test("again with the same key but another extent is refused, and the first one is not disturbed", async () => {
+  test("again with the same key but another extent or timeout is refused, and the first one is not disturbed", async () => {
     const redis = await aRedis();
     const org = await anOrg();
     const { triggers } = await someTriggers(redis, [org.config(redis)]);
     const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "nightly" }));
-    const others = [anAsk(), anAsk({ streams: ["accounts"] }), anAsk({ streams: ["accounts", "signals"], full: true })];
+    const both = ["accounts", "signals"];
+    const others = [
+      anAsk(),
+      anAsk({ streams: ["accounts"] }),
+      anAsk({ streams: both, full: true }),
+      anAsk({ streams: both, timeoutMs: 60_000 }),
+    ];
     for (const other of others) {
       const again = triggers.start({ ...other, idempotencyKey: "nightly" });
       await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED", context: { run: first.runId } });

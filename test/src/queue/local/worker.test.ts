@@ -1,4 +1,5 @@
 // The worker without Redis: the same triggers, jobs and reports, in one process.
+
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
@@ -6,6 +7,7 @@ import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { type LocalWorkerDeps, startLocalWorker } from "../../../../src/queue/local/worker.ts";
 import { engineRunner } from "../../../../src/queue/run-engine.ts";
+import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 
@@ -77,13 +79,15 @@ test("asks join what covers them, wait behind what does not, and a key means one
   await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
 });
 
-test("the same key with another extent is refused", async () => {
+test("the same key with another extent or timeout is refused", async () => {
   const org = await anOrg();
   org.hold();
   const { triggers } = aLocalWorker([org.config(null)]);
   await triggers.start(anAsk({ streams: ["accounts"], idempotencyKey: "a" }));
-  const again = triggers.start(anAsk({ streams: ["signals"], idempotencyKey: "a" }));
-  await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+  for (const other of [{ streams: ["signals"] }, { streams: ["accounts"], timeoutMs: 60_000 }]) {
+    const again = triggers.start(anAsk({ ...other, idempotencyKey: "a" }));
+    await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+  }
 });
 
 test("a fault of the worker ends its sync as failed, and the next sync of the profile runs", async () => {
@@ -157,6 +161,11 @@ test("a schedule asks for its streams, put off by its jitter", async () => {
   const [sync] = await worker.triggers.active();
   const { report } = await reached(worker.triggers, sync?.runId ?? "");
   expect(syncReportSchema.parse(report)).toMatchObject({ mode: "full", streams: [{ stream: "accounts" }] });
+  const { lines } = await readTrail(org.dataDir, 0, Date.now());
+  expect(lines).toMatchObject([
+    { actor: "schedule", way: "schedule", action: "sync", subject: "accounts", outcome: "started" },
+    { actor: "schedule", way: "schedule", action: "sync", outcome: "ok", run_id: sync?.runId },
+  ]);
   await worker.stop();
   expect(ticks).toEqual([]);
 });

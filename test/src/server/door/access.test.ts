@@ -1,4 +1,5 @@
 // Who may ask: pure decisions, then the door of a real server.
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
 import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/door/access.ts";
@@ -115,6 +116,20 @@ describe("the door", () => {
     const { app } = await mirror.server();
     const answer = await app.inject({ url: "/v1/accounts", headers: { host: "rebound.example.com" } });
     expect(answer.statusCode).toBe(421);
+  });
+
+  test("two names in one request are refused, and a profile without a name is none", async () => {
+    const { app } = await mirror.server();
+    const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+    const statusOf = (path: string, ...hosts: readonly string[]) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request({ host: "127.0.0.1", port, path, headers: hosts.flatMap((host) => ["Host", host]) });
+        asked.once("error", reject).once("response", ({ statusCode }) => resolve(statusCode));
+        asked.end();
+      });
+    expect(await statusOf("/v1/accounts", "127.0.0.1", "evil.example")).toBe(400);
+    expect(await statusOf("/profiles//v1/accounts", "127.0.0.1")).toBe(404);
+    expect(await statusOf("/profiles/default/v1/accounts", "127.0.0.1")).toBe(200);
   });
 
   test("refuses a change that another site's page asks for", async () => {

@@ -87,3 +87,11 @@ test.each([
   await Promise.all(kept.map(({ ended }) => ended));
   await expect.poll(() => health(port).catch(() => null), { timeout: 30_000 }).toBe(200);
 });
+
+test("requests that do not wait for responses are answered up to their number, then the connection is closed", async () => {
+  const port = await started({ perConnection: 4 });
+  const { ended } = await holding(port, `GET /healthz HTTP/1.1\r\n${HOST}\r\n`.repeat(50));
+  const statuses = [...(await ended).matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual(["200", "200", "200", "200", "429"]);
+  expect(await health(port)).toBe(200);
+});

@@ -65,6 +65,19 @@ test("the first key shuts the door at once; revoked and ended keys open it no mo
   expect([await asked(key), await asked(null)]).toEqual([401, 401]);
 });
 
+test.each(["metrics", "read", "operate"] as const)("whoever logs in with a %s key can log out", async (role) => {
+  const payload = `key=${await made("ann", role)}`;
+  const type = "application/x-www-form-urlencoded";
+  const headers = { host: "127.0.0.1:1", "content-type": type };
+  const login = await server.app.inject({ method: "POST", url: "/login", headers, payload });
+  const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
+  const withCookie = { host: "127.0.0.1:1", cookie };
+  const figures = () => server.app.inject({ url: "/metrics", headers: withCookie });
+  expect((await figures()).statusCode).toBe(200);
+  const logout = await server.app.inject({ method: "POST", url: "/logout", headers: withCookie });
+  expect([logout.statusCode, (await figures()).statusCode]).toEqual([303, 401]);
+});
+
 test("a session ends with its key", async () => {
   const key = await made("ann", "read");
   const login = await server.app.inject({

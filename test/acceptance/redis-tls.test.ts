@@ -1,0 +1,87 @@
+// Redis over TLS with a user of its own, as docs/WORKER.md says: loader, fetcher and trigger as processes.
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { syncReportSchema } from "../../src/core/report/sync-report.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { documentedUser } from "../support/documented-user.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { differences } from "./compare.ts";
+import { readService } from "./service-reader.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+const PASSWORD = "a-password-of-its-own";
+
+/** An authority, and a certificate for 127.0.0.1 that it signed. */
+const certificates = () => {
+  const dir = tempFolder();
+  const file = (name: string) => join(dir, name);
+  const openssl = (...args: readonly string[]) => execFileSync("openssl", args, { stdio: "pipe" });
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  openssl("req", "-x509", ...kind, "-subj", "/CN=authority", "-keyout", file("ca.key"), "-out", file("ca.crt"));
+  openssl("req", ...kind, "-subj", "/CN=redis", "-keyout", file("redis.key"), "-out", file("redis.csr"));
+  writeFileSync(file("names"), "subjectAltName=IP:127.0.0.1\n");
+  const signer = ["-CA", file("ca.crt"), "-CAkey", file("ca.key"), "-CAcreateserial", "-extfile", file("names")];
+  openssl("x509", "-req", "-in", file("redis.csr"), ...signer, "-out", file("redis.crt"));
+  return { ca: file("ca.crt"), cert: file("redis.crt"), key: file("redis.key") };
+};
+
+let sandbox: Sandbox;
+let redis: TestRedis;
+let ca: string;
+beforeAll(async () => {
+  sandbox = await startSandbox({ accounts: 4, plan: "enterprise", requestsPerMinute: 1_000_000, threads: 1 });
+  const { cert, key, ...authority } = certificates();
+  ca = authority.ca;
+  redis = await startRedis({ user: documentedUser(PASSWORD), tls: { cert, key } });
+});
+afterAll(async () => {
+  await sandbox.close();
+  await redis.stop();
+});
+
+const addressOf = (scheme: string, password: string) => `${scheme}://duckmirror:${password}@127.0.0.1:${redis.port}`;
+
+const env = (more: Readonly<Record<string, string>> = {}) => ({
+  ...syncEnv(sandbox, tempFolder()),
+  REDIS_URL: addressOf("rediss", PASSWORD),
+  NODE_EXTRA_CA_CERTS: ca,
+  DUCKMIRROR_SCHEDULE: "off",
+  DUCKMIRROR_EXPORT_FORMATS: "none",
+  DUCKMIRROR_RATE_LIMIT: "100000",
+  ...more,
+});
+
+test("a trigger starts a sync that a loader and a fetcher carry out, and the mirror is the service's", async () => {
+  const loading = env();
+  const fetcher = startBuilt(["worker", "--role", "fetch"], env());
+  const loader = startBuilt(["worker", "--role", "load", "--listen", "127.0.0.1:0", "--json"], loading);
+  const { code, out, err } = await runBuilt(["trigger", "--wait", "--json"], loading);
+  expect(code, `${err}\n${loader.err()}\n${fetcher.err()}`).toBe(0);
+  expect(syncReportSchema.parse(JSON.parse(out)).status).toBe("done");
+  const service = await readService(sandbox);
+  expect(await differences(join(loading.DUCKMIRROR_DATA_DIR, "warehouse.duckdb"), service)).toEqual([]);
+  for (const run of [fetcher, loader]) run.child.kill("SIGTERM");
+  const texts = [out, err, ...(await Promise.all([fetcher.ended, loader.ended])).flatMap((end) => [end.out, end.err])];
+  expect(texts.join("\n")).not.toContain(PASSWORD);
+});
+
+const WRONG = "another-password";
+test.each([
+  { name: "an unknown authority", more: { NODE_EXTRA_CA_CERTS: "" }, says: /certificate/ },
+  { name: "no TLS", scheme: "redis", says: /./ },
+  { name: "a wrong password", password: WRONG, says: /WRONGPASS|[Pp]assword/ },
+])("$name: REDIS_UNAVAILABLE, without the password", async (attempt) => {
+  const { more = {}, scheme = "rediss", password = PASSWORD, says } = attempt;
+  const { code, out, err } = await runBuilt(
+    ["trigger", "--json"],
+    env({ ...more, REDIS_URL: addressOf(scheme, password) }),
+  );
+  const { error } = z.object({ error: z.object({ code: z.string(), message: z.string() }) }).parse(JSON.parse(out));
+  expect([code, error.code]).toEqual([5, "REDIS_UNAVAILABLE"]);
+  expect(error.message).toMatch(says);
+  expect(out + err).not.toContain(password);
+});

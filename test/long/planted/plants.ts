@@ -1,0 +1,95 @@
+// What somebody who may write next to the data can plant there, and the command that meets it.
+
+/** What a planted link leads to: a file with content, a database of somebody else, a folder, a name without a file. */
+export type Target = "file" | "database" | "folder" | "nothing";
+
+export interface Plant {
+  /** Path below the data directory; `DAY`: today, `MONTH`: this month, both UTC. */
+  readonly path: string;
+  /** `pipe`: no link, but a pipe that nobody writes to. */
+  readonly to: Target | "pipe";
+  /** The command; `CONTACT` becomes an id of the mirror. */
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A lasting refusal is as good as doing it elsewhere; without it, the command must do its work. */
+  readonly refuses?: boolean;
+}
+
+const SYNC = ["sync", "--full", "--quiet"];
+const EXPORT = ["export", "--quiet"];
+const QUERY = ["query", "SELECT 1"];
+const KEY = ["key", "add", "k", "--role", "read"];
+const FORGET = ["forget", "CONTACT", "--yes"];
+const REPLAY = ["replay", "--quiet"];
+const INIT = ["init", "--force", "--yes"];
+
+const at = (paths: readonly string[], to: Plant["to"], argv: readonly string[], refuses = false): Plant[] =>
+  paths.map((path) => ({ path, to, argv, refuses }));
+
+export const PLANTS: readonly Plant[] = [
+  // Beside the snapshot.
+  ...at([".warehouse.duckdb.new"], "file", SYNC),
+  ...at([".warehouse.duckdb.new"], "nothing", SYNC),
+  ...at([".warehouse.duckdb.new"], "database", REPLAY),
+  ...at(["warehouse.duckdb"], "file", SYNC),
+  ...at(["warehouse.duckdb"], "nothing", SYNC),
+  ...at(["warehouse.duckdb.wal"], "file", SYNC),
+  ...at(["warehouse.duckdb.wal"], "folder", SYNC),
+  ...at(["warehouse.duckdb.wal"], "nothing", SYNC),
+  // Folders of the state.
+  ...at(["state", "state/archive", "state/archive/MONTH", "state/tmp"], "folder", SYNC, true),
+  ...at(["state", "state/audit"], "folder", QUERY),
+  ...at(["state"], "folder", KEY, true),
+  // Files of the state.
+  ...at(["state/working.duckdb", "state/writer.lock"], "database", SYNC, true),
+  ...at(["state/working.duckdb", "state/writer.lock", "state/working.duckdb.wal"], "nothing", SYNC, true),
+  ...at(["state/working.duckdb", "state/writer.lock.wal"], "file", SYNC, true),
+  ...at(["state/working.duckdb"], "pipe", SYNC, true),
+  ...at(["state/working.duckdb.new", "state/working.duckdb.new.wal"], "nothing", REPLAY, true),
+  ...at(["state/working.duckdb.new"], "database", FORGET, true),
+  ...at(["state/forget.key"], "file", FORGET, true),
+  ...at(["state/forget.key.new", "state/archive/forgotten.json.new"], "file", FORGET),
+  ...at(["state/forget.key.new"], "nothing", FORGET),
+  // The audit trail.
+  ...at(["state/audit/DAY.jsonl", "state/audit/key"], "file", QUERY),
+  ...at(["state/audit/DAY.jsonl", "state/audit/key"], "nothing", QUERY),
+  ...at(["state/audit/DAY.jsonl"], "pipe", QUERY),
+  ...at(["state/audit/2020-01-01.jsonl"], "file", SYNC),
+  ...at(["state/audit/2020-01-01.jsonl"], "pipe", SYNC),
+  // Keys.
+  ...at(["state/keys.json"], "file", KEY, true),
+  ...at(["state/keys.json"], "pipe", KEY, true),
+  ...at(["state/keys.json.next"], "file", KEY, true),
+  ...at(["state/keys.json.next"], "nothing", KEY, true),
+  ...at(["state/server-key"], "file", ["serve", "--listen", "127.0.0.1:0"], true).map((plant) => ({
+    ...plant,
+    env: { DUCKMIRROR_REQUIRE_KEY: "yes" },
+  })),
+  // Exports.
+  ...at(["export", "export/.staging", "export/accounts"], "folder", EXPORT, true),
+  ...at(["export/.lock"], "nothing", EXPORT, true),
+  ...at(["export/.lock"], "database", EXPORT, true),
+  ...at(["export/_manifest.json.new", "export/accounts/accounts.parquet"], "file", [
+    "export",
+    "--tables",
+    "main,history",
+  ]),
+  ...at(["export/_manifest.json.new"], "nothing", ["export", "--tables", "main,history"]),
+  ...at(["state/exports.ndjson"], "file", ["export", "--dir", "ELSEWHERE"], true),
+  ...at(["state/exports.ndjson"], "nothing", ["export", "--dir", "ELSEWHERE"], true),
+  // The configuration.
+  ...at(["duckmirror.yaml.new", "duckmirror.yaml"], "file", INIT),
+  ...at(["duckmirror.yaml.new"], "nothing", INIT),
+];
+
+/** Places where links are planted again and again while a command runs. */
+export const RACES: readonly { readonly path: string; readonly argv: readonly string[] }[] = [
+  { path: ".warehouse.duckdb.new", argv: SYNC },
+  { path: "warehouse.duckdb.wal", argv: SYNC },
+  { path: "state/working.duckdb.new", argv: REPLAY },
+  { path: "state/audit/DAY.jsonl", argv: QUERY },
+  { path: "state/keys.json.next", argv: KEY },
+  { path: "export/.staging", argv: EXPORT },
+  { path: "export/_manifest.json.new", argv: ["export", "--tables", "main,history"] },
+  { path: "state/forget.key.new", argv: FORGET },
+];

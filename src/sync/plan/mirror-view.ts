@@ -1,7 +1,7 @@
 // Reads the state of the mirror for planning. Writes nothing.
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
-import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

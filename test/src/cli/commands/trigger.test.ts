@@ -97,7 +97,8 @@ describe("waiting for a sync", () => {
     const { clock, result, asked } = aRig([aSync("run-1", "running"), null, aSync("again-1", "done")], 10_000);
     await clock.advance(1_500);
     await result;
-    expect(asked).toEqual([{ ...ask, timeoutMs: 9_500 }]);
+    // Another key, because the same one with another time limit would be refused.
+    expect(asked).toEqual([{ ...ask, timeoutMs: 9_500, idempotencyKey: "k again run-1" }]);
   });
 
   test("ends when it is interrupted", async () => {

@@ -1,17 +1,13 @@
 // The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. Queued work
 // is lost with the process; mirrored rows are not.
 import { schedule as startCron } from "node-cron";
-import { familiesOf } from "../../../jobs/families.ts";
-import { type FamilyJob, type Problem, problemOf } from "../../../jobs/family.ts";
-import { type FamilyEnd, mergeResults, type SyncOutcome } from "../../../jobs/merge-results.ts";
-import { publishJob } from "../../../jobs/publish.ts";
+import { problemOf } from "../../../jobs/family.ts";
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules.ts";
-import { snapshotPath } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
-import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { noTracer, type Tracer } from "../../core/tracing.ts";
 import {
   type AskedSync,
   askDigest,
@@ -27,15 +23,15 @@ import {
   type Triggers,
 } from "../asks.ts";
 import { schedulesOf } from "../bullmq/schedules.ts";
-import type { SyncPayload } from "../payloads.ts";
-import { exportAll } from "../processors.ts";
 import { createProgressBook } from "../progress-book.ts";
 import { startScheduled } from "../scheduled-start.ts";
 import { findStored } from "../stored-syncs.ts";
-import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
+import { LATE, shownState, step } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import type { Verify } from "../verifying/run-verification.ts";
 import { createVerifications, withVerifications } from "../verifying/verifications.ts";
+import { createCarrier } from "./carry-out.ts";
+import { type Entry, hasEnded, timeLeft } from "./entry.ts";
 
 /** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
@@ -56,8 +52,6 @@ export interface LocalWorkerDeps {
   readonly scheduler?: Scheduler;
 }
 
-/** Delay before trying again while another process writes to the mirror, ms. */
-const BUSY_MS = 2_000;
 const STOP_MS = 9_000;
 /** Number of ended syncs kept in memory; older ones are read from the mirror. */
 const REMEMBERED = 1_000;
@@ -66,23 +60,6 @@ const nodeCron: Scheduler = ({ cron, timeZone }, tick) => {
   const task = startCron(cron, tick, { timezone: timeZone, suppressMissedWarning: true });
   return { stop: () => void task.destroy() };
 };
-
-interface Entry {
-  readonly sync: SyncPayload;
-  readonly config: Config;
-  readonly cancel: AbortController;
-  /** See sync-life.ts. */
-  life: Life;
-  /** Deadline set by its callers, ms since the epoch; null: none. */
-  dueAt: number | null;
-  /** Start of its run, ms since the epoch. */
-  startedAt: number | null;
-  outcome: SyncOutcome | null;
-}
-
-const hasEnded = ({ outcome }: Entry) => outcome !== null;
-
-const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 
 /** Starts the worker. Throws CONFIG_INVALID for a schedule that matches no time. */
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
@@ -110,76 +87,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const tails = new Map<string, Promise<void>>();
   const stopping = new AbortController();
 
-  /** Repeats the work while another process writes. */
-  const whenFree = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isCode(error, "WRITER_BUSY")) throw error;
-      }
-      await clock.sleep(BUSY_MS, signal).catch(() => {
-        throw new DuckmirrorError("INTERRUPTED");
-      });
-    }
-  };
-
-  const timeLeft = ({ config, startedAt, dueAt }: Entry) =>
-    timeLeftOf({ now: clock.now(), startedAt, dueAt }, config.syncTimeoutMs);
-
-  const endOf = async (family: FamilyJob, entry: Entry): Promise<FamilyEnd> => {
-    const { sync, config, cancel } = entry;
-    const streams = family.streams.filter((stream) => sync.streams.includes(stream));
-    const readLeftMs = async () => timeLeft(entry).leftMs;
-    const ask = { ...sync, profile: config, open: async () => sync.streams, readLeftMs };
-    const run = () => family.run({ ...ask, ...timeLeft(entry) }, { sessions, signal: cancel.signal });
-    try {
-      const results = await whenFree(run, cancel.signal);
-      return { streams, results, problem: null };
-    } catch (error) {
-      const isFault = !isInterruption(error) && !isCode(error, "DURATION_SPENT");
-      if (isFault) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
-      return { streams, results: [], problem: problemOf(error) };
-    }
-  };
-
-  const carryOut = async (entry: Entry): Promise<void> => {
-    const { sync, config, cancel } = entry;
-    if (hasEnded(entry)) return;
-    const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
-    const inJob = <T>(job: string, work: () => Promise<T>): Promise<T> =>
-      inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
-    entry.life = step(entry.life, "start");
-    const ends = await Promise.all(familiesOf(sync.streams).map((family) => endOf(family, entry)));
-    try {
-      const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
-      entry.outcome = await inJob("publish", publish);
-    } catch (error) {
-      log("error", `${sync.syncId}: ${detailOf(error)}`);
-      const merged = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
-      entry.outcome = isInterruption(error) ? merged : { ...merged, problem: problemOf(error) };
-    }
-    entry.life = step(entry.life, endEvent(entry.outcome));
-    if (cancel.signal.aborted || config.exportFormats.length === 0) return;
-    const write = async () => {
-      const startedAt = performance.now();
-      const formats = await whenFree(() => exportAll(config, cancel.signal), cancel.signal);
-      const run = { runId: sync.syncId, profile: sync.profile };
-      deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, run);
-    };
-    await inJob("export", write).catch((error: unknown) => {
-      if (!isInterruption(error) && !cancel.signal.aborted) log("error", `export: ${detailOf(error)}`);
-    });
-  };
-
-  /** Ends a sync whose run reported nothing, or that had no run. */
-  const endWith = (entry: Entry, problem: Problem): void => {
-    const { sync, config } = entry;
-    const end: FamilyEnd = { streams: sync.streams, results: [], problem };
-    if (hasEnded(entry)) return;
-    entry.outcome = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, [end], clock.now());
-    entry.life = step(entry.life, endEvent(entry.outcome));
-  };
+  const { carryOut, endWith } = createCarrier({ clock, sessions, log, emit: deps.emit, tracer });
 
   /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
@@ -236,7 +144,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
     const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
     if (outcome === null) {
       const shown = life === "waiting" && cancel.signal.aborted ? step(life, "cancel") : life;
-      const { leftMs } = timeLeft(entry);
+      const { leftMs } = timeLeft(entry, clock.now());
       const dueAt = leftMs === null ? null : clock.now() + leftMs;
       const progress = book.all().get(sync.syncId) ?? null;
       return { ...base, state: shownState(shown), report: null, error: null, dueAt, progress };

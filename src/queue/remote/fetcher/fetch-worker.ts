@@ -1,10 +1,10 @@
 // Role fetch: takes requests of all organizations from the queue and sends them for their loaders. Keeps no state: if
 // it dies, another fetcher takes its requests.
 import { randomUUID } from "node:crypto";
-import { DelayedError, type Job, Queue, Worker } from "bullmq";
+import { DelayedError, type Job, Worker } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
+import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { Fleet, MemberIdentity } from "../../../core/report/fleet.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
@@ -12,16 +12,16 @@ import { closeQueues, openQueues, PREFIX } from "../../bullmq/queues.ts";
 import { openAsking, openWorking } from "../../bullmq/redis-connections.ts";
 import { failureToKeep } from "../../failures.ts";
 import { enterFleet } from "../../fleet/fleet.ts";
-import { isForOtherFetchers, parsePayload, WRITTEN } from "../../payloads.ts";
+import { isForOtherFetchers, parsePayload } from "../../payloads.ts";
 import { leaveUnread } from "../../taken-job.ts";
-import { type Mailbox, openMailbox } from "../mailbox.ts";
 import { type FetchJob, type FetchPayload, fetchJob, readOrder } from "../messages.ts";
 import * as names from "../names.ts";
 import { createOrganizations, type Organization } from "../organizations.ts";
 import { createStoreClock } from "../store-clock.ts";
-import { createFairShare } from "./fair-share.ts";
-import { type Fetched, fetchOne, LEASE_MS } from "./fetch-one.ts";
+import { type Fetched, fetchOne } from "./fetch-one.ts";
 import { type FetchTimes, TIMES } from "./fetch-times.ts";
+import { createInFlight } from "./in-flight.ts";
+import { createOutlets } from "./outlets.ts";
 
 export interface FetchRoleOptions {
   readonly redisUrl: Secret;
@@ -49,13 +49,10 @@ export interface FetchRole {
   close(graceMs: number): Promise<void>;
 }
 
-/** Most hanging requests, as a multiple of the slots. */
-const MOST_HANGING = 15;
 const FULL_SHARE_DELAY_MS = 50;
 /** Delay of a request whose profile this worker does not have. */
 const STRANGE_DELAY_MS = 500;
 const COMPLAIN_EVERY_MS = 30_000;
-const RENEW_MS = LEASE_MS / 4;
 const AWAY_DELAY_MS = 1_000;
 /** Time in which aborted requests report that they were aborted. */
 const HANDING_ON_MS = 1_500;
@@ -84,33 +81,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   const owner = randomUUID();
   const stopping = new AbortController();
   const breaking = new AbortController();
-  const share = createFairShare(slots);
-  const mailboxes = new Map<string, Mailbox>();
-  const queues = new Map<string, Queue>();
-  /** Hanging requests by organization; their reservations must not expire. */
-  const lingering = new Map<symbol, Organization>();
-
-  /** Requests of this process at the service now. */
-  let requests = 0;
+  const outlets = createOutlets(asking, (error) => warn(asking.detail(error)));
   let complainedAt: number | null = null;
-
-  const queueOf = (name: string): Queue => {
-    const known = queues.get(name);
-    if (known !== undefined) return known;
-    const queue = new Queue(name, { connection: asking.redis, prefix: PREFIX, skipMetasUpdate: true });
-    queue.on("error", (error) => warn(asking.detail(error)));
-    queues.set(name, queue);
-    return queue;
-  };
-  const mailboxOf = (mirror: string): Mailbox => {
-    const mailbox = mailboxes.get(mirror) ?? openMailbox(asking.redis, mirror);
-    mailboxes.set(mirror, mailbox);
-    return mailbox;
-  };
-  const announceTo = (mirror: string) => async (delivery: string) => {
-    const page = { ...WRITTEN.answer, delivery };
-    await queueOf(names.pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
-  };
 
   /** The organization, if this worker has its profile with the same token. */
   const organizationOf = async ({
@@ -129,14 +101,9 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
   };
 
-  const othersWait = async (): Promise<boolean> =>
-    (await queueOf(names.FETCH_QUEUE)
-      .getWaitingCount()
-      .catch(() => 0)) > 0;
-
-  /** Allows more jobs than slots while requests hang. */
+  /** Takes as many jobs as there are places. */
   const adjust = () => {
-    const wanted = slots + Math.min(share.hanging(), slots * MOST_HANGING);
+    const wanted = inFlight.places();
     if (wanted === worker.concurrency) return;
     const wake = wanted > worker.concurrency;
     worker.concurrency = wanted;
@@ -147,21 +114,14 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
         .then(() => worker.resume())
         .catch((error: unknown) => warn(asking.detail(error)));
   };
+  const inFlight = createInFlight({ slots, owner, hangingMs: times.hanging, onChange: adjust, warn });
 
   const take = async (payload: FetchPayload, organization: Organization, token: string): Promise<Fetched> => {
-    const seat = share.enter(payload.profile);
-    requests += 1;
-    const stay = Symbol(payload.profile);
-    const hanging = setTimeout(() => {
-      seat.slow();
-      lingering.set(stay, organization);
-      adjust();
-    }, times.hanging);
-    try {
-      return await fetchOne(payload, {
+    const send = () =>
+      fetchOne(payload, {
         organization,
-        mailbox: mailboxOf(payload.mirror),
-        announce: announceTo(payload.mirror),
+        mailbox: outlets.mailboxOf(payload.mirror),
+        announce: outlets.announceTo(payload.mirror),
         clock,
         storeClock,
         owner,
@@ -171,16 +131,12 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
         onRefused: () => organizations.forget(payload.profile),
         tracer,
       });
+    try {
+      return await inFlight.during(payload, organization, send);
     } catch (error) {
       const away = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "REDIS_FULL") || stopping.signal.aborted;
       if (!away) throw error;
       return { kind: "later", afterMs: AWAY_DELAY_MS };
-    } finally {
-      requests -= 1;
-      clearTimeout(hanging);
-      lingering.delete(stay);
-      seat.leave();
-      adjust();
     }
   };
 
@@ -216,7 +172,7 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
     const payload = readOrder(organization.seals, jobId, sent);
     if (payload === null) throw new DuckmirrorError("JOB_FORGED", { job: jobId });
-    if (!share.admits(payload.profile, true) && !share.admits(payload.profile, await othersWait())) {
+    if (!inFlight.admits(payload.profile, true) && !inFlight.admits(payload.profile, await outlets.othersWait())) {
       return putOff(job, token, FULL_SHARE_DELAY_MS);
     }
     const fetched = await take(payload, organization, token);
@@ -247,15 +203,9 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   );
   worker.on("error", (error) => warn(asking.detail(error)));
 
-  const renewing = setInterval(() => {
-    for (const { ledger } of new Set(lingering.values())) {
-      ledger.renew(owner).catch((error: unknown) => warn(detailOf(error)));
-    }
-  }, RENEW_MS);
-
   const onError = (error: unknown) => warn(asking.detail(error));
   const listed = openQueues(asking.redis, onError);
-  const fleet = enterFleet(asking, listed, { clock, identity, id: owner, inFlight: () => requests, onError });
+  const fleet = enterFleet(asking, listed, { clock, identity, id: owner, inFlight: inFlight.count, onError });
   /** Its answer needs no patience, because a probe asks again. */
   const answers = () => asking.redis.ping().then(Boolean, () => false);
 
@@ -273,11 +223,11 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
       await Promise.race([worker.close(), force]);
       forced.abort();
       clearTimeout(patience);
-      clearInterval(renewing);
+      inFlight.close();
       breaking.abort();
       working.end();
       await fleet.leave();
-      await Promise.allSettled([closeQueues(listed), ...[...queues.values()].map((queue) => queue.close())]);
+      await Promise.allSettled([closeQueues(listed), outlets.close()]);
       await organizations.close();
       await asking.close();
     },

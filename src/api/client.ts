@@ -2,11 +2,11 @@
 // Neither network nor service can make it throw.
 import { constants } from "node:buffer";
 import type { Dispatcher } from "undici";
+import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
 import { readWire } from "./body.ts";
-import { ENDPOINTS } from "./endpoints.ts";
 import { type HeaderBag, parseRateHeaders } from "./limits/rate-headers.ts";
 import { stringifyJson } from "./lossless-json.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";

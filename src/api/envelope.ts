@@ -1,9 +1,9 @@
 // Parses the envelope of a 200 (API.md, "Envelope objects"), tolerating malformed parts. Other members are passed on
 // unchanged. Pure.
 import { z } from "zod";
+import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
-import { ENDPOINTS, type EndpointName } from "./endpoints.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { AnswerId, PageMeta, Quota } from "./outcome.ts";
 

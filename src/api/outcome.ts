@@ -1,6 +1,7 @@
 // Outcome of one request: the only view of HTTP for the rest of the program.
+
+import type { EndpointName } from "../catalog/endpoints.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import type { EndpointName } from "./endpoints.ts";
 
 /** One complete request, without the token, which only the client adds. */
 export interface ApiCall {

@@ -1,10 +1,11 @@
 // Redaction: removes values that must never be stored from an envelope, before other code sees it: excluded fields,
 // fields stored as hashes, erased contacts. Pure. An envelope without such values is returned as the same object.
+
+import type { EndpointName } from "../catalog/endpoints.ts";
 import type { FieldPath } from "../catalog/field-rules.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
-import type { EndpointName } from "./endpoints.ts";
 import { stringifyJson } from "./lossless-json.ts";
 import type { ApiOutcome } from "./outcome.ts";
 

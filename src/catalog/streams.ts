@@ -1,5 +1,5 @@
 // THE table of streams: one entry per mirrored API resource. A new stream needs an entry, a migration, and code where
-// src/sync names streams: request/calls.ts, rows/loads.ts, plan/due.ts, verify/verify.ts; also api/endpoints.ts and a
+// src/sync names streams: request/calls.ts, rows/loads.ts, plan/due.ts, verify/verify.ts; also catalog/endpoints.ts and a
 // job family.
 // are in src/sync.
 

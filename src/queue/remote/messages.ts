@@ -2,9 +2,9 @@
 // Versioned as all payloads; times are ms of Redis's clock, because the machines' clocks may differ. A request names its endpoint and
 // parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent elsewhere.
 import { z } from "zod";
-import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../api/endpoints.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";
+import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../catalog/endpoints.ts";
 import { ERRORS } from "../../core/errors.ts";
 import type { Parcel } from "../../sync/request/sender.ts";
 import { parsePayload, versions } from "../payloads.ts";

@@ -1,7 +1,7 @@
 // Parses an archived response and converts it to the same rows as when it was received. Pure.
 import type { z } from "zod";
-import { ENDPOINTS, type EndpointName } from "../../api/endpoints.ts";
 import { type Envelope, readEnvelope } from "../../api/envelope.ts";
+import { ENDPOINTS, type EndpointName } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import { loadsOf } from "../rows/loads.ts";

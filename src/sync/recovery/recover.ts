@@ -1,8 +1,8 @@
 // Recovers runs that were killed. Loads responses that were archived but not committed, and marks requests without a
 // response as ambiguous. Nothing that was paid for is fetched again.
 import { z } from "zod";
-import { ENDPOINTS } from "../../api/endpoints.ts";
 import { readAnswerId } from "../../api/envelope.ts";
+import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader, IntentRecord } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";

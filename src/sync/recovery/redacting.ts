@@ -1,9 +1,10 @@
 // Applies redaction to incoming responses, from the service or from the archive of earlier runs, before anything is
 // planned, loaded or archived. The redactor itself is pure (api/redact.ts).
-import type { EndpointName } from "../../api/endpoints.ts";
+
 import { readEnvelope } from "../../api/envelope.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
+import type { EndpointName } from "../../catalog/endpoints.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
 import type { ArchivedResponse } from "../../warehouse/archive/read-archive.ts";
 import type { Sender } from "../request/sender.ts";

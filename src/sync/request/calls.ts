@@ -1,7 +1,7 @@
 // Builds the request for a page or record from the catalog, the list's shape and the configuration. Pure.
 
-import { type EndpointName, pathOf } from "../../api/endpoints.ts";
 import type { ApiCall } from "../../api/outcome.ts";
+import { type EndpointName, pathOf } from "../../catalog/endpoints.ts";
 import { isContent, isNamedAlways, type StreamName, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { ReadRequest } from "../strategies/contract.ts";

@@ -1,10 +1,11 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
-import { ENDPOINTS } from "../../api/endpoints.ts";
+
 import { readAnswerId } from "../../api/envelope.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";

@@ -1,8 +1,9 @@
 // Adds spans to a run's requests, rate waits, commits and publishing. Names and attributes follow OpenTelemetry's
 // conventions for HTTP clients, except where they could identify people: the route template replaces path and query.
-import { ENDPOINTS } from "../../api/endpoints.ts";
+
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
+import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { Clock } from "../../core/clock.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../../core/tracing.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";

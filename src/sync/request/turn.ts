@@ -1,11 +1,12 @@
 // Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the
 // intent, send, settle. Every request is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
-import { paramsOf } from "../../api/endpoints.ts";
+
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
 import type { Charge } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
+import { paramsOf } from "../../catalog/endpoints.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 // Converts one response to rows of tables. Pure; depends only on request and body, so a replay of the archive gives
 // the same rows.
-import type { EndpointName } from "../../api/endpoints.ts";
+import type { EndpointName } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";

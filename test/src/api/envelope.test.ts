@@ -1,8 +1,8 @@
 // The envelope: figures in any notation, nothing lost, and never a list that is not one.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ENDPOINTS, type EndpointName } from "../../../src/api/endpoints.ts";
 import { readEnvelope, readQuota } from "../../../src/api/envelope.ts";
+import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 
 const read = (body: unknown, endpoint: EndpointName = "listAccounts") => readEnvelope(JSON.stringify(body), endpoint);
 const endpoints = Object.keys(ENDPOINTS).filter((name): name is EndpointName => Object.hasOwn(ENDPOINTS, name));

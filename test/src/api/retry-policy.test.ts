@@ -1,7 +1,6 @@
 // The table of verdicts: one case per row, then what must hold for any outcome whatever.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ENDPOINTS, type EndpointName } from "../../../src/api/endpoints.ts";
 import type { ApiOutcome, BrokenOutcome, Quota, RateInfo } from "../../../src/api/outcome.ts";
 import {
   backoffMs,
@@ -11,6 +10,7 @@ import {
   type VerdictContext,
   verdictOf,
 } from "../../../src/api/retry-policy.ts";
+import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 
 const NOW = Date.UTC(2026, 0, 5, 10);

@@ -2,9 +2,9 @@
 // embedded records is found again in a cell, in `_extra` or in a reject. Leaves carry marks that occur only once.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ENDPOINTS, type EndpointName } from "../../../src/api/endpoints.ts";
 import { readEnvelope } from "../../../src/api/envelope.ts";
 import { stringifyJson } from "../../../src/api/lossless-json.ts";
+import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";

@@ -2,10 +2,10 @@
 // response into the mailbox. A request is sent only if it is certainly wanted, paid for in advance and within the
 // rate.
 
-import { ENDPOINTS } from "../../../api/endpoints.ts";
 import type { ApiOutcome } from "../../../api/outcome.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { RawAnswer } from "../../../api/wire-answer.ts";
+import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
 import { lockLetter } from "../letters.ts";

@@ -1,6 +1,6 @@
 // Arrivals at a loader: passes every response in the mailbox to its waiting request, and drops it when it is durable
 // here. A second response to a request is only charged.
-import { ENDPOINTS } from "../../../api/endpoints.ts";
+import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import { isStreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";

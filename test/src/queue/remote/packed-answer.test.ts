@@ -2,10 +2,10 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { paramsOf, pathOf } from "../../../../src/api/endpoints.ts";
 import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createRedactor, type Redactor } from "../../../../src/api/redact.ts";
 import { type RawAnswer, readWireAnswer } from "../../../../src/api/wire-answer.ts";
+import { paramsOf, pathOf } from "../../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { callOf, noteSchema, requestOf } from "../../../../src/queue/remote/messages.ts";
 import { packAnswer, packDenial, unpackAnswer } from "../../../../src/queue/remote/packed-answer.ts";

@@ -1,10 +1,5 @@
-// Job companies: mirrors companies and their news, openings, earnings calls and filings.
+// Job companies: mirrors companies and their lists: news, openings, earnings calls, filings.
+import { COMPANY_LISTS } from "../src/catalog/streams.ts";
 import { familyJob } from "./family.ts";
 
-export const companiesJob = familyJob("companies", [
-  "companies",
-  "news_articles",
-  "job_openings",
-  "earnings_calls",
-  "filings",
-]);
+export const companiesJob = familyJob("companies", ["companies", ...COMPANY_LISTS]);

@@ -3,6 +3,7 @@
 
 import type { EndpointName } from "../catalog/endpoints.ts";
 import type { FieldPath } from "../catalog/field-rules.ts";
+import { streamOfRoute } from "../catalog/streams.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
@@ -20,21 +21,11 @@ export interface Redaction {
 
 export type Redactor = (envelope: JsonObject, endpoint: EndpointName) => JsonObject;
 
-const MAIN: Partial<Record<EndpointName, TableName>> = {
-  listAccounts: "accounts",
-  getAccount: "accounts",
-  listContacts: "contacts",
-  getContact: "contacts",
-  listSignals: "signals",
-  getSignal: "signals",
-  resolveCompany: "companies",
-  getCompany: "companies",
-  listNewsArticles: "news_articles",
-  listJobOpenings: "job_openings",
-  listEarningsCalls: "earnings_calls",
-  listFilings: "filings",
-  getAccountInsight: "account_insights",
-  listUsageRequests: "usage_requests",
+/** The table of a response's `data`; undefined where `data` is no record of a stream. */
+const tableOfData = (endpoint: EndpointName): TableName | undefined => {
+  if (endpoint === "resolveCompany" || endpoint === "getCompany") return "companies";
+  if (endpoint === "getAccountInsight") return "account_insights";
+  return streamOfRoute(endpoint)?.table;
 };
 
 /** Members of `included`, in any response (API.md does not show shapes). */
@@ -156,7 +147,7 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
   };
 
   return (envelope, endpoint) => {
-    const table = MAIN[endpoint];
+    const table = tableOfData(endpoint);
     const { data, included } = envelope;
     const members: Record<string, JsonValue> = {};
     if (data !== undefined && table !== undefined) members.data = records(data, table);

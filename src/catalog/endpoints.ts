@@ -88,6 +88,12 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
+/** True when a request to the endpoint may carry the query parameter. */
+export const takes = (endpoint: EndpointName, parameter: string): boolean => {
+  const query: readonly string[] = ENDPOINTS[endpoint].query;
+  return query.includes(parameter);
+};
+
 /** Path of an endpoint with its parameters filled in and percent-encoded. */
 export const pathOf = (endpoint: EndpointName, params: Readonly<Record<string, string>> = {}): string =>
   ENDPOINTS[endpoint].path.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -1,8 +1,8 @@
-// THE table of streams: one entry per mirrored API resource. A new stream needs an entry, a migration, and code where
-// src/sync names streams: request/calls.ts, rows/loads.ts, plan/due.ts, verify/verify.ts; also catalog/endpoints.ts and a
-// job family.
-// are in src/sync.
+// THE table of streams: one entry per mirrored API resource, from which requests, plans, loads, verification and exports
+// follow. A new list needs an entry here, its fields (resources.ts, tables.ts), its route (endpoints.ts), its worth
+// (sync/plan/worth.ts) and a migration; test/src/catalog/made-up-stream.test.ts adds one.
 
+import type { EndpointName } from "./endpoints.ts";
 import type { FieldSpec } from "./fields.ts";
 import { type TableName, tableSpec } from "./tables.ts";
 
@@ -31,7 +31,7 @@ export interface StreamSpec {
   readonly tier: "full" | "public";
   readonly scope: ScopeKind;
   /** Way of refreshing the stream after its first walk (docs/ARCHITECTURE.md, "How a list is read"). */
-  readonly strategy: "watermark" | "filter" | "known" | "on-change" | "capture" | "log" | "resolve";
+  readonly strategy: "watermark" | "filter" | "known" | "on-change" | "capture" | "log";
   /** Query parameters for the order of a walk; absent where the route cannot sort. */
   readonly walkOrder?: { readonly sortBy: string /** Newer rows have larger ids. */; readonly grows: boolean };
   /** Field whose descending order shows the latest changes. */
@@ -43,8 +43,10 @@ export interface StreamSpec {
   readonly hints: readonly string[];
   /** Age after which the mirrored copy is refreshed even without another reason, in ms. */
   readonly maxAgeMs: number;
-  /** Path of the detail route, where one exists. */
-  readonly detailPath?: string;
+  /** Route that returns the stream page by page; absent where one request returns all of a scope. */
+  readonly list?: EndpointName;
+  /** Route that returns one record by its id, where one exists. */
+  readonly detail?: EndpointName;
   /**
    * Changes that the short read cannot see, so that a row is only as fresh as the last complete walk. One sentence.
    */
@@ -68,7 +70,8 @@ const entries = {
       { include: "owner", keys: ["owner", "owners"], table: "owners", parentField: "ownerId" },
     ],
     maxAgeMs: 7 * DAY_MS,
-    detailPath: "/v1/accounts/{id}",
+    list: "listAccounts",
+    detail: "getAccount",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   contacts: {
@@ -82,7 +85,8 @@ const entries = {
     watermark: "lastChangeDetectedOn",
     filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
     maxAgeMs: 7 * DAY_MS,
-    detailPath: "/v1/contacts/{id}",
+    list: "listContacts",
+    detail: "getContact",
     blindSpot: "Fields without a change date, such as email or phone, are only as fresh as the last complete walk.",
   },
   signals: {
@@ -95,7 +99,8 @@ const entries = {
     walkOrder: { sortBy: "id", grows: true },
     watermark: "updatedAt",
     maxAgeMs: 7 * DAY_MS,
-    detailPath: "/v1/signals/{id}",
+    list: "listSignals",
+    detail: "getSignal",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   signal_counts: {
@@ -123,6 +128,7 @@ const entries = {
     source: "GET /v1/companies/{companyId}/news-articles",
     path: "/v1/companies/{companyId}/news-articles",
     table: "news_articles",
+    list: "listNewsArticles",
     tier: "public",
     scope: "company",
     strategy: "known",
@@ -135,6 +141,7 @@ const entries = {
     source: "GET /v1/companies/{companyId}/job-openings",
     path: "/v1/companies/{companyId}/job-openings",
     table: "job_openings",
+    list: "listJobOpenings",
     tier: "public",
     scope: "company",
     strategy: "known",
@@ -147,6 +154,7 @@ const entries = {
     source: "GET /v1/companies/{companyId}/earnings-calls",
     path: "/v1/companies/{companyId}/earnings-calls",
     table: "earnings_calls",
+    list: "listEarningsCalls",
     tier: "public",
     scope: "company",
     strategy: "known",
@@ -159,6 +167,7 @@ const entries = {
     source: "GET /v1/companies/{companyId}/filings",
     path: "/v1/companies/{companyId}/filings",
     table: "filings",
+    list: "listFilings",
     tier: "public",
     scope: "company",
     strategy: "known",
@@ -181,6 +190,7 @@ const entries = {
     source: "GET /v1/usage",
     path: "/v1/usage",
     table: "usage_requests",
+    list: "listUsageRequests",
     tier: "public",
     scope: "organization",
     strategy: "log",
@@ -195,6 +205,27 @@ export const STREAM_NAMES: readonly StreamName[] = Object.keys(entries) as reado
 
 /** The spec of a stream. */
 export const streamSpec = (name: StreamName): StreamSpec => ({ name, embeds: [], hints: [], ...entries[name] });
+
+/** Lists of the organization whose every row is mirrored and kept. */
+export const ORGANIZATION_LISTS: readonly StreamName[] = STREAM_NAMES.filter((name) => {
+  const { scope, list, strategy } = streamSpec(name);
+  return scope === "organization" && list !== undefined && strategy !== "log";
+});
+
+/** Lists that every followed company has. */
+export const COMPANY_LISTS: readonly StreamName[] = STREAM_NAMES.filter((name) => {
+  const { scope, list } = streamSpec(name);
+  return scope === "company" && list !== undefined;
+});
+
+/** The stream whose records a route returns, as pages or one by one; null for the routes of no list. */
+export const streamOfRoute = (route: EndpointName): StreamSpec | null => {
+  const name = STREAM_NAMES.find((stream) => {
+    const { list, detail } = streamSpec(stream);
+    return list === route || detail === route;
+  });
+  return name === undefined ? null : streamSpec(name);
+};
 
 /** True when the text names a stream. */
 export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);

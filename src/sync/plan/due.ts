@@ -8,31 +8,24 @@ import { capture, insights, organizationList, signalContent } from "./organizati
 
 const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] => {
   const stream = streamSpec(name);
-  switch (name) {
-    case "accounts":
-    case "contacts":
-      return organizationList(context, stream);
-    case "signals":
-      return [...organizationList(context, stream), ...signalContent(context)];
-    case "signal_counts":
-      return capture(context, stream, "", "capture");
-    case "companies":
-      return companyProfiles(context);
-    case "news_articles":
-    case "job_openings":
-    case "earnings_calls":
-    case "filings":
+  switch (stream.strategy) {
+    case "watermark":
+    case "filter":
+      return [...organizationList(context, stream), ...(name === "signals" ? signalContent(context) : [])];
+    case "known":
       return companyList(context, stream);
-    case "account_insights":
-      return insights(context);
-    case "usage":
+    case "on-change":
+      return stream.scope === "account" ? insights(context) : companyProfiles(context);
+    case "capture":
+      return capture(context, stream, "", "capture");
+    case "log":
       return [
         ...capture(context, stream, "usage", "capture"),
         ...capture(context, stream, "limits", "capture"),
         ...capture(context, stream, "requests", "log"),
       ];
     default:
-      return name satisfies never;
+      return stream.strategy satisfies never;
   }
 };
 

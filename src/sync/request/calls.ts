@@ -1,8 +1,8 @@
 // Builds the request for a page or record from the catalog, the list's shape and the configuration. Pure.
 
 import type { ApiCall } from "../../api/outcome.ts";
-import { type EndpointName, pathOf } from "../../catalog/endpoints.ts";
-import { isContent, isNamedAlways, type StreamName, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
+import { isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import type { ListShape } from "./list-shape.ts";
@@ -21,19 +21,8 @@ export type ListOrder =
   | { readonly kind: "changes" }
   | { readonly kind: "filter" /** ms since the epoch */; readonly after: number };
 
-const LISTS: Partial<Record<StreamName, EndpointName>> = {
-  accounts: "listAccounts",
-  contacts: "listContacts",
-  signals: "listSignals",
-  news_articles: "listNewsArticles",
-  job_openings: "listJobOpenings",
-  earnings_calls: "listEarningsCalls",
-  filings: "listFilings",
-  usage: "listUsageRequests",
-};
-
-const viewed = (options: CallOptions): Record<string, string> =>
-  options.view === "default" ? {} : { view: options.view };
+const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, string> =>
+  options.view !== "default" && takes(endpoint, "view") ? { view: options.view } : {};
 
 /** True for a field that is excluded completely. */
 const excludes = (options: CallOptions, table: TableName) => {
@@ -43,17 +32,18 @@ const excludes = (options: CallOptions, table: TableName) => {
 
 /** Wanted fields as `onlyWithFields`; empty when the default response suffices. */
 const fieldsQuery = (
+  endpoint: EndpointName,
   stream: StreamSpec,
   shape: Pick<ListShape, "content" | "names">,
   options: CallOptions,
 ): Record<string, string> => {
+  if (!takes(endpoint, "onlyWithFields")) return {};
   const { fields } = tableSpec(stream.table);
   const wanted = shape.content ? wantedContent(stream, options.content) : [];
   const excluded = excludes(options, stream.table);
   const leavesOut = shape.content && fields.some(excluded);
   const named = shape.names ? fields.filter((field) => isNamedAlways(field) && !excluded(field)) : [];
-  // The route of usage requests has no choice of fields.
-  if (stream.name === "usage" || (wanted.length === 0 && named.length === 0 && !leavesOut)) return {};
+  if (wanted.length === 0 && named.length === 0 && !leavesOut) return {};
   const chosen = fields.filter(
     (field) => (isContent(field) ? wanted.includes(field) : shape.names || !isNamedAlways(field)) && !excluded(field),
   );
@@ -81,7 +71,7 @@ export const listCall = (
   shape: ListShape,
   options: CallOptions,
 ): ApiCall => {
-  const endpoint = LISTS[stream.name];
+  const endpoint = stream.list;
   if (endpoint === undefined) throw new TypeError(`${stream.name} has no list`);
   const sortBy = order.kind === "changes" ? stream.watermark : stream.walkOrder?.sortBy;
   const includes = stream.embeds.map((embed) => embed.include).join(",");
@@ -96,21 +86,21 @@ export const listCall = (
         ? { [stream.filter.param]: new Date(order.after).toISOString() }
         : {}),
       ...(includes !== "" && shape.include ? { include: includes } : {}),
-      ...fieldsQuery(stream, shape, options),
-      ...(stream.name === "usage" || stream.name === "contacts" || stream.name === "signals" ? {} : viewed(options)),
+      ...fieldsQuery(endpoint, stream, shape, options),
+      ...viewed(endpoint, options),
     },
   };
 };
 
-/** The detail of one record: accounts, contacts, signals. */
+/** The detail of one record. */
 export const detailCall = (
-  stream: "accounts" | "contacts" | "signals",
+  { name, table, detail: endpoint }: StreamSpec,
   id: string,
   options: Pick<CallOptions, "excludeFields">,
 ): ApiCall => {
-  const endpoint = ({ accounts: "getAccount", contacts: "getContact", signals: "getSignal" } as const)[stream];
-  const { fields } = tableSpec(stream);
-  const kept = fields.filter((field) => !excludes({ content: [], view: "default", ...options }, stream)(field));
+  if (endpoint === undefined) throw new TypeError(`${name} has no details`);
+  const { fields } = tableSpec(table);
+  const kept = fields.filter((field) => !excludes({ content: [], view: "default", ...options }, table)(field));
   const query = kept.length === fields.length ? {} : { onlyWithFields: kept.map((field) => field.name).join(",") };
   return { endpoint, path: pathOf(endpoint, { id }), query };
 };
@@ -128,8 +118,8 @@ export const companyCall = (
     path: pathOf(endpoint, { companyId: target.value, input: target.value }),
     query: {
       ...(shape.include ? { include: stream.embeds.map((embed) => embed.include).join(",") } : {}),
-      ...fieldsQuery(stream, shape, options),
-      ...viewed(options),
+      ...fieldsQuery(endpoint, stream, shape, options),
+      ...viewed(endpoint, options),
     },
   };
 };

@@ -2,7 +2,7 @@
 // the same rows.
 import type { EndpointName } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
-import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { timeMs } from "../../core/time.ts";
@@ -33,7 +33,6 @@ export const INPUT_SCOPE = "input:";
 export const DETAIL_SCOPE = "detail:";
 
 const NOTHING: ReadonlySet<string> = new Set();
-const DETAILS: ReadonlySet<EndpointName> = new Set<EndpointName>(["getAccount", "getContact", "getSignal"]);
 
 /** Fields whose absence means NULL: those that this kind of request returns whenever they have a value. */
 const askedFields = (
@@ -42,7 +41,7 @@ const askedFields = (
   records: readonly JsonValue[],
 ): ReadonlySet<string> => {
   const only = answer.query.onlyWithFields?.split(",");
-  const detail = DETAILS.has(answer.endpoint);
+  const detail = streamOfRoute(answer.endpoint)?.detail === answer.endpoint;
   // Fields granted by name count only in responses to requests that named them.
   const granted = grantedFields(fields, records, only === undefined ? [] : answer.granted);
   return new Set(
@@ -198,24 +197,8 @@ const companyLoads = (answer: Answer): readonly TableLoad[] => {
 
 /** Every row load of one answered request. An empty `data` loads nothing. */
 export const loadsOf = (answer: Answer): readonly TableLoad[] => {
+  const stream = streamOfRoute(answer.endpoint);
   switch (answer.endpoint) {
-    case "listAccounts":
-    case "getAccount":
-      return [listLoad(answer, "accounts"), ...embeds(answer)];
-    case "listContacts":
-    case "getContact":
-      return [listLoad(answer, "contacts")];
-    case "listSignals":
-    case "getSignal":
-      return [listLoad(answer, "signals")];
-    case "listNewsArticles":
-      return [listLoad(answer, "news_articles")];
-    case "listJobOpenings":
-      return [listLoad(answer, "job_openings")];
-    case "listEarningsCalls":
-      return [listLoad(answer, "earnings_calls")];
-    case "listFilings":
-      return [listLoad(answer, "filings")];
     case "getSignalCounts":
       return countLoads(answer);
     case "resolveCompany":
@@ -225,14 +208,10 @@ export const loadsOf = (answer: Answer): readonly TableLoad[] => {
       return insightLoads(answer);
     case "getUsage":
       return usageLoads(answer);
-    case "listUsageRequests":
-      return [listLoad(answer, "usage_requests")];
     case "getUsageLimits":
       return [load(answer, "usage_limits", [{ capturedAt: at(answer), data: answer.data }])];
-    case "sendFeedback":
-      return [];
     default:
-      return answer.endpoint satisfies never;
+      return stream === null ? [] : [listLoad(answer, stream.table), ...embeds(answer)];
   }
 };
 

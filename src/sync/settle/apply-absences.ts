@@ -1,8 +1,7 @@
 // Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
 // history, with the same guards as rows that a walk did not return (deletes.ts).
 import { z } from "zod";
-import type { StreamName } from "../../catalog/streams.ts";
-import { streamSpec } from "../../catalog/streams.ts";
+import { COMPANY_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
@@ -13,7 +12,6 @@ import type { ScopeTask } from "../task/scope-task.ts";
 
 const idRow = z.object({ id: z.string() });
 const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
-const COMPANY_LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"] as const;
 
 const idsOf = async (run: SyncRun, sql: string, companies?: readonly string[]): Promise<readonly string[]> => {
   const params = companies === undefined ? [] : [JSON.stringify(companies)];

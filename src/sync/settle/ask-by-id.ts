@@ -1,6 +1,6 @@
 // Requests one record by its id. A 404 costs nothing and confirms that the record is gone; a 200 costs a credit,
 // repairs the row and marks it as seen by the task's walk.
-import type { StreamName } from "../../catalog/streams.ts";
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { detailCall } from "../request/calls.ts";
@@ -25,7 +25,7 @@ export type ByIdAnswer =
 
 /** Sends one request within the run's credits and rate. */
 export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream, id: string): Promise<ByIdAnswer> => {
-  const call = detailCall(name, id, run.options);
+  const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = task;
   const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: BY_ID };
   const { result, requests } = await run.fetcher.fetch({ order: () => order });

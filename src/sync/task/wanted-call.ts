@@ -47,7 +47,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): Ap
         ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)
         : companyCall({ kind: "id", value: scope }, shape, task.stream, options);
     case "signals":
-      return detailCall("signals", scope.slice(DETAIL_SCOPE.length), options);
+      return detailCall(task.stream, scope.slice(DETAIL_SCOPE.length), options);
     default:
       throw new TypeError(`${stream} is read by pages`);
   }

@@ -1,16 +1,14 @@
 // Verification plan: chooses the requests that compare most of the mirror per credit. Pure: takes facts about the
 // mirror and random numbers, returns checks, the most valuable first. A page of a list shows its count and hundreds
 // of records, so every list is checked by one random page; single records come last.
-import type { StreamName } from "../../catalog/streams.ts";
+import { ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
 
-export type ListStream = "accounts" | "contacts" | "signals" | CompanyStream;
-export type CompanyStream = "news_articles" | "job_openings" | "earnings_calls" | "filings";
 type RecordStream = "contacts" | "signals";
 
 /** One request: one credit. */
 export type Check =
   /** A page of a list: `totalCount` and records. `scope`: the company, or empty. */
-  | { readonly kind: "page"; readonly stream: ListStream; readonly scope: string; readonly page: number }
+  | { readonly kind: "page"; readonly stream: StreamName; readonly scope: string; readonly page: number }
   /** Records by id, sampled from the whole mirror. */
   | { readonly kind: "ids"; readonly stream: "accounts"; readonly ids: readonly string[] }
   /** Counts per signal type. */
@@ -29,9 +27,9 @@ export type Check =
 /** Facts about the mirror. */
 export interface VerifyFacts {
   /** Lists read so far: mirrored rows by stream and scope. */
-  readonly lists: readonly { readonly stream: ListStream; readonly scope: string; readonly rows: number }[];
+  readonly lists: readonly { readonly stream: StreamName; readonly scope: string; readonly rows: number }[];
   /** Rows per page, by stream. */
-  readonly pageSize: (stream: ListStream) => number;
+  readonly pageSize: (stream: StreamName) => number;
   /** Randomly chosen ids. */
   readonly accounts: readonly string[];
   readonly contacts: readonly string[];
@@ -66,7 +64,7 @@ const inTurn = (groups: readonly (readonly Check[])[]): readonly Check[] => {
   return Array.from({ length: longest }, (_, turn) => groups.flatMap((group) => group[turn] ?? [])).flat();
 };
 
-const isOrganization = (stream: ListStream) => stream === "accounts" || stream === "contacts" || stream === "signals";
+const isOrganization = (stream: StreamName) => ORGANIZATION_LISTS.includes(stream);
 
 /** All checks in order; the credits decide how many are made. */
 export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): readonly Check[] => {
@@ -87,7 +85,7 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
       .map((page): Check => ({ kind: "page", stream: list.stream, scope: list.scope, page }));
   });
   /** True when a list needs several pages. One page compares a shorter list completely. */
-  const long = (stream: ListStream) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
+  const long = (stream: StreamName) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
   const counts: readonly Check[] =
     own.some(({ stream }) => stream === "signals") || streams.includes("signal_counts")
       ? [{ kind: "signal-counts", stream: "signals" }]

@@ -104,10 +104,10 @@ const confirm = async (
   ids: readonly string[],
 ): Promise<readonly string[] | null> => {
   const { name } = stream;
-  if (name !== "accounts" && name !== "contacts" && name !== "signals") return ids;
+  if (stream.detail === undefined) return ids;
   const confirmed: string[] = [];
   for (const id of ids.slice(0, run.repair ? MOST_CONFIRMED : PROBES)) {
-    const reply = await ask(run, { stream: name, scope: "", call: detailCall(name, id, run.options) });
+    const reply = await ask(run, { stream: name, scope: "", call: detailCall(stream, id, run.options) });
     if (reply.kind === "answer") {
       await run.commit(reply.requests, reply.loads);
       return null;

@@ -62,7 +62,7 @@ export const checkIds = async (run: VerifyRun, check: Extract<Check, { kind: "id
 const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {
   switch (check.kind) {
     case "detail":
-      return { stream: check.stream, scope: "", call: detailCall(check.stream, check.id, run.options) };
+      return { stream: check.stream, scope: "", call: detailCall(streamSpec(check.stream), check.id, run.options) };
     case "insight":
       return { stream: check.stream, scope: check.id, call: insightCall(check.id, run.options) };
     case "company": {

@@ -1,6 +1,6 @@
 // Verify: compares the mirror with the service at the fewest credits, and repairs differences on request.
 // A run like any other: its requests are in the ledger, its responses in the archive, its changes in history.
-import type { StreamName } from "../../catalog/streams.ts";
+import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -16,7 +16,7 @@ import { newRunId } from "../run/run-sync.ts";
 import { createEnding } from "../running/ending.ts";
 import { createQuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions } from "../running/run-state.ts";
-import { type Check, type ListStream, planChecks, type VerifyFacts } from "./checks.ts";
+import { type Check, planChecks, type VerifyFacts } from "./checks.ts";
 import { checkFilter, checkPage, type Finding } from "./lists.ts";
 import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
 import { recount, repairCounts, walkCredits } from "./repair.ts";
@@ -38,16 +38,7 @@ export interface VerifyResult {
   readonly error: DuckmirrorError | null;
 }
 
-const LISTS: ReadonlySet<StreamName> = new Set<ListStream>([
-  "accounts",
-  "contacts",
-  "signals",
-  "news_articles",
-  "job_openings",
-  "earnings_calls",
-  "filings",
-]);
-const isList = (name: StreamName): name is ListStream => LISTS.has(name);
+const LISTS: ReadonlySet<StreamName> = new Set([...ORGANIZATION_LISTS, ...COMPANY_LISTS]);
 /** Consecutive failed checks before the service counts as down. */
 const MOST_FAILURES = 3;
 
@@ -70,7 +61,7 @@ const readFacts = async (
   return {
     lists: states.flatMap(({ stream, scope, walkedAt }) => {
       const whole = scope === "" || walkedAt !== null;
-      const own = isList(stream) && !scope.startsWith(DETAIL_SCOPE) && !scope.startsWith(INPUT_SCOPE);
+      const own = LISTS.has(stream) && !scope.startsWith(DETAIL_SCOPE) && !scope.startsWith(INPUT_SCOPE);
       return own && whole ? [{ stream, scope, rows: rows.get(stateKey(stream, scope)) ?? 0 }] : [];
     }),
     pageSize,
@@ -158,7 +149,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);
-  const pageSize = (stream: ListStream) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
+  const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
   const facts = await readFacts(deps, options, states, pageSize);
   const { streams } = options.sync;
   const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
@@ -193,7 +184,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
 
   const pagesOf = (stream: StreamName, scope: string) => {
     const rows = facts.lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
-    return isList(stream) ? Math.ceil(rows / pageSize(stream)) : 1;
+    return LISTS.has(stream) ? Math.ceil(rows / pageSize(stream)) : 1;
   };
   const reports: CheckReport[] = [];
   let differences: Difference[] = [];

@@ -3,6 +3,7 @@
 import type { StreamName } from "../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { ROWS_BY_SCOPE } from "../../src/sync/plan/rows-by-scope.ts";
 import type { Database } from "../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
@@ -118,7 +119,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
           because: status === "idle" ? (unconfirmed?.because ?? null) : status,
           scopes: 1,
         })),
-    [sqlText("plan/rows-by-scope.sql")]: () =>
+    [ROWS_BY_SCOPE]: () =>
       (["accounts", "contacts", "signals"] as const).map((stream) => ({ stream, scope: "", rows: table(stream).size })),
   };
 

@@ -7,6 +7,7 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type MirrorView, stateKey } from "./candidate.ts";
+import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
 
 /** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;
@@ -57,7 +58,7 @@ export const readMirrorView = async (warehouse: MirrorReader, now: number, conte
 
 /** Number of mirrored rows per list: `stateKey(stream, scope)` → rows; empty lists are absent. */
 export const readScopeRows = async (database: Database): Promise<Map<string, number>> => {
-  const rows = await database.query(sqlText("plan/rows-by-scope.sql"), [], scopeRows);
+  const rows = await database.query(ROWS_BY_SCOPE, [], scopeRows);
   return new Map(rows.map((row) => [stateKey(row.stream, row.scope), row.rows]));
 };
 

@@ -8,7 +8,7 @@ import * as names from "../names.ts";
 
 export interface Outlets {
   mailboxOf(mirror: string): Mailbox;
-  /** Tells the mirror's loader that a delivery is in its mailbox. */
+  /** Announces to the mirror's loader a delivery in its mailbox. */
   announceTo(mirror: string): (delivery: string) => Promise<void>;
   /** Whether requests wait for a fetcher; false while Redis is away. */
   othersWait(): Promise<boolean>;

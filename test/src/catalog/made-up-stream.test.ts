@@ -1,0 +1,80 @@
+// A list that API.md does not have is added to a copy of the program, by the seven additions that CONTRIBUTING.md names, and
+// is then planned, synced, verified and exported like the others.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const copy = mkdtempSync(join(tmpdir(), "duckmirror-made-up-"));
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+/** Adds text before or after a place that must be there. */
+const add = (file: string, place: string, text: string, where: "before" | "after" = "before") => {
+  const path = join(copy, file);
+  const old = readFileSync(path, "utf8");
+  expect(old.split(place).length, `${file} has one ${place}`).toBe(2);
+  writeFileSync(
+    path,
+    old.replace(place, () => (where === "before" ? text + place : place + text)),
+  );
+};
+
+const columns = `"id" VARCHAR, "company_id" VARCHAR, "title" VARCHAR, "aired_on" TIMESTAMPTZ,
+  _first_synced_at TIMESTAMPTZ, _synced_at TIMESTAMPTZ, _run_id VARCHAR, _extra JSON`;
+
+test("a made-up list is planned, synced, verified and exported", () => {
+  for (const part of ["src", "jobs", "sql", "test/support", "package.json", "tsconfig.json"]) {
+    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+
+  const route = `listPodcasts: { method: "GET", path: "/v1/companies/{companyId}/podcasts", paged: true, query: COMPANY_LIST },\n  `;
+  add("src/catalog/endpoints.ts", "getUsage: {", route);
+  const fields = `export const podcast = fields({
+  id: text("Podcast id.", required),
+  companyId: text("Company."),
+  title: text("Title."),
+  airedOn: time("When it was aired."),
+});
+`;
+  add("src/catalog/resources.ts", "export const newsArticle = fields({", fields);
+  const table = `podcasts: table("One row per company and podcast.", ["company_id", "id"], resource.podcast, { fromPath: "companyId" }),\n  `;
+  add("src/catalog/tables.ts", "news_articles: table(", table);
+  const entry = `podcasts: {
+    source: "GET /v1/companies/{companyId}/podcasts",
+    path: "/v1/companies/{companyId}/podcasts",
+    table: "podcasts",
+    list: "listPodcasts",
+    tier: "public",
+    scope: "company",
+    strategy: "known",
+    maxAgeMs: 7 * DAY_MS,
+    blindSpot: "Edits are seen by complete walks.",
+  },
+  `;
+  add("src/catalog/streams.ts", "account_insights: {", entry);
+  add("src/sync/plan/worth.ts", "filings: 70,", "\n  podcasts: 65,", "after");
+  const migration = `CREATE TABLE main."podcasts" (${columns}, PRIMARY KEY ("company_id", "id"));
+CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TIMESTAMPTZ, change VARCHAR);
+`;
+  const next = String(readdirSync(join(copy, "sql/migrations")).length + 1).padStart(4, "0");
+  writeFileSync(join(copy, "sql/migrations", `${next}_podcasts.sql`), migration);
+  const counted = `SELECT 'podcasts', 'podcasts', count(*), max(_synced_at) FROM main.podcasts\n  UNION ALL\n  `;
+  add("sql/views/freshness.sql", "SELECT 'filings', 'filings', count(*)", counted);
+
+  const child = ["--import", "tsx", join(copy, "test/support/made-up-stream-child.ts")];
+  const { stdout, stderr, status } = spawnSync(process.execPath, child, { cwd: copy, encoding: "utf8" });
+  expect(status, stderr).toBe(0);
+  const seen: unknown = JSON.parse(stdout);
+  expect(seen).toEqual({
+    planned: { credits: 2, because: ["never synced"] },
+    first: { complete: true, rows: 3 },
+    rows: ["c_1 p1 First", "c_1 p2 Second", "c_2 p3 Third"],
+    unchanged: 0,
+    found: ["podcasts c_1 field p1 title First Renamed repaired"],
+    repaired: { rows: ["c_1 p1 Renamed", "c_1 p2 Second", "c_2 p3 Third"], history: 1 },
+    exported: 3,
+  });
+});

@@ -283,7 +283,7 @@ export const backOff = (state: LimiterState, untilMs: number, now: number): Limi
     blockedUntil: Math.max(state.blockedUntil, untilMs + roundingMs(state)),
     assumed: guessed && first ? planWithin(state.assumed, countWithin(state.sent, MINUTE_MS, now)) : state.assumed,
     slowedAt: first ? now : state.slowedAt,
-    watch: first ? refusedUsage(state.watch) : state.watch,
+    watch: first ? refusedUsage(state.watch, now) : state.watch,
     refusals: first ? recentRefusals(state, now) + 1 : state.refusals,
     calmUntil: now + CALM_MS,
   };

@@ -65,6 +65,8 @@ const LATE_STEP = 0.25;
 const REFUSED = 1.1;
 /** A stretch counts as busy from this share of the rate in force. */
 const BUSY = 0.6;
+/** After two windows with less than this share of the requests they allow, a refusal shows nothing about the window. */
+const IDLE = 0.1;
 /** This many times more requests sent than counted, plus a few, prove that the service has forgotten some. */
 const FORGOTTEN = 1.5;
 const FORGOTTEN_MORE = 4;
@@ -178,11 +180,16 @@ export const watchUsage = (
   };
 };
 
-/** After a refusal: delays count in full again, and an estimated window was too short for good. */
-export const refusedUsage = (watch: UsageWatch | null): UsageWatch | null => {
+/**
+ * After a refusal: delays count in full again. An estimated window was too short for good, unless hardly any requests were sent:
+ * then something else was refused, such as credits that are gone.
+ */
+export const refusedUsage = (watch: UsageWatch | null, now: number): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
   // A first guess is too long rather than too short; the refusal only shows that resets come early.
   if (!watch.found) return { ...watch, lateShare: 1, refusedMs: 1 };
-  const windowMs = watch.windowMs * REFUSED;
+  const windows = (now - watch.since) / watch.windowMs;
+  if (windows >= 2 && watch.sent < windows * watch.limit * IDLE) return { ...watch, lateShare: 1 };
+  const windowMs = Math.min(watch.windowMs * REFUSED, HOUR_MS);
   return { ...watch, lateShare: 1, windowMs, refusedMs: windowMs };
 };

@@ -17,6 +17,13 @@ import {
 } from "./leases.ts";
 import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf } from "./ledger.ts";
 
+/**
+ * Life of a reservation without renewal, ms, and the interval of renewals. Until the first figure of the service only one
+ * request is sent, so that of a killed process delays the others for this long.
+ */
+export const LEASE_MS = 20_000;
+export const RENEW_MS = LEASE_MS / 4;
+
 export interface ReservationAsk {
   /** Process or job that renews the reservation. */
   readonly owner: string;

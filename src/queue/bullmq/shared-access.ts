@@ -1,9 +1,10 @@
 // Access to the service with rate and credits that all processes with the same token share through Redis.
 // Requests are sent from this process (role all).
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
-import type { OrganizationLedger } from "../../budget/credits/organization-ledger.ts";
+import { LEASE_MS, type OrganizationLedger, RENEW_MS } from "../../budget/credits/organization-ledger.ts";
 import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -11,8 +12,6 @@ import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
 import { denialOf, openShared } from "../remote/organizations.ts";
 
-/** Life of a reservation after its process ends, ms; longer than any request. */
-const LEASE_MS = 120_000;
 /** Delay before trying again while requests in flight may still refund credits, ms. */
 const SETTLING_MS = 200;
 
@@ -27,10 +26,15 @@ interface OpenCredits extends SharedCredits {
 }
 
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
-const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
+export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const since = clock.now();
+  const owner = randomUUID();
   const reserved = new Map<string, string>();
   const settling = new Set<Promise<void>>();
+  // A reservation that is not renewed counts as a request without an answer, until its settlement corrects that.
+  const renewing = setInterval(() => {
+    if (reserved.size > 0) ledger.renew(owner).catch(() => undefined);
+  }, RENEW_MS);
 
   const settle = (id: string, outcome: ApiOutcome | null, charge: "spent" | "free" | "ambiguous"): Promise<void> => {
     const quota = outcome === null ? null : quotaIn(outcome);
@@ -45,8 +49,8 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   };
 
   /** Requests one credit; refunds it if the run has ended meanwhile. */
-  const ask = (requestId: string, signal: AbortSignal) => {
-    const asked = ledger.reserve({ owner: requestId, leaseMs: LEASE_MS, signal, since });
+  const ask = (signal: AbortSignal) => {
+    const asked = ledger.reserve({ owner, leaseMs: LEASE_MS, signal, since });
     asked.then(
       (reservation) => {
         if (reservation.ok && signal.aborted) void settle(reservation.id, null, "free");
@@ -59,7 +63,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   return {
     reserve: async (requestId, signal) => {
       for (;;) {
-        const reservation = await ask(requestId, signal);
+        const reservation = await ask(signal);
         if (reservation.ok) {
           reserved.set(requestId, reservation.id);
           return null;
@@ -74,6 +78,7 @@ const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
       if (id !== undefined) await settle(id, outcome, charge);
     },
     close: async () => {
+      clearInterval(renewing);
       const over = new AbortController();
       const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
       await Promise.race([Promise.all(settling), force]);

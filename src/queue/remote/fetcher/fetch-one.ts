@@ -5,6 +5,7 @@
 import type { ApiOutcome } from "../../../api/outcome.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { RawAnswer } from "../../../api/wire-answer.ts";
+import { LEASE_MS } from "../../../budget/credits/organization-ledger.ts";
 import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
@@ -16,8 +17,6 @@ import { denialOf, type Organization } from "../organizations.ts";
 import { type Packed, packAnswer, packDenial } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
 
-/** Time without renewal after which a reservation counts as spent, ms. */
-export const LEASE_MS = 60_000;
 /** Longest wait for a new slot, because the request's place in the fetcher is worth more. */
 const SLOT_WAIT_MS = 100;
 /**

@@ -1,12 +1,11 @@
 // Requests of this process at the service: each holds a place of its profile, hangs after a time without an answer, and
 // then keeps its reservation alive without holding the place of another.
+import { RENEW_MS } from "../../../budget/credits/organization-ledger.ts";
 import { detailOf } from "../../../core/errors.ts";
 import type { FetchPayload } from "../messages.ts";
 import type { Organization } from "../organizations.ts";
 import { createFairShare } from "./fair-share.ts";
-import { LEASE_MS } from "./fetch-one.ts";
 
-const RENEW_MS = LEASE_MS / 4;
 /** Most hanging requests, as a multiple of the slots. */
 const MOST_HANGING = 15;
 

@@ -15,7 +15,7 @@ import { notesOf } from "../trail/request-notes.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
-const LIMITS = { timeMs: 30_000, memoryMiB: 512 };
+const LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: MOST_CHARACTERS };
 /** Each query may use every core, so more at once would only slow all of them. */
 const MOST_AT_ONCE = 2;
 

@@ -21,7 +21,12 @@ export interface BoxedRequest {
 export interface QueryLimits extends BoxLimits {
   /** Time limit from the statement's start to its last row, ms. */
   readonly timeMs: number;
+  /** Most characters of one row; default 100 million. */
+  readonly rowCharacters?: number;
 }
+
+/** More than a row of the mirror has: by default no response is larger than 64 MiB. */
+const ROW_CHARACTERS = 100_000_000;
 
 /** Runs users' statements, each in its own process. */
 export interface QueryBoxes {
@@ -36,6 +41,10 @@ export interface QueryBoxes {
 
 const ask = async (box: Box, message: ToBox, snapshot: string, limits: QueryLimits): Promise<FromBox> => {
   const answer = await box.request(message);
+  if (answer.kind === "tooLarge") {
+    const most = Math.floor((limits.rowCharacters ?? ROW_CHARACTERS) / 1_000_000);
+    throw new DuckmirrorError("QUERY_LIMIT", { detail: `one of its rows has more than ${most} million characters` });
+  }
   if (answer.kind !== "failed") return answer;
   const { detail } = answer;
   if (isOutOfMemory(new Error(detail))) {
@@ -70,7 +79,9 @@ const runIn = async <T>(
   try {
     if (signal?.aborted) stop();
     const memoryLimit = `${limits.memoryMiB}MiB`;
-    const answer = await ask(box, { kind: "run", ask: { snapshot, sql, memoryLimit } }, snapshot, limits);
+    const { rowCharacters = ROW_CHARACTERS } = limits;
+    const run = { snapshot, sql, memoryLimit, rowCharacters };
+    const answer = await ask(box, { kind: "run", ask: run }, snapshot, limits);
     const columns = answer.kind === "columns" ? answer.columns : [];
     return await use({ columns, batches: batchesOf(box, snapshot, limits) });
   } finally {

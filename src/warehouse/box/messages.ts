@@ -9,6 +9,8 @@ export interface Ask {
   readonly sql: string;
   /** DuckDB size text, e.g. `512MB`. */
   readonly memoryLimit: string;
+  /** Most characters of one row. A row crosses to the asking process as a whole, so a larger one is refused here. */
+  readonly rowCharacters: number;
 }
 
 /** Each later message requests more rows. */
@@ -16,10 +18,11 @@ export type ToBox = { readonly kind: "run"; readonly ask: Ask } | { readonly kin
 
 const rows = z.array(z.array(z.custom<OutValue>()));
 
-/** Answers. `rows` is empty at the end. `snapshot`: the file could not be opened. `sql`: the statement failed. */
+/** Answers. `rows` is empty at the end. `failed`: the statement failed. `tooLarge`: one row has too many characters. */
 export const fromBoxSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("rows"), rows }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
+  z.object({ kind: z.literal("tooLarge") }),
 ]);
 export type FromBox = z.output<typeof fromBoxSchema>;

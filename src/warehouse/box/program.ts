@@ -1,7 +1,7 @@
 // Program of the separate process that runs one statement of a user on the snapshot and then ends. It loads few
 // modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits this
 // process.
-import { DuckDBInstance, type DuckDBResult } from "@duckdb/node-api";
+import { type DuckDBDataChunk, DuckDBInstance, type DuckDBResult } from "@duckdb/node-api";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { FromBox, ToBox } from "./messages.ts";
@@ -16,15 +16,31 @@ const sizeOf = (value: OutValue): number => {
   return parts.reduce<number>((sum, part) => sum + sizeOf(part), 2);
 };
 
+/** One row, or a value in it, has too many characters. */
+class TooLarge extends Error {}
+
+/** The row in the form of answers. Throws TooLarge, also where Node has no string that long. */
+const rowOf = (chunk: DuckDBDataChunk, index: number): OutValue[] => {
+  try {
+    return chunk.getRowValues(index).map((cell) => fromDuck(cell, "iso"));
+  } catch (error) {
+    if (error instanceof RangeError || (error as NodeJS.ErrnoException).code === "ERR_STRING_TOO_LONG")
+      throw new TooLarge();
+    throw error;
+  }
+};
+
 /** Rows of a result in answers of limited size, converted on request. */
-async function* answersOf(result: DuckDBResult): AsyncGenerator<OutValue[][], void> {
+async function* answersOf(result: DuckDBResult, rowCharacters: number): AsyncGenerator<OutValue[][], void> {
   let rows: OutValue[][] = [];
   let characters = 0;
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     for (let index = 0; index < chunk.rowCount; index += 1) {
-      const row = chunk.getRowValues(index).map((cell) => fromDuck(cell, "iso"));
+      const row = rowOf(chunk, index);
+      const size = row.reduce<number>((sum, cell) => sum + sizeOf(cell), 2);
+      if (size > rowCharacters) throw new TooLarge();
       rows.push(row);
-      characters += row.reduce<number>((sum, cell) => sum + sizeOf(cell), 2);
+      characters += size;
       if (characters < ANSWER_CHARACTERS) continue;
       yield rows;
       rows = [];
@@ -37,7 +53,7 @@ async function* answersOf(result: DuckDBResult): AsyncGenerator<OutValue[][], vo
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
   if (first.kind !== "run") throw new TypeError("the first message must be the statement");
-  const { snapshot, sql, memoryLimit } = first.ask;
+  const { snapshot, sql, memoryLimit, rowCharacters } = first.ask;
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     autoinstall_known_extensions: "false",
@@ -52,7 +68,7 @@ async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
     .columnNames()
     .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
   yield { kind: "columns", columns };
-  for await (const rows of answersOf(result)) yield { kind: "rows", rows };
+  for await (const rows of answersOf(result, rowCharacters)) yield { kind: "rows", rows };
   yield { kind: "rows", rows: [] };
 }
 
@@ -64,9 +80,10 @@ process.on("message", (message: ToBox) => {
   answers
     .next()
     .then(({ value }) => value !== undefined && send(value))
-    .catch((error: unknown) =>
-      send({ kind: "failed", detail: error instanceof Error ? error.message : String(error) }),
-    );
+    .catch((error: unknown) => {
+      if (error instanceof TooLarge) return send({ kind: "tooLarge" });
+      return send({ kind: "failed", detail: error instanceof Error ? error.message : String(error) });
+    });
 });
 // Nobody reads the answers any more, and a running statement would keep the process alive.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));

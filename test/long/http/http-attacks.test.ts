@@ -1,12 +1,13 @@
 // Attacks by raw HTTP on the built program, with and without a key: every request ends, no request makes a fault, shows
 // rows that it may not see, or keeps another one waiting.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { type BuiltRun, startBuilt, syncWell } from "../../acceptance/built-cli.ts";
+import { syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
+import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
 import { BROKEN_REQUESTS } from "./broken-requests.ts";
 import { CUNNING_REQUESTS } from "./cunning-requests.ts";
 import { POSTED_REQUESTS } from "./posted-requests.ts";
@@ -14,10 +15,8 @@ import { bytesOf, converse, HOST, headOf, ORDINARY, type RawAttack } from "./raw
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const ATTACKS = [...BROKEN_REQUESTS, ...CUNNING_REQUESTS, ...POSTED_REQUESTS];
-const MOST_WAIT_MS = 1_000;
 /** Readers at once beside the connections that are held. */
 const MOST_READERS = 120;
-const MOST_MEMORY_KB = 600 * 1024;
 
 const dataDir = tempFolder();
 let sandbox: Sandbox;
@@ -25,22 +24,6 @@ let sandbox: Sandbox;
 let rows: readonly string[] = [];
 
 const listed = z.object({ data: z.array(z.record(z.string(), z.unknown())) });
-
-interface Attacked {
-  readonly run: BuiltRun;
-  readonly url: string;
-  readonly port: number;
-}
-
-const serving = async (env: Readonly<Record<string, string>>): Promise<Attacked> => {
-  const run = startBuilt(["serve", "--json", "--data-dir", dataDir, "--listen", `${HOST}:0`], env);
-  await new Promise<void>((resolve, reject) => {
-    run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
-    void run.ended.then(({ err }) => reject(new Error(err)));
-  });
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(run.out()));
-  return { run, url, port: Number(new URL(url).port) };
-};
 
 const textsOf = async (url: string): Promise<readonly string[]> => {
   const lists = await Promise.all(
@@ -55,24 +38,11 @@ const textsOf = async (url: string): Promise<readonly string[]> => {
 beforeAll(async () => {
   sandbox = await startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 });
   await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
-  const open = await serving({});
+  const open = await serving(dataDir, {});
   rows = await textsOf(open.url);
   await open.run.kill();
 });
 afterAll(() => sandbox.close());
-
-/** Largest memory that a process ever had, kB; null where the system does not say. */
-const peakMemory = (pid: number | undefined): number | null => {
-  const file = `/proc/${pid}/status`;
-  return existsSync(file) ? Number(/VmHWM:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1]) : null;
-};
-
-/** How long /healthz takes, ms. */
-const healthMs = async ({ url }: Attacked): Promise<number> => {
-  const asked = performance.now();
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  return performance.now() - asked;
-};
 
 const shownIn = (text: string): readonly string[] =>
   [...rows, KEY, sandbox.token, dataDir].filter((secret) => text.includes(secret));
@@ -120,20 +90,20 @@ test("the attacks are many, and each has its own name", () => {
 
 describe(`${ATTACKS.length} raw requests`, () => {
   test("on a server without a key: no fault, nobody waits, and no row for other names, sites and proxies", async () => {
-    await attackAll(await serving({}), false);
+    await attackAll(await serving(dataDir, {}), false);
   });
 
   test("on a server with a key: no fault, nobody waits, and no row at all", async () => {
     const file = join(tempFolder(), "key");
     writeFileSync(file, `${KEY}\n`, { mode: 0o600 });
-    await attackAll(await serving({ DUCKMIRROR_SERVER_KEY_FILE: file }), true);
+    await attackAll(await serving(dataDir, { DUCKMIRROR_SERVER_KEY_FILE: file }), true);
   });
 });
 
 test("a key holds for its own request only, also in one connection", async () => {
   const file = join(tempFolder(), "key");
   writeFileSync(file, `${KEY}\n`, { mode: 0o600 });
-  const server = await serving({ DUCKMIRROR_SERVER_KEY_FILE: file });
+  const server = await serving(dataDir, { DUCKMIRROR_SERVER_KEY_FILE: file });
   const asking = (...headers: readonly string[]) =>
     `${["GET /v1/accounts HTTP/1.1", `Host: ${HOST}`, ...headers].join("\r\n")}\r\n\r\n`;
   const { ended } = converse(

@@ -77,6 +77,18 @@ test("a reader that leaves ends one long function call at once", async () => {
   await expect(running).rejects.toMatchObject({ code: "INTERRUPTED" });
 });
 
+test("a row with too many characters is refused, and the next statement runs", async () => {
+  const most = { ...LIMITS, rowCharacters: 1_000_000 };
+  const run = (sql: string) => runBoxedQuery({ snapshot, sql }, most);
+  const refused = { code: "QUERY_LIMIT", message: expect.stringContaining("more than 1 million characters") };
+  await expect(run("SELECT repeat('x', 1000001)")).rejects.toMatchObject(refused);
+  await expect(run("SELECT repeat('x', 600000), repeat('y', 600000)")).rejects.toMatchObject(refused);
+  await expect(run("SELECT list(repeat('x', 1000)) FROM range(1100)")).rejects.toMatchObject(refused);
+  // Longer than any string of Node.
+  await expect(run("SELECT repeat('x', 600000000)")).rejects.toMatchObject({ code: "QUERY_LIMIT" });
+  expect(await run("SELECT length(repeat('x', 900000)) AS n")).toMatchObject({ rows: [[900_000]] });
+});
+
 test("a snapshot with a planted WAL is refused", async () => {
   writeFileSync(`${snapshot}.wal`, "anything");
   await expect(runBoxedQuery({ snapshot, sql: "FROM t" }, LIMITS)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });

@@ -1,6 +1,5 @@
 // Access to the service with rate and credits that all processes with the same token share through Redis.
 // Requests are sent from this process (role all).
-import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
@@ -28,12 +27,11 @@ interface OpenCredits extends SharedCredits {
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
 export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const since = clock.now();
-  const owner = randomUUID();
   const reserved = new Map<string, string>();
   const settling = new Set<Promise<void>>();
-  // A reservation that is not renewed counts as a request without an answer, until its settlement corrects that.
+  // Each request owns its reservation, so that one whose settlement Redis did not receive is renewed no more.
   const renewing = setInterval(() => {
-    if (reserved.size > 0) ledger.renew(owner).catch(() => undefined);
+    for (const requestId of reserved.keys()) ledger.renew(requestId).catch(() => undefined);
   }, RENEW_MS);
 
   const settle = (id: string, outcome: ApiOutcome | null, charge: "spent" | "free" | "ambiguous"): Promise<void> => {
@@ -49,8 +47,8 @@ export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits
   };
 
   /** Requests one credit; refunds it if the run has ended meanwhile. */
-  const ask = (signal: AbortSignal) => {
-    const asked = ledger.reserve({ owner, leaseMs: LEASE_MS, signal, since });
+  const ask = (requestId: string, signal: AbortSignal) => {
+    const asked = ledger.reserve({ owner: requestId, leaseMs: LEASE_MS, signal, since });
     asked.then(
       (reservation) => {
         if (reservation.ok && signal.aborted) void settle(reservation.id, null, "free");
@@ -63,7 +61,7 @@ export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits
   return {
     reserve: async (requestId, signal) => {
       for (;;) {
-        const reservation = await ask(signal);
+        const reservation = await ask(requestId, signal);
         if (reservation.ok) {
           reserved.set(requestId, reservation.id);
           return null;

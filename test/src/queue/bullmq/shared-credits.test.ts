@@ -27,6 +27,21 @@ test("a request of several minutes keeps its credit reserved", async () => {
   await killed.close();
 });
 
+test("a settlement that Redis did not receive expires, also while other requests last", async () => {
+  const store = createMemoryState(systemClock, openSharedLedger({ ...LIMITS }));
+  const ledger = createOrganizationLedger({ clock: systemClock, store, limits: LIMITS });
+  const deaf = { ...ledger, settle: () => Promise.reject(new Error("away")) };
+  const credits = creditsOf(deaf, systemClock);
+  const { signal } = new AbortController();
+  await ledger.observe({ limit: 100, used: 0, remaining: 100, resetsAt: null }, Date.now(), false);
+  for (const id of ["settled", "slow"]) expect(await credits.reserve(id, signal)).toBeNull();
+  const outcome = { kind: "broken", sentAt: Date.now() } as Parameters<typeof credits.settle>[1];
+  await credits.settle("settled", outcome, "free");
+  await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+  expect(await ledger.snapshot()).toMatchObject({ reserved: 1, ambiguous: 1 });
+  await credits.close();
+});
+
 test("the request of a killed process delays those of others for 20 seconds", async () => {
   const { killed, other } = twoProcesses();
   expect(await killed.reserve("lost", new AbortController().signal)).toBeNull();

@@ -2,7 +2,6 @@
 import type { Config } from "../src/core/config/config.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
-import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 import { tellVerify } from "./tracing.ts";
@@ -17,7 +16,7 @@ export interface VerifyRequest {
   readonly runId?: string;
   /** Streams to verify; empty: those of the configuration. */
   readonly streams: readonly string[];
-  /** Most credits to spend, repairs included. */
+  /** Most credits to spend, repairs and earlier runs of this id included. */
   readonly maxCredits: number;
   /** Number of records to compare per stream. */
   readonly sample: number;
@@ -36,8 +35,7 @@ export const verifyJob = async (config: Config, request: VerifyRequest, context:
     (span) =>
       withEngine(config, { ...context, tracer: span }, request.maxCredits, async (deps) => {
         const options = { sync, sample, repair };
-        // A verification that lost its worker runs again.
-        const named = runId === undefined ? {} : { runId: await unusedRunId(deps.warehouse, runId) };
+        const named = runId === undefined ? {} : { runId };
         const result = await runVerify({ ...options, ...named }, deps);
         tellVerify(span, result.report, result.error);
         return result;

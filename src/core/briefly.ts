@@ -5,7 +5,9 @@ import type { Clock } from "./clock.ts";
 export const briefly = <T>(read: () => Promise<T>, clock: Pick<Clock, "now">, keptMs: number): (() => Promise<T>) => {
   let latest: { readonly at: number; readonly result: Promise<T> } | null = null;
   return () => {
-    if (latest !== null && clock.now() - latest.at < keptMs) return latest.result;
+    const ageMs = latest === null ? keptMs : clock.now() - latest.at;
+    // Negative after the clock was set back.
+    if (latest !== null && ageMs >= 0 && ageMs < keptMs) return latest.result;
     const reading = { at: clock.now(), result: read() };
     latest = reading;
     reading.result.catch(() => {

@@ -143,6 +143,11 @@ export const ERRORS = {
     "{endpoint} failed: {detail}",
     "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection.",
   ),
+  RATE_REFUSED: row(
+    EXIT.streamsFailed,
+    "The service refused every request of the last ten minutes: {detail}",
+    "The mirror is consistent. The credits may be used up, or another program uses the rate of the same token; sync again later.",
+  ),
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
     "{endpoint} answered with something that is not the documented envelope: {detail}",

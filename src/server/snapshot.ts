@@ -91,6 +91,9 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
   };
   const openedOf = (version: Version): Promise<Database> => {
     if (version.database !== null) return version.database;
+    // A statement that waited longer than its reader: the file may be another one by now, and nobody would close it.
+    if (closed || (version.superseded && version.readers === 0))
+      throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
     const opening = open();
     version.database = opening;
     opening.catch(() => {

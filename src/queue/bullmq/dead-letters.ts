@@ -7,7 +7,8 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import type { Started, Triggers } from "../asks.ts";
 import { toldFailure } from "../failures.ts";
 import { exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
-import { QUEUE, type QueueName, type Queues } from "./queues.ts";
+import { toldVerifyFailure } from "../verifying/lost.ts";
+import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";
 
 export interface DeadLetter {
@@ -35,6 +36,7 @@ const profileIn = (payload: unknown): string | null =>
 
 const letterOf = (queue: QueueName, job: Job): DeadLetter => {
   const id = job.id ?? "";
+  const failure = job.failedReason ?? "";
   return {
     id,
     queue,
@@ -42,7 +44,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
     profile: profileIn(job.data),
     runId: queue === "schedule" ? null : (id.split(".")[0] ?? id),
     failedAt: job.finishedOn ?? job.timestamp,
-    problem: toldFailure(job.failedReason ?? ""),
+    problem: queue === "verify" ? toldVerifyFailure(failure, id, MOST_VERIFY_STALLS + 1) : toldFailure(failure),
   };
 };
 

@@ -8,10 +8,10 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { newRunId } from "../../sync/run/run-sync.ts";
 import { type AskedSync, profileOf, type Started } from "../asks.ts";
-import { toldFailure } from "../failures.ts";
 import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
+import { toldVerifyFailure } from "../verifying/lost.ts";
 import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "./queues.ts";
-import { markCancelled, timesOf } from "./redis-board.ts";
+import { cancelledOf, markCancelled, timesOf } from "./redis-board.ts";
 
 export interface QueuedVerificationsDeps {
   readonly redis: Redis;
@@ -23,13 +23,11 @@ export interface QueuedVerificationsDeps {
 }
 
 const OPEN = ["waiting", "active", "delayed", "prioritized"] as const;
-const ENDED = ["completed", "failed", "unknown"];
-
-/** BullMQ's own failure of a job that lost its worker too often. */
-const isLost = (failure: string): boolean => failure.startsWith("job stalled");
 
 export const createQueuedVerifications = ({ redis, queues, profiles, clock, random }: QueuedVerificationsDeps) => {
   const { verify: queue } = queues;
+
+  const isCancelled = async (runId: string) => (await cancelledOf(redis, [runId])).has(runId);
 
   const described = async (job: Job, state: string): Promise<AskedSync> => {
     const { syncId: runId, profile, askedAt } = syncHead.safeParse(job.data).data ?? payloadIn(job);
@@ -38,13 +36,14 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       const { state: ended, report, problem } = parsePayload(verifyOutcome, runId, job.returnvalue);
       return { ...base, state: ended, report, error: problem };
     }
-    if (state === "failed") {
-      const lost = new DuckmirrorError("VERIFY_LOST", { run: runId, times: MOST_VERIFY_STALLS + 1 });
-      const { failedReason } = job;
-      return { ...base, state: "failed", error: isLost(failedReason) ? problemOf(lost) : toldFailure(failedReason) };
-    }
+    if (state === "failed")
+      return { ...base, state, error: toldVerifyFailure(job.failedReason, runId, MOST_VERIFY_STALLS + 1) };
     const { startedAt } = await timesOf(redis, runId);
-    return { ...base, state: startedAt === null ? "queued" : "running" };
+    if (startedAt !== null) return { ...base, state: "running" };
+    // It never starts, whenever a worker takes it.
+    if (await isCancelled(runId))
+      return { ...base, state: "cancelled", error: problemOf(new DuckmirrorError("INTERRUPTED")) };
+    return { ...base, state: "queued", paused: await queue.isPaused() };
   };
   const payloadIn = (job: Job): VerifyPayload => parsePayload(verifyPayload, job.id ?? "", job.data);
 
@@ -68,7 +67,8 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
     find,
     /** Returns false when it is unknown or has ended. */
     cancel: async (runId: string): Promise<boolean> => {
-      if (ENDED.includes(await queue.getJobState(runId))) return false;
+      const found = await find(runId);
+      if (found?.state !== "queued" && found?.state !== "running") return false;
       const job: Job | undefined = await queue.getJob(runId);
       await markCancelled(redis, runId);
       // The next request is for another verification.
@@ -80,7 +80,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
     active: async (): Promise<readonly AskedSync[]> => {
       const jobs: (Job | undefined)[] = await queue.getJobs([...OPEN]);
       const found = await Promise.all(jobs.map((job) => (job?.id === undefined ? null : find(job.id))));
-      return found.filter((run) => run !== null);
+      return found.filter((run) => run !== null).filter(({ state }) => state === "queued" || state === "running");
     },
   };
 };

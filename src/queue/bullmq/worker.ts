@@ -23,7 +23,7 @@ import { inJobSpan } from "./job-span.ts";
 import { leftFor } from "./left-jobs.ts";
 import { closeQueues, MOST_STALLS, MOST_VERIFY_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
-import { openAsking, openWorking } from "./redis-connections.ts";
+import { atRedis, openAsking, openWorking } from "./redis-connections.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 import { holdBackBy } from "./syncs/hold-back.ts";
 import { createQueuedTriggers } from "./syncs/queued-triggers.ts";
@@ -94,13 +94,15 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     onEnd: (syncId, result) => keepResult(syncId, result, families, { board, scrubber }).catch(complain),
   });
   const verify = deps.verify(asking);
+  const holdBack = holdBackBy(asking.redis, queues);
   const processing: ProcessorDeps = {
     profiles,
     sessions,
     queues,
     triggers,
     board,
-    holdBack: holdBackBy(asking.redis, queues),
+    // As everywhere: a broken connection is no failure of the job.
+    holdBack: (sync) => atRedis(asking, () => holdBack(sync)),
     publish: publishJob,
     clock,
     random,
@@ -124,7 +126,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
         const id = job.id ?? "";
         underWay.set(id, id.split(".")[0] ?? id);
         try {
-          const left = () => leftFor(asking.redis, name, id);
+          const left = () => atRedis(asking, () => leftFor(asking.redis, name, id));
           const taken = { job, token, signal: signal ?? stopping.signal, leftFor: left };
           if (name !== "publish" && name !== "export") return await processor(taken, processing);
           return await inJobSpan(tracer, job, () => processor(taken, processing));
@@ -171,6 +173,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
 
   const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
   const publishing = work("publish", most, processPublish);
+  const verifying = work("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board }));
   // Only now: without its deadline, a sync that is over would be joined.
   publishing.on("completed", (job) => void dropTimes(asking.redis, job.id ?? "").catch(complain));
   const workers = [
@@ -178,7 +181,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     publishing,
     work("export", EXPORTS_AT_ONCE, exportAndTell),
     work("schedule", 1, processTick),
-    work("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board })),
+    verifying,
   ];
 
   /** Repeats a task until the worker stops; a failure is logged, and the task is tried again. */
@@ -191,8 +194,9 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const endCancelled = async (): Promise<void> => {
     const live = [...new Set(underWay.values())];
     const cancelled = await cancelledOf(asking.redis, live);
+    // What a cancelled sync has committed is published and exported.
     for (const [job, sync] of underWay)
-      if (cancelled.has(sync)) for (const worker of workers) worker.cancelJob(job, ABORT.cancelled);
+      if (cancelled.has(sync)) for (const worker of [syncs, verifying]) worker.cancelJob(job, ABORT.cancelled);
   };
   const keepClaims = () => renewClaims(asking.redis, [...new Set(underWay.values())], workerId, times.lock);
 

@@ -3,6 +3,7 @@ import { problemOf } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import type { Scrubber } from "../../core/secret.ts";
+import type { VerifyReport } from "../../sync/verify/report.ts";
 import { type VerifyOutcome, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
 import { scrubbed } from "../run-family.ts";
 import type { SyncBoard } from "../sync-board.ts";
@@ -19,6 +20,17 @@ export interface VerifyDeps extends VerificationRunDeps {
 
 /** Delay before trying again while other work uses the mirror, ms. */
 const BUSY_MS = 500;
+
+/**
+ * The report as Redis keeps it: which fields differ, but not their values, which are records of the organization. Redis is
+ * read by more people than the mirror, and `forget` does not reach it.
+ */
+const withoutValues = (report: VerifyReport): VerifyReport => ({
+  ...report,
+  differences: report.differences.map((difference) =>
+    difference.kind === "field" ? { ...difference, mirror: null, api: null } : difference,
+  ),
+});
 
 /** Runs a verification and returns its result. Throws REDIS_UNAVAILABLE; other failures are results. */
 export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<VerifyOutcome> => {
@@ -39,7 +51,7 @@ export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<Ver
     try {
       const { report, error } = await runVerification(profile, runId, { ...deps, signal, onRunning });
       if (error?.code === "INTERRUPTED" && !(await isCancelled())) return HANDED_ON_MS;
-      return ended(verifiedState(error), error, report);
+      return ended(verifiedState(error), error, withoutValues(report));
     } catch (error) {
       if (isCode(error, "REDIS_UNAVAILABLE")) throw error;
       if (isCode(error, "WRITER_BUSY")) return BUSY_MS;

@@ -4,11 +4,12 @@
 import { readAnswerId } from "../../api/envelope.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { causeOf, chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
+import { createRefusals } from "./refusals.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 export interface FetcherDeps extends TurnDeps {
@@ -124,6 +125,7 @@ const keep = async (
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { sender, clock } = deps;
+  const refusals = createRefusals();
 
   /** Result of a turn without a response. After the first attempt no other request could use the credit better. */
   const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number): FetchResult => {
@@ -143,6 +145,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     const { sentAt, durationMs } = outcome;
     sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
     if (verdict.kind === "stop") deps.stop(new DuckmirrorError(verdict.code, verdict.context));
+    if (refusals.note(outcome, verdict, clock.now()))
+      deps.stop(new DuckmirrorError("RATE_REFUSED", { detail: causeOf(outcome) }));
     const { stream } = order;
     if (verdict.kind === "retry") {
       deps.emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });

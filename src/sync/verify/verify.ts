@@ -4,6 +4,7 @@ import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName } from "../../catalo
 import { tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
 import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -28,7 +29,7 @@ export interface VerifyOptions {
   /** Number of records to compare per stream. */
   readonly sample: number;
   readonly repair: boolean;
-  /** Id of the run; unset: generated. */
+  /** Id of the run, or its prefix if a run that lost its worker has it already; unset: generated. */
   readonly runId?: string;
 }
 
@@ -112,6 +113,17 @@ const distinct = (differences: readonly Difference[]): readonly Difference[] => 
   return [...known.values()];
 };
 
+/** Takes what earlier runs of this id have cost out of the ledger's allowance. Returns that, in credits. */
+const chargeEarlierRuns = async ({ ledger, warehouse }: SyncDeps, runId: string): Promise<number> => {
+  const credits = await creditsOfRuns(warehouse, runId);
+  for (let left = credits; left > 0; left -= 1) {
+    const reservation = ledger.tryReserve();
+    if (!reservation.ok) break;
+    ledger.settle(reservation.id, "spent");
+  }
+  return credits;
+};
+
 /** Credits that this verification may still spend. */
 const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
   const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
@@ -154,7 +166,9 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const { streams } = options.sync;
   const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
 
-  const runId = options.runId ?? newRunId(startedAt, deps.random);
+  const earlier = options.runId === undefined ? 0 : await chargeEarlierRuns(deps, options.runId);
+  const runId =
+    options.runId === undefined ? newRunId(startedAt, deps.random) : await unusedRunId(warehouse, options.runId);
   await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
   const quota = createQuotaRecorder(clock);
   const archive = deps.archive.open({ runId, now: startedAt });
@@ -226,11 +240,11 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   }
   differences = [...distinct(differences)];
 
-  const reportOf = (): VerifyReport => {
+  const reportOf = (before = 0): VerifyReport => {
     const { limit, remaining, resetsAt } = ledger.snapshot();
     return {
       run_id: runId,
-      credits: { spent: run.credits, remaining, limit, resets_at: iso(resetsAt) },
+      credits: { spent: before + run.credits, remaining, limit, resets_at: iso(resetsAt) },
       checks: reports,
       checks_left: checks.length - made,
       differences,
@@ -259,5 +273,5 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   }
   const published = await warehouse.publish();
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
-  return { report: reportOf(), error: early ?? errorOf(differences) };
+  return { report: reportOf(earlier), error: early ?? errorOf(differences) };
 };

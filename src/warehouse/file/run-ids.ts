@@ -4,6 +4,13 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Warehouse } from "./warehouse.ts";
 
 const runRow = z.object({ run_id: z.string() });
+const creditsRow = z.object({ credits: z.number() });
+
+/** Credits that the runs `wanted`, `wanted-2`, `wanted-3` ... may have cost. */
+export const creditsOfRuns = async ({ database }: Warehouse, wanted: string): Promise<number> => {
+  const [row] = await database.query(sqlText("warehouse/credits-named-after.sql"), [wanted], creditsRow);
+  return row?.credits ?? 0;
+};
 
 /** `wanted`, or `wanted-2`, `wanted-3` ... if earlier runs have those ids. */
 export const unusedRunId = async (warehouse: Warehouse, wanted: string): Promise<string> => {

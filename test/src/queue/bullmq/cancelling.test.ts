@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { standingClock } from "../../../support/standing-clock.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
@@ -44,4 +45,21 @@ test("jobs that were put off because another process writes to the mirror come a
   await triggers.cancel(runId);
   expect(await queues.sync.getDelayedCount()).toBe(0);
   expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled" });
+});
+
+test("what a cancelled sync has committed is exported, and its export is no dead letter", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })];
+  const { queues } = await someTriggers(redis, profiles);
+  const worker = await aWorker(redis, profiles, { times: { cancelCheck: 1 } });
+  const release = org.hold("/v1/signals");
+  const { runId } = await worker.triggers.start(anAsk());
+  await expect.poll(() => org.service.log.length, PATIENCE).toBeGreaterThan(0);
+  await reached(worker.triggers, runId, ["running"]);
+  expect(await worker.triggers.cancel(runId)).toBe(true);
+  release();
+  expect(await reached(worker.triggers, runId)).toMatchObject({ state: "cancelled" });
+  await expect.poll(() => queues.export.getCompletedCount(), PATIENCE).toBe(1);
+  expect(await deadLetters(queues)).toEqual([]);
 });

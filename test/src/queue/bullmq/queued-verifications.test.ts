@@ -2,7 +2,10 @@
 import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
 import type { Triggers } from "../../../../src/queue/asks.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { findStored } from "../../../../src/queue/stored-syncs.ts";
 import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const verify = async (triggers: Triggers) => {
@@ -36,7 +39,7 @@ test("a verification asked for where no worker is waits for one, is joined and s
 });
 
 test("when its worker stops, another one runs it from the start, under an id of its own in the mirror", async () => {
-  const { address, org, profiles, triggers } = await aMirror();
+  const { address, org, profiles, triggers, queues } = await aMirror();
   const first = await aWorker(address, profiles);
   await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
   const release = org.hold();
@@ -48,12 +51,53 @@ test("when its worker stops, another one runs it from the start, under an id of 
   expect((await triggers.find(runId))?.state).toBe("running");
   await aWorker(address, profiles);
   expect(await reached(triggers, runId)).toMatchObject({ state: "done", report: { run_id: `${runId}-2` } });
+  // Also when Redis has forgotten it.
+  await queues.verify.obliterate({ force: true });
+  expect(await findStored(profiles, runId)).toMatchObject({ runId, state: "done" });
+});
+
+test("however often its worker stops, all its runs together cost what one may cost", async () => {
+  const { address, org, profiles, triggers } = await aMirror();
+  const first = await aWorker(address, profiles);
+  expect(await reached(triggers, (await triggers.start(anAsk())).runId)).toMatchObject({ state: "done" });
+  await first.stop();
+  const creditsBefore = org.service.spent();
+  const { runId } = await verify(triggers);
+  for (let run = 0; run < 3; run += 1) {
+    const asked = org.service.log.length;
+    const worker = await aWorker(address, profiles);
+    await expect.poll(() => org.service.log.length, { timeout: 120_000, interval: 1 }).toBeGreaterThan(asked + 2);
+    await worker.stop();
+  }
+  await aWorker(address, profiles);
+  const { report } = await reached(triggers, runId);
+  const cost = org.service.spent() - creditsBefore;
+  expect(cost).toBeLessThanOrEqual(VERIFY_CREDITS);
+  expect(report).toMatchObject({ credits: { spent: cost } });
+});
+
+test("Redis learns which fields differ, and no value of a record", async () => {
+  const { address, org, profiles, triggers, queues, redis } = await aMirror();
+  await aWorker(address, profiles);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const [account] = org.service.data.accounts;
+  Object.assign(account ?? {}, { name: "Zebulon of Redis" });
+  const { runId } = await verify(triggers);
+  const { report } = await reached(triggers, runId);
+  const found = { stream: "accounts", kind: "field", field: "name", mirror: null, api: null };
+  expect(report).toMatchObject({ differences: expect.arrayContaining([expect.objectContaining(found)]) });
+  const kept = await redis.hgetall(`{duckmirror}:${queues.verify.name}:${runId}`);
+  expect(JSON.stringify(kept)).toContain('\\"field\\":\\"name\\"');
+  expect(JSON.stringify(kept)).not.toContain("Zebulon");
 });
 
 test("a cancelled one that waits never starts, and the next request is for another one", async () => {
   const { address, profiles, triggers } = await aMirror();
   const { runId } = await verify(triggers);
   expect(await triggers.cancel(runId)).toBe(true);
+  expect(await triggers.find(runId)).toMatchObject({ state: "cancelled", error: { code: "INTERRUPTED" } });
+  expect(await triggers.active()).toEqual([]);
+  expect(await triggers.cancel(runId)).toBe(false);
   const next = await verify(triggers);
   expect(next.joined).toBe(false);
   await aWorker(address, profiles);
@@ -79,6 +123,7 @@ test("one that loses every worker ends as lost, and can be asked for again", asy
   });
   const { runId } = await verify(triggers);
   expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: { code: "VERIFY_LOST" } });
+  expect(await deadLetters(queues)).toMatchObject([{ id: runId, problem: { code: "VERIFY_LOST" } }]);
   expect(await verify(triggers)).toMatchObject({ joined: false });
   expect(await queues.verify.getFailedCount()).toBe(1);
 });

@@ -1,0 +1,88 @@
+// A service that refuses every request ends a run after ten minutes; one that refuses for a while does not.
+import { describe, expect, test } from "vitest";
+import type { ApiOutcome } from "../../../../src/api/outcome.ts";
+import type { Verdict } from "../../../../src/api/retry-policy.ts";
+import { createRefusals } from "../../../../src/sync/request/refusals.ts";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
+import { simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+
+const MINUTE_MS = 60_000;
+const REFUSED: FakeAnswer = { status: 429, headers: {}, body: "" };
+
+const outcome = (status: number, sentAt: number) =>
+  ({ kind: status === 200 ? "ok" : "refused", status, sentAt }) as ApiOutcome;
+const wait = (untilMs: number): Verdict => ({ kind: "wait", untilMs, why: "rate" });
+
+describe("refusals in a row", () => {
+  /** Refused once a minute from the first minute on; `answeredAt`: minutes with an answer. Returns the minute of the end. */
+  const endOf = (minutes: number, answeredAt: readonly number[] = []): number | null => {
+    const refusals = createRefusals();
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      const now = minute * MINUTE_MS;
+      const answered = answeredAt.includes(minute);
+      const verdict: Verdict = answered ? { kind: "use" } : wait(now + MINUTE_MS);
+      if (refusals.note(outcome(answered ? 200 : 429, now), verdict, now)) return minute;
+    }
+    return null;
+  };
+
+  test("end a run after ten minutes", () => {
+    expect(endOf(60)).toBe(11);
+  });
+
+  test("begin anew after any answer", () => {
+    expect(endOf(20, [10])).toBeNull();
+    expect(endOf(30, [10])).toBe(21);
+  });
+
+  test("that were sent together, or before the wait was over, count once", () => {
+    const refusals = createRefusals();
+    const hour = 60 * MINUTE_MS;
+    const ends = Array.from({ length: 100 }, (_, at) => {
+      const sentAt = at < 50 ? 0 : hour;
+      return refusals.note(outcome(429, sentAt), wait(sentAt + hour), sentAt + at);
+    });
+    expect(ends).not.toContain(true);
+  });
+
+  test("do not count requests that no one answered", () => {
+    const refusals = createRefusals();
+    const broken = { kind: "broken", sentAt: 0 } as ApiOutcome;
+    for (let minute = 1; minute < 60; minute += 1)
+      expect(refusals.note(broken, { kind: "retry", waitMs: 0 }, minute * MINUTE_MS)).toBe(false);
+  });
+});
+
+/** Syncs on a clock that only waiting moves. `isRefused`: by the number of the request and the time since the start, ms. */
+const syncing = async (isRefused: (number: number, ms: number) => boolean) => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const clock = simulatedClock();
+  const startedAt = clock.now();
+  const before = ({ number }: { readonly number: number }) =>
+    isRefused(number, clock.now() - startedAt) ? REFUSED : undefined;
+  service.options = { ...service.options, before };
+  const rig = await startSyncRig(service, {}, clock);
+  try {
+    const { error, report } = await rig.sync();
+    return { error, report, tookMs: clock.now() - startedAt };
+  } finally {
+    await rig.close();
+  }
+};
+
+describe("a sync", () => {
+  test("whose every request is refused ends after ten minutes and says so", async () => {
+    const { error, report, tookMs } = await syncing((number) => number > 10);
+    expect(error).toMatchObject({ code: "RATE_REFUSED", exitCode: 5 });
+    expect(error?.message).toContain("429");
+    expect(report.requests).toBeGreaterThan(10);
+    expect(tookMs).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+    expect(tookMs).toBeLessThan(15 * MINUTE_MS);
+  });
+
+  test("that is refused for eight minutes goes on", async () => {
+    const { error } = await syncing((number, ms) => number > 10 && ms < 8 * MINUTE_MS);
+    expect(error).toBeNull();
+  });
+});

@@ -74,6 +74,8 @@ export const listCall = (
   const endpoint = stream.list;
   if (endpoint === undefined) throw new TypeError(`${stream.name} has no list`);
   const sortBy = order.kind === "changes" ? stream.watermark : stream.walkOrder?.sortBy;
+  // A service that refuses one order may know the other.
+  const sorts = order.kind === "changes" ? shape.changeOrder : shape.sort;
   const includes = stream.embeds.map((embed) => embed.include).join(",");
   return {
     endpoint,
@@ -81,7 +83,7 @@ export const listCall = (
     query: {
       page: String(read.page),
       perPage: String(read.perPage),
-      ...(sortBy !== undefined && shape.sort ? { sortBy, sortOrder: "desc" } : {}),
+      ...(sortBy !== undefined && sorts ? { sortBy, sortOrder: "desc" } : {}),
       ...(order.kind === "filter" && stream.filter
         ? { [stream.filter.param]: new Date(order.after).toISOString() }
         : {}),

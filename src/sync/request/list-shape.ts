@@ -4,9 +4,9 @@ import { z } from "zod";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
-  /** Sort parameters are sent. */
+  /** The order of walks is sent. */
   sort: z.boolean(),
-  /** The service sorts by the stream's change date, too. */
+  /** The service sorts by the stream's change date. */
   changeOrder: z.boolean(),
   /** `include` is sent. */
   include: z.boolean(),

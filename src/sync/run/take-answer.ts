@@ -209,9 +209,11 @@ export const askDifferently = async (
   if (request !== null) landed(task, request);
   const shape = shapeOf(run, name);
   const elsewhere = [...run.shapes.values()].filter((other) => other.settled).map((other) => other.perPage);
-  const orderRefused = task.progress?.kind === "watermark" && refused.sort && /sort|order/i.test(outcome.excerpt);
-  const outdated =
-    refused.perPage > shape.perPage || (refused.sort && !shape.sort) || (refused.include && !shape.include);
+  const changes = task.progress?.kind === "watermark";
+  // A list that was walked without an order refuses this one, whatever it says.
+  const orderRefused = changes && refused.sort && (!shape.sort || /sort|order/i.test(outcome.excerpt));
+  const sorts = changes ? shape.changeOrder : shape.sort;
+  const outdated = refused.perPage > shape.perPage || (refused.sort && !sorts) || (refused.include && !shape.include);
   const next = outdated
     ? shape
     : orderRefused

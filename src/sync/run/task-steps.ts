@@ -1,4 +1,6 @@
 // Task steps: decides a task's next step after its pages are committed: read more, walk instead, or finish.
+
+import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
@@ -9,7 +11,7 @@ import { closeGap, endLook } from "../settle/close-gap.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { finishedState } from "../task/scope-state.ts";
-import { type ScopeTask, stepOf, turnIntoWalk } from "../task/scope-task.ts";
+import { type ScopeTask, stepOf, turnIntoFilter, turnIntoWalk } from "../task/scope-task.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
@@ -72,6 +74,21 @@ export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   }
 };
 
+/** Stores that the service does not sort this list by its change date. */
+const rememberUnordered = async (run: SyncRun, stream: StreamName): Promise<void> => {
+  const shape = { ...shapeOf(run, stream), changeOrder: false };
+  run.shapes.set(stream, shape);
+  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
+};
+
+const walkInstead = async (run: SyncRun, task: ScopeTask, because: string): Promise<void> => {
+  const { stream } = task.candidate;
+  run.deps.emit({ kind: "note", level: "info", text: `${stream}: full walk, ${because}` });
+  run.stats.of(stream).modes.add("walk");
+  turnIntoWalk(task, shapeOf(run, stream), run.runId, run.deps.clock.now());
+  return decide(run, task);
+};
+
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
   // Reads that were decided but not sent are decided again, because the list may have changed.
@@ -86,7 +103,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
   const step = stepOf(task, seen, run.options.concurrency);
-  if (task.closing !== null && (step.kind === "walk" || step.kind === "done")) {
+  if (task.closing !== null && step.kind !== "read" && step.kind !== "wait") {
     return endLook(run, task, step.kind === "done");
   }
   switch (step.kind) {
@@ -95,17 +112,15 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
       return;
     case "wait":
       return;
-    case "walk": {
-      run.deps.emit({ kind: "note", level: "info", text: `${task.candidate.stream}: full walk, ${step.because}` });
-      run.stats.of(task.candidate.stream).modes.add("walk");
-      if (step.remember === "order-ignored") {
-        const shape = { ...shapeOf(run, task.candidate.stream), changeOrder: false };
-        run.shapes.set(task.candidate.stream, shape);
-        await rememberShape(run.deps.warehouse, task.candidate.stream, shape, run.deps.clock.now());
-      }
-      turnIntoWalk(task, shapeOf(run, task.candidate.stream), run.runId, run.deps.clock.now());
+    case "unordered":
+      await rememberUnordered(run, task.candidate.stream);
+      if (!step.agrees || task.stream.filter === undefined) return walkInstead(run, task, step.because);
+      run.deps.emit({ kind: "note", level: "info", text: `${task.candidate.stream}: filtered, ${step.because}` });
+      run.stats.of(task.candidate.stream).modes.add("filter");
+      turnIntoFilter(task, shapeOf(run, task.candidate.stream));
       return decide(run, task);
-    }
+    case "walk":
+      return walkInstead(run, task, step.because);
     case "done":
       return finish(run, task, seen, step);
     default:

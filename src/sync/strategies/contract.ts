@@ -43,8 +43,10 @@ export type Step =
   | { readonly kind: "read"; readonly reads: readonly ReadRequest[] }
   /** No request until a read in flight returns. */
   | { readonly kind: "wait" }
-  /** The short read does not suffice: walk the whole list. `remember` names a capability to store. */
-  | { readonly kind: "walk"; readonly because: string; readonly remember: "order-ignored" | null }
+  /** The short read does not suffice: walk the whole list. */
+  | { readonly kind: "walk"; readonly because: string }
+  /** The list does not show its changes first. `agrees`: its count is the mirror's, so a filter by date may find them. */
+  | { readonly kind: "unordered"; readonly because: string; readonly agrees: boolean }
   /** The scope is up to date. */
   | {
       readonly kind: "done";

@@ -36,12 +36,11 @@ export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: rea
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
-  if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read", remember: null };
+  if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read" };
   if (coverage.total !== null && facts.matching !== null && coverage.total !== facts.matching) {
     return {
       kind: "walk",
       because: `the service counts ${coverage.total} recent changes, the mirror ${facts.matching}`,
-      remember: null,
     };
   }
   return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };

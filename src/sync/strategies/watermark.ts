@@ -43,7 +43,7 @@ const descends = (values: readonly (number | null)[]): boolean =>
 
 export const acceptWatermark = (state: WatermarkState, read: PageRead): WatermarkState => {
   const known = read.values.filter((value) => value !== null);
-  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known.slice(0, 1));
+  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
   const oldest = known.at(-1) ?? state.oldest;
   return {
     ...state,
@@ -64,11 +64,10 @@ export const nextWatermark = (
 ): Step => {
   const { coverage } = state;
   if (inFlight.length > 0) return { kind: "wait" };
-  if (!state.sorted) {
-    return { kind: "walk", because: `the service does not sort by ${field}`, remember: "order-ignored" };
-  }
-  if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read", remember: null };
+  const agrees = coverage.total === null || coverage.total - facts.rows === facts.acceptedGap;
+  // In one page, the order does not matter.
   if (
+    coverage.proven &&
     coverage.complete &&
     state.pages === 1 &&
     coverage.total !== null &&
@@ -76,7 +75,8 @@ export const nextWatermark = (
   ) {
     return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
   }
-  const agrees = coverage.total === null || coverage.total - facts.rows === facts.acceptedGap;
+  if (!state.sorted) return { kind: "unordered", because: `the service does not sort by ${field}`, agrees };
+  if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read" };
   // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
   // rows share one date would be read to its end every time.
   const quiet = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
@@ -88,7 +88,6 @@ export const nextWatermark = (
     return {
       kind: "walk",
       because: `the service counts ${counted(coverage.total, "row")}, the mirror ${facts.rows}`,
-      remember: null,
     };
   }
   return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };

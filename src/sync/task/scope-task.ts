@@ -186,6 +186,14 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.firstMirror = task.rows === 0;
 };
 
+/** Continues a reading of changes by the filter of the list, which needs no order. */
+export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
+  if (task.progress?.kind !== "watermark") return;
+  task.progress = startFilter({ size: shape.perPage, since: task.progress.since });
+  task.pages = 0;
+  task.onlyPage = new Set();
+};
+
 /** Number of records that the service counts and the mirror cannot hold. */
 export const uncountable = (task: ScopeTask): number =>
   task.closing ?? task.rejected + task.refused + task.forgotten.size;

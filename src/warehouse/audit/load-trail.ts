@@ -76,12 +76,12 @@ const prune = async (database: Database, dir: string, files: readonly string[], 
 /** Name under which a folder that cannot be read has its problem. */
 const FOLDER = "state/audit";
 
-/** The trail's files; null: the folder cannot be read, as sync.audit_files then says. */
+/** The trail's files; none if the folder cannot be read, as sync.audit_files then says. */
 const readableFiles = async (
   database: Database,
   dir: string,
   known: readonly LoadedFile[],
-): Promise<readonly string[] | null> => {
+): Promise<readonly string[]> => {
   try {
     const files = await trailFiles(dir);
     if (known.some(({ file }) => file === FOLDER)) {
@@ -91,7 +91,7 @@ const readableFiles = async (
   } catch (error) {
     if (!isFileProblem(error)) throw error;
     await database.transaction((tx) => storeFile(tx, { file: FOLDER, loaded: 0, damaged: 0 }, detailOf(error)));
-    return null;
+    return [];
   }
 };
 
@@ -108,7 +108,6 @@ export const loadTrail = async (
   try {
     const known = await database.query(sqlText("warehouse/audit-files.sql"), [], fileRow);
     const files = await readableFiles(database, dir, known);
-    if (files === null) return;
     for (const file of files) {
       await loadFile(database, dir, known.find((row) => row.file === file) ?? { file, loaded: 0, damaged: 0 }, now);
     }

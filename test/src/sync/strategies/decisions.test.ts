@@ -234,18 +234,17 @@ describe("watermark", () => {
     expect(after.sorted).toBe(sorted);
   });
 
-  test("a list that is not sorted, or moved, is walked; the first is remembered", () => {
-    expect(nextWatermark(read(["a", "b"], values(1, 2), 9), facts(), [], "updatedAt")).toEqual({
-      kind: "walk",
-      because: "the service does not sort by updatedAt",
-      remember: "order-ignored",
-    });
+  test("a list that is not sorted is said to be, and whether its count is the mirror's; one that moved is walked", () => {
+    const unordered = { kind: "unordered", because: "the service does not sort by updatedAt" };
+    const unsorted = read(["a", "b"], values(1, 2), 9);
+    expect(nextWatermark(unsorted, facts(), [], "updatedAt")).toEqual({ ...unordered, agrees: false });
+    expect(nextWatermark(unsorted, facts({ rows: 9 }), [], "updatedAt")).toEqual({ ...unordered, agrees: true });
+    expect(unsorted.newest).toBe(2);
     const sorted = read(["a"], values(1), 9);
     const unproven = { ...sorted, coverage: { ...sorted.coverage, proven: false } };
     expect(nextWatermark(unproven, facts(), [], "updatedAt")).toEqual({
       kind: "walk",
       because: "the list moved while its changes were read",
-      remember: null,
     });
   });
 
@@ -258,6 +257,9 @@ describe("watermark", () => {
       because: "the whole list was read",
     });
     expect(nextWatermark(one, facts({ seen: 1, rejected: 1, rows: 2 }), [], "x")).toMatchObject({ addsUp: true });
+    const unsorted = read(["a", "b"], values(200, 300), 2);
+    expect(nextWatermark(unsorted, facts({ seen: 2, rows: 2 }), [], "x")).toMatchObject({ addsUp: true, whole: true });
+    expect(nextWatermark(unsorted, facts({ seen: 1, rows: 2 }), [], "x")).toMatchObject({ kind: "unordered" });
     const quietly = { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
     expect(nextWatermark(one, facts({ seen: 1, rows: 2 }), [], "x")).toEqual(quietly);
     expect(nextWatermark({ ...one, pages: 2 }, facts({ seen: 2, rows: 2 }), [], "x")).toEqual(quietly);
@@ -282,7 +284,6 @@ describe("watermark", () => {
     expect(nextWatermark(known, facts({ rows: 19 }), [], "x")).toEqual({
       kind: "walk",
       because: "the service counts 20 rows, the mirror 19",
-      remember: null,
     });
     expect(nextWatermark(known, facts({ rows: 18, acceptedGap: 2 }), [], "x")).toMatchObject({ kind: "done" });
   });
@@ -313,13 +314,11 @@ describe("filter", () => {
     expect(nextFilter(whole, facts({ matching: 3 }), [])).toEqual({
       kind: "walk",
       because: "the service counts 2 recent changes, the mirror 3",
-      remember: null,
     });
     const unproven = { ...whole, coverage: { ...whole.coverage, proven: false } };
     expect(nextFilter(unproven, facts({ matching: 2 }), [])).toEqual({
       kind: "walk",
       because: "the list moved while its changes were read",
-      remember: null,
     });
   });
 });

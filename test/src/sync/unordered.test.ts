@@ -1,0 +1,45 @@
+// A service that refuses or ignores the order by change date: every change is found, and no page is asked for twice.
+import { describe, expect, onTestFinished, test } from "vitest";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
+import { startSyncRig } from "../../support/sync-rig.ts";
+
+const LATER = "2026-11-20T00:00:00.000Z";
+
+/** A mirror of such a service, level with it. */
+const aMirror = async (accounts: number, options: FakeOptions) => {
+  const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, ...options });
+  const rig = await startSyncRig(service);
+  onTestFinished(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  // What the service does not do is learned here.
+  expect((await rig.sync()).error).toBeNull();
+  const lists = ["/v1/accounts", "/v1/contacts", "/v1/signals"];
+  const syncAgain = async () => {
+    const from = service.log.length;
+    const { error } = await rig.sync();
+    expect(error).toBeNull();
+    const asked = service.log.slice(from).filter(({ path, status }) => lists.includes(path) && status === 200);
+    return asked.map(({ path, query }) => `${path} ${JSON.stringify(query)}`);
+  };
+  return { service, rig, syncAgain };
+};
+
+describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
+  test("lists of one page cost one credit each when nothing changed", async () => {
+    const { syncAgain } = await aMirror(3, { sort });
+    const asked = await syncAgain();
+    expect(asked.map((line) => line.split(" ")[0])).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+  });
+
+  test("lists of many pages: a change on the last page is found, and no page is asked for twice", async () => {
+    const { service, rig, syncAgain } = await aMirror(60, { sort });
+    const asked = await syncAgain();
+    expect(new Set(asked).size).toBe(asked.length);
+    Object.assign(service.data.accounts.at(-1) ?? {}, { name: "renamed", updatedAt: LATER });
+    Object.assign(service.data.contacts.at(-1) ?? {}, { lastName: "Renamed", lastChangeDetectedOn: LATER });
+    await syncAgain();
+    expect(await rig.rows("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
+    expect(await rig.rows("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
+  });
+});

@@ -3,7 +3,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
-import { planSync } from "../src/sync/plan/make-plan.ts";
+import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { type Credits, type Outlook, outlookOf } from "../src/sync/plan/outlook.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
@@ -35,7 +35,7 @@ const reportOn = async (
 ): Promise<PlanReport> => {
   const options = syncOptions(config, request);
   const shapes = await readShapes(warehouse);
-  const { candidates, view } = await planSync(warehouse, options, shapes, now);
+  const { candidates, view } = await createPlanner(warehouse, options)(shapes, now);
   const quota = await readLastQuota(warehouse.database);
   const credits = {
     remaining: quota?.remaining ?? null,

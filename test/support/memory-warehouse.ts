@@ -41,8 +41,10 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   const capabilities = new Map<string, string>();
   const runs = new Map<string, string>();
   const seen = new Map<string, Set<string>>();
+  const changes = new Map<TableName, number>();
   let dead = false;
 
+  const changed = (name: TableName) => void changes.set(name, (changes.get(name) ?? 0) + 1);
   const alive = () => {
     if (dead) throw new Error("killed");
   };
@@ -147,6 +149,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     snapshot: "memory",
     strictness: EVOLVING,
     archiveDir: "memory",
+    changesOf: (name) => changes.get(name) ?? 0,
     startRun: async ({ runId }) => {
       alive();
       runs.set(runId, "running");
@@ -161,6 +164,10 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       const counts = checkpoint.loads.map((one) =>
         known.has(one.requestId) ? { inserted: 0, updated: 0, unchanged: 0, rejected: 0 } : load(one),
       );
+      checkpoint.loads.forEach(({ table: name }, nth) => {
+        const { inserted = 0, updated = 0 } = counts[nth] ?? {};
+        if (inserted + updated > 0) changed(name);
+      });
       for (const request of checkpoint.requests) requests.set(request.requestId, request.runId);
       for (const state of checkpoint.scopes) states.set(stateId(state), state);
       options.onCommit?.(checkpoint, (name, id) => table(name).has(id));
@@ -189,6 +196,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
         options.onDelete(name, id);
         table(name).delete(id);
       }
+      changed(name);
       seen.delete(walkId);
       if (scope !== undefined) states.set(stateId(scope), scope);
       return ids.length;
@@ -196,6 +204,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     deleteKeys: async ({ table: name, ids }) => {
       alive();
       const there = ids.filter((id) => table(name).has(id));
+      changed(name);
       for (const id of there) {
         options.onDelete(name, id);
         table(name).delete(id);

@@ -5,7 +5,7 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
-import { readMirrorView } from "./mirror-view.ts";
+import { mirrorViews } from "./mirror-view.ts";
 
 /** The part of the configuration that planning needs. */
 export type PlanOptions = Omit<DueOptions, "shapes">;
@@ -17,15 +17,15 @@ export interface Plan {
   readonly view: MirrorView;
 }
 
-/** Reads the mirror's state and returns the due work. Sends nothing. */
-export const planSync = async (
-  warehouse: MirrorReader,
-  options: PlanOptions,
-  shapes: ReadonlyMap<StreamName, ListShape>,
-  now: number,
-): Promise<Plan> => {
+/** Reads the mirror's state and returns the due work, as often as a run asks. Sends nothing. */
+export type Planner = (shapes: ReadonlyMap<StreamName, ListShape>, now: number) => Promise<Plan>;
+
+export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
-  const view = await readMirrorView(warehouse, now, wantsContent);
-  return { candidates: dueCandidates(view, { ...options, shapes }), view };
+  const viewAt = mirrorViews(warehouse, wantsContent);
+  return async (shapes, now) => {
+    const view = await viewAt(now);
+    return { candidates: dueCandidates(view, { ...options, shapes }), view };
+  };
 };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
+import type { TableName } from "../../catalog/tables.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -12,47 +13,84 @@ import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
 /** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;
 
-const account = z.object({
-  id: z.string(),
-  company_id: z.string().nullable(),
-  priority: z.number().nullable(),
-  score: z.number().nullable(),
-  changed_at: z.number(),
-});
+const account = z
+  .object({
+    id: z.string(),
+    company_id: z.string().nullable(),
+    priority: z.number().nullable(),
+    score: z.number().nullable(),
+    changed_at: z.number(),
+  })
+  .transform(({ company_id, changed_at, ...row }) => ({ ...row, companyId: company_id, changedAt: changed_at }));
 const company = z.object({ id: z.string() });
-const input = z.object({ input: z.string(), company_id: z.string().nullable(), resolved_at: z.number().nullable() });
+const input = z
+  .object({ input: z.string(), company_id: z.string().nullable(), resolved_at: z.number().nullable() })
+  .transform((row) => ({ input: row.input, companyId: row.company_id, resolvedAt: row.resolved_at }));
 const hint = z.object({ stream: z.string(), company_id: z.string(), signal_count: z.number(), type: z.string() });
-const contentless = z.object({ id: z.string(), account_id: z.string(), updated_at: z.number().nullable() });
+const contentless = z
+  .object({ id: z.string(), account_id: z.string(), updated_at: z.number().nullable() })
+  .transform((row) => ({ id: row.id, accountId: row.account_id, updatedAt: row.updated_at }));
 const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.number() });
 
-/** The planner's view of the mirror. `content`: whether signal contents are configured. */
-export const readMirrorView = async (warehouse: MirrorReader, now: number, content: boolean): Promise<MirrorView> => {
+/** `read`, whose last result serves until one of these tables changes. */
+const whileUnchanged = <T>(
+  { changesOf }: Pick<MirrorReader, "changesOf">,
+  tables: readonly TableName[],
+  read: () => Promise<T>,
+): (() => Promise<T>) => {
+  let latest: { readonly at: string; readonly result: Promise<T> } | null = null;
+  return () => {
+    const at = tables.map((table) => changesOf(table)).join();
+    if (latest?.at !== at) latest = { at, result: read() };
+    return latest.result;
+  };
+};
+
+/**
+ * Reads the planner's view of the mirror, for one run: what was read before serves again where its tables did not change.
+ * Hints and contents also depend on the states; but what a run checks, it does not take twice. `content`: whether signal
+ * contents are configured.
+ */
+export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: number) => Promise<MirrorView>) => {
   const { database } = warehouse;
-  const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
-  const [states, accounts, companies, inputs, hints, signals] = await Promise.all([
-    warehouse.scopeStates(),
+  const accounts = whileUnchanged(warehouse, ["accounts"], () =>
     database.query(sqlText("plan/accounts.sql"), [], account),
-    database.query(sqlText("plan/companies.sql"), [], company),
+  );
+  const companies = whileUnchanged(warehouse, ["companies"], async () => {
+    const rows = await database.query(sqlText("plan/companies.sql"), [], company);
+    return new Set(rows.map((row) => row.id));
+  });
+  const inputs = whileUnchanged(warehouse, ["company_inputs"], () =>
     database.query(sqlText("plan/inputs.sql"), [], input),
-    database.query(sqlText("plan/hints.sql"), [JSON.stringify(hintTypes)], hint),
+  );
+  const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
+  const hints = whileUnchanged(warehouse, ["signals", "accounts"], async () => {
+    const rows = await database.query(sqlText("plan/hints.sql"), [JSON.stringify(hintTypes)], hint);
+    return new Map(
+      rows.map((row) => [stateKey(row.stream, row.company_id), { count: row.signal_count, type: row.type }]),
+    );
+  });
+  const signalsWithoutContent = whileUnchanged(warehouse, ["signals"], async () =>
     content ? database.query(sqlText("plan/signals-without-content.sql"), [MOST_DETAILS], contentless) : [],
-  ]);
-  return {
-    now,
-    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
-    accounts: accounts.map((row) => ({
-      id: row.id,
-      companyId: row.company_id,
-      priority: row.priority,
-      score: row.score,
-      changedAt: row.changed_at,
-    })),
-    companies: new Set(companies.map((row) => row.id)),
-    inputs: inputs.map((row) => ({ input: row.input, companyId: row.company_id, resolvedAt: row.resolved_at })),
-    hints: new Map(
-      hints.map((row) => [stateKey(row.stream, row.company_id), { count: row.signal_count, type: row.type }]),
-    ),
-    signalsWithoutContent: signals.map((row) => ({ id: row.id, accountId: row.account_id, updatedAt: row.updated_at })),
+  );
+  return async (now) => {
+    const [states, ...rest] = await Promise.all([
+      warehouse.scopeStates(),
+      accounts(),
+      companies(),
+      inputs(),
+      hints(),
+      signalsWithoutContent(),
+    ]);
+    return {
+      now,
+      states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+      accounts: rest[0],
+      companies: rest[1],
+      inputs: rest[2],
+      hints: rest[3],
+      signalsWithoutContent: rest[4],
+    };
   };
 };
 

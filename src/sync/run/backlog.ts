@@ -2,7 +2,7 @@
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
-import { type Plan, planSync } from "../plan/make-plan.ts";
+import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
 import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { createTask } from "../task/scope-task.ts";
@@ -39,7 +39,7 @@ const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
   }
 };
 
-export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
+export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Backlog => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
   let { states } = initial.view;
@@ -90,7 +90,7 @@ export const createBacklog = (run: SyncRun, initial: Plan): Backlog => {
   return {
     replan: async () => {
       run.replan = false;
-      const plan = await planSync(deps.warehouse, options, run.shapes, deps.clock.now());
+      const plan = await planner(run.shapes, deps.clock.now());
       states = plan.view.states;
       return enqueue(plan.candidates);
     },

@@ -4,7 +4,7 @@
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
-import type { Plan } from "../plan/make-plan.ts";
+import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { failTask, putOff } from "../running/task-ends.ts";
@@ -185,9 +185,9 @@ const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<v
 };
 
 /** Runs the plan. Never rejects: `run.ending` holds the reason of an early end, faults included. */
-export const dispatch = async (run: SyncRun, initial: Plan): Promise<void> => {
+export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): Promise<void> => {
   const traffic: Traffic = { flying: 0, open: 0, answerBytes: 0, penniless: false, wake: () => undefined };
-  const backlog = createBacklog(run, initial);
+  const backlog = createBacklog(run, planner, initial);
   run.deps.signal.addEventListener("abort", () => traffic.wake(), { once: true });
   await loop(run, traffic, backlog).catch((error: unknown) => run.ending.fail(error));
   while (traffic.open > 0) await changed(traffic);

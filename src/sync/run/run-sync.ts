@@ -8,7 +8,7 @@ import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
 import { forecastJson, forecastOf } from "../plan/forecast.ts";
-import { planSync } from "../plan/make-plan.ts";
+import { createPlanner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes, rememberWanted } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
@@ -136,7 +136,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     });
   }
   const shapes = await readShapes(warehouse);
-  const plan = await inSpan(tracer, "plan", () => planSync(warehouse, options, shapes, startedAt));
+  const planner = createPlanner(warehouse, options);
+  const plan = await inSpan(tracer, "plan", () => planner(shapes, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
   await rememberWanted(warehouse, options, startedAt);
@@ -194,7 +195,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
 
   let end: End;
   try {
-    await dispatch(run, plan).finally(ending.close);
+    await dispatch(run, planner, plan).finally(ending.close);
     const { inserted, updated, deleted } = run.stats.of("accounts");
     if (inserted + updated + deleted > 0) await dropOwners(run);
     await dropInsights(run);

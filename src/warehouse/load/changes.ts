@@ -8,6 +8,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
+import type { MirrorReader } from "../read/mirror-reader.ts";
 import type { Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
@@ -122,8 +123,21 @@ export const replayChange = async (
 const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
   loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null;
 
-/** The changes of an open warehouse. */
-export const journalledChanges = (database: Database, journal: Journal, strictness: TableStrictness): Changes => {
+/** Tables whose rows a commit changed. */
+const changedBy = ({ loads }: Checkpoint, counts: readonly LoadCounts[]): readonly TableName[] =>
+  loads.flatMap(({ table }, nth) => {
+    const { inserted = 0, updated = 0 } = counts[nth] ?? {};
+    return inserted + updated > 0 ? [table] : [];
+  });
+
+/** The changes of an open warehouse, and how often each table was changed. */
+export const journalledChanges = (
+  database: Database,
+  journal: Journal,
+  strictness: TableStrictness,
+): Changes & Pick<MirrorReader, "changesOf"> => {
+  const changes = new Map<TableName, number>();
+  const count = (table: TableName) => void changes.set(table, (changes.get(table) ?? 0) + 1);
   const change = async (entry: Exclude<JournalEntry, { kind: "commit" }>) => {
     await journal.record(
       async () => entry,
@@ -131,19 +145,22 @@ export const journalledChanges = (database: Database, journal: Journal, strictne
     );
   };
   return {
+    changesOf: (table) => changes.get(table) ?? 0,
     startRun: ({ runId, mode, startedAt, forecast = null }) =>
       change({ kind: "run-started", runId, mode, startedAt, forecast }),
     finishRun: (runId, { status, finishedAt, summary, error = null }) =>
       change({ kind: "run-finished", runId, status, finishedAt, summary, error }),
     setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),
-    commit: async (checkpoint) =>
-      saysNothing(checkpoint)
-        ? []
-        : journal.record(
-            async () => commitEntry(checkpoint),
-            (tx) => writeCheckpoint(tx, checkpoint, strictness),
-          ),
-    deleteMissing: ({ table, walkId, company, expected, runId, now, scope = null }) => {
+    commit: async (checkpoint) => {
+      if (saysNothing(checkpoint)) return [];
+      const counts = await journal.record(
+        async () => commitEntry(checkpoint),
+        (tx) => writeCheckpoint(tx, checkpoint, strictness),
+      );
+      changedBy(checkpoint, counts).forEach(count);
+      return counts;
+    },
+    deleteMissing: async ({ table, walkId, company, expected, runId, now, scope = null }) => {
       let gone: readonly walks.Gone[] = [];
       const entry = async (): Promise<JournalEntry> => {
         gone = await walks.missingIds(database, { table, walkId, ...(company === undefined ? {} : { company }) });
@@ -152,15 +169,14 @@ export const journalledChanges = (database: Database, journal: Journal, strictne
         if (count !== expected) throw new TypeError(`${table}: ${count} rows would go, ${expected} were counted`);
         return { kind: "deleted", runId, table, gone, now, walkId, scope };
       };
-      return journal.record(entry, (tx) => carryOut(tx, { kind: "deleted", runId, table, gone, now, walkId, scope }));
+      const write = (tx: Sql) => carryOut(tx, { kind: "deleted", runId, table, gone, now, walkId, scope });
+      return journal.record(entry, write).finally(() => count(table));
     },
-    deleteKeys: ({ table, ids, company = null, runId, now }) => {
+    deleteKeys: async ({ table, ids, company = null, runId, now }) => {
       const gone = [{ company, ids }];
       const entry = { kind: "deleted", runId, table, gone, now, walkId: null, scope: null } as const;
-      return journal.record(
-        async () => entry,
-        (tx) => carryOut(tx, entry),
-      );
+      const write = (tx: Sql) => carryOut(tx, entry);
+      return journal.record(async () => entry, write).finally(() => count(table));
     },
   };
 };

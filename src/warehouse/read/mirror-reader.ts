@@ -1,6 +1,7 @@
 // State of the mirror as planning reads it, from the working database or from the published snapshot.
 import { z } from "zod";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import type { TableName } from "../../catalog/tables.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ScopeState } from "../record/checkpoint.ts";
@@ -9,6 +10,8 @@ import { assertReadable } from "./readable.ts";
 export interface MirrorReader {
   readonly database: Database;
   scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
+  /** Counts the changes of a table by this process: what was read from it at this number still holds. */
+  changesOf(table: TableName): number;
   /** Facts learned about the service: name → JSON text. */
   capabilities(): Promise<ReadonlyMap<string, string>>;
 }
@@ -52,6 +55,8 @@ const capabilityRow = z.object({ name: z.string(), value: z.string() });
 
 export const mirrorReader = (database: Database): MirrorReader => ({
   database,
+  // A snapshot never changes.
+  changesOf: () => 0,
   scopeStates: (stream) => database.query(sqlText("warehouse/scope-states.sql"), [stream ?? null], stateRow),
   capabilities: async () => {
     const rows = await database.query(sqlText("warehouse/capabilities.sql"), [], capabilityRow);

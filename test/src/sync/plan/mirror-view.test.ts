@@ -1,0 +1,71 @@
+// The planner's view: read again where a table changed, and only there.
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { mirrorViews } from "../../../../src/sync/plan/mirror-view.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import type { TableLoad } from "../../../../src/warehouse/record/checkpoint.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+
+const aMirror = async () => {
+  const warehouse = await openWarehouse({ dataDir: tempDir(), clock: systemClock });
+  onTestFinished(() => warehouse.close());
+  const queries: string[] = [];
+  const { database } = warehouse;
+  const counting = {
+    ...warehouse,
+    database: {
+      ...database,
+      query: (...args: Parameters<typeof database.query>) => {
+        queries.push(/FROM (main\.\w+)/.exec(args[0])?.[1] ?? args[0]);
+        return database.query(...args);
+      },
+    } as typeof database,
+  };
+  let request = 0;
+  const load = (table: TableLoad["table"], record: TableLoad["records"][number]) => {
+    request += 1;
+    const one: TableLoad = {
+      requestId: `q${request}`,
+      stream: "accounts",
+      table,
+      records: [record],
+      asked: new Set(),
+      fromPath: {},
+      receivedAt: 1_000,
+      walkId: null,
+    };
+    return warehouse.commit({ runId: "r", loads: [one], requests: [], scopes: [], quota: null });
+  };
+  const viewAt = mirrorViews(counting, false);
+  const view = async () => {
+    queries.length = 0;
+    return { ...(await viewAt(5)), queries: [...queries].sort() };
+  };
+  return { warehouse, load, view };
+};
+
+const ACCOUNT = { id: 1, name: "Acme", companyId: "c1" };
+
+test("nothing is read again while nothing changes, whatever is checked", async () => {
+  const { load, view } = await aMirror();
+  await load("accounts", ACCOUNT);
+  expect(await view()).toMatchObject({
+    accounts: [{ id: "1", companyId: "c1" }],
+    queries: expect.arrayContaining(["main.accounts"]),
+  });
+  await load("accounts", ACCOUNT);
+  expect((await view()).queries).toEqual([]);
+});
+
+test("rows that came, changed or went are seen", async () => {
+  const { warehouse, load, view } = await aMirror();
+  expect((await view()).accounts).toEqual([]);
+  await load("accounts", ACCOUNT);
+  expect((await view()).accounts).toHaveLength(1);
+  await load("accounts", { ...ACCOUNT, companyId: "c2" });
+  expect(await view()).toMatchObject({ accounts: [{ companyId: "c2" }], queries: ["main.accounts", "main.signals"] });
+  await load("companies", { id: "c2", name: "Acme Inc" });
+  expect(await view()).toMatchObject({ companies: new Set(["c2"]), queries: ["main.companies"] });
+  await warehouse.deleteKeys({ table: "accounts", ids: ["1"], runId: "r", now: 2_000 });
+  expect((await view()).accounts).toEqual([]);
+});

@@ -168,8 +168,11 @@ const spentQuota = async (trial: Trial): Promise<void> => {
   const { server, chance } = trial;
   const { credits, now } = server.workspace;
   const { refusal, usageBlock } = server.traits.credits;
-  credits.leave(chance.int(0, 4), now());
-  const codes = refusal === "403-words" ? [3, 4] : refusal === "429-bare" && usageBlock !== "present" ? [4, 5] : [4];
+  const left = chance.int(0, 4);
+  credits.leave(left, now());
+  // A 429 without a word means credits only to a run that has read that none are left.
+  const untold = refusal === "429-bare" && (usageBlock !== "present" || left === 0);
+  const codes = refusal === "403-words" ? [3, 4] : untold ? [4, 5] : [4];
   await sync(trial, { what: "credits gone", ask: { full: true }, codes });
   trial.advance(32 * 24 * HOUR_MS);
   credits.renew(now());

@@ -171,7 +171,12 @@ export const createWorld = (traits: Traits, now: () => number): World => {
     if (account !== undefined && by.often(0.4)) return addSignal(account.fields.id ?? null, RECENT_MS);
     if (row === undefined) return;
     if (by.often(0.3) && signals.size > 3) return drop(signals, row.key);
-    alter(signals, row, { ...redraw(resource.SIGNAL, by), ...(announced ? { updatedAt: moment() } : {}) });
+    const changed = redraw(resource.SIGNAL, by);
+    // What only the signal's own route returns is read again when its date changes, by contract.
+    const inDetail =
+      ("sources" in changed && records.signalSources === "detail") ||
+      ("fullContent" in changed && records.signalContent === "detail");
+    alter(signals, row, { ...changed, ...(announced || inDetail ? { updatedAt: moment() } : {}) });
   };
   const changeContacts = (by: Chance, announced: boolean) => {
     const row = some(contacts, by);

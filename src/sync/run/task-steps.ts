@@ -11,7 +11,7 @@ import { closeGap, endLook } from "../settle/close-gap.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { finishedState } from "../task/scope-state.ts";
-import { type ScopeTask, stepOf, turnIntoFilter, turnIntoWalk } from "../task/scope-task.ts";
+import { readChangesAgain, type ScopeTask, stepOf, turnIntoFilter, turnIntoWalk } from "../task/scope-task.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
@@ -118,6 +118,9 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
       run.deps.emit({ kind: "note", level: "info", text: `${task.candidate.stream}: filtered, ${step.because}` });
       run.stats.of(task.candidate.stream).modes.add("filter");
       turnIntoFilter(task, shapeOf(run, task.candidate.stream));
+      return decide(run, task);
+    case "again":
+      readChangesAgain(task);
       return decide(run, task);
     case "walk":
       return walkInstead(run, task, step.because);

@@ -45,6 +45,8 @@ export type Step =
   | { readonly kind: "wait" }
   /** The short read does not suffice: walk the whole list. */
   | { readonly kind: "walk"; readonly because: string }
+  /** Changes were read over two runs, and the counts differ: those since the first of them may be missing. */
+  | { readonly kind: "again"; readonly because: string }
   /** The list does not show its changes first. `agrees`: its count is the mirror's, so a filter by date may find them. */
   | { readonly kind: "unordered"; readonly because: string; readonly agrees: boolean }
   /** The scope is up to date. */

@@ -95,7 +95,7 @@ export const coverageOf = (progress: Progress): Coverage | null => {
 
 /**
  * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more, and
- * changes are read anew from the same time.
+ * changes are read anew from the same time. Else reading goes on, and changes know that their first pages are old.
  */
 export const reopened = (progress: Progress): Progress => {
   switch (progress.kind) {
@@ -109,7 +109,7 @@ export const reopened = (progress: Progress): Progress => {
     case "watermark":
       return progress.reachedKnown || progress.coverage.complete
         ? startWatermark({ size: progress.coverage.size, since: progress.since })
-        : progress;
+        : { ...progress, resumed: true };
     case "filter":
       return progress.coverage.complete
         ? startFilter({ size: progress.coverage.size, since: progress.since })
@@ -168,6 +168,8 @@ const stored = z.discriminatedUnion("kind", [
     sorted: z.boolean(),
     reachedKnown: z.boolean(),
     oldest: z.number().nullable(),
+    // Missing in states of older versions.
+    resumed: z.boolean().default(false),
   }),
   z.object({ kind: z.literal("filter"), coverage, since: z.number(), newest: z.number().nullable() }),
   z.object({ kind: z.literal("known"), walk }),

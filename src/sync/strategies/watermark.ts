@@ -20,6 +20,8 @@ export interface WatermarkState {
   readonly reachedKnown: boolean;
   /** Oldest value so far; the next page must not hold newer ones, except ties. */
   readonly oldest: number | null;
+  /** Its first pages are of an earlier run: what changed since then is not among them. */
+  readonly resumed: boolean;
 }
 
 export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
@@ -31,6 +33,13 @@ export const startWatermark = (options: { size: number; since: number }): Waterm
   sorted: true,
   reachedKnown: false,
   oldest: null,
+  resumed: false,
+});
+
+/** Reads what changed since a resumed reading began. Its newest value stays the next watermark. */
+export const readHeadAgain = (state: WatermarkState, since: number): WatermarkState => ({
+  ...startWatermark({ size: state.coverage.size, since }),
+  newest: state.newest,
 });
 
 /** True when the values descend, with records without a value last. */
@@ -85,10 +94,8 @@ export const nextWatermark = (
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (!agrees) {
-    return {
-      kind: "walk",
-      because: `the service counts ${counted(coverage.total, "row")}, the mirror ${facts.rows}`,
-    };
+    const because = `the service counts ${counted(coverage.total, "row")}, the mirror ${facts.rows}`;
+    return { kind: state.resumed ? "again" : "walk", because };
   }
   return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
 };

@@ -14,7 +14,7 @@ import { startKnown } from "../strategies/known.ts";
 import { startLog } from "../strategies/log.ts";
 import { acceptRead, coverageOf, nextStep, type Progress, reopened, withPageSize } from "../strategies/progress.ts";
 import { startWalk } from "../strategies/walk.ts";
-import { startWatermark } from "../strategies/watermark.ts";
+import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
 import { parseCursor } from "./stored-cursor.ts";
 
 /**
@@ -190,6 +190,14 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
 export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress?.kind !== "watermark") return;
   task.progress = startFilter({ size: shape.perPage, since: task.progress.since });
+  task.pages = 0;
+  task.onlyPage = new Set();
+};
+
+/** Reads what changed since a resumed reading of changes began. */
+export const readChangesAgain = (task: ScopeTask): void => {
+  if (task.progress?.kind !== "watermark") return;
+  task.progress = readHeadAgain(task.progress, task.startedAt - overlapMs(task.stream));
   task.pages = 0;
   task.onlyPage = new Set();
 };

@@ -3,7 +3,8 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { type Client, createClient } from "../../api/client.ts";
+import { clientOf } from "../../../jobs/service-access.ts";
+import type { Client } from "../../api/client.ts";
 import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -133,15 +134,7 @@ const run = async ({ offline }: Input, context: CommandContext): Promise<number>
   checkDataDir(config);
   const token = await resolveToken(config);
   scrubber.hide(token);
-  const client = createClient({
-    baseUrl: config.baseUrl,
-    token,
-    version,
-    clock,
-    timeouts: config.timeouts,
-    maxBodyBytes: config.maxBodyBytes,
-    allowPlainHttp: config.allowPlainHttp,
-  });
+  const client = clientOf(config, { token, version, clock });
   try {
     if (offline) {
       const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };

@@ -1,32 +1,28 @@
 // The worker with Redis: takes the jobs of syncs, publishes, exports and schedules, and ends cleanly.
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { DelayedError, type Job, Worker } from "bullmq";
 import { FAMILIES } from "../../../jobs/families.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import { createSessions } from "../../../jobs/session.ts";
 import { checkRedis } from "../../budget/store/redis-connection.ts";
-import { detailOf, isCode } from "../../core/errors.ts";
+import { detailOf } from "../../core/errors.ts";
 import { noTracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
-import { failureToKeep } from "../failures.ts";
 import { enterFleet } from "../fleet/fleet.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
 import { createProgressBook } from "../progress-book.ts";
 import { keepResult, processFamily } from "../run-family.ts";
-import { ABORT, BUSY_MS } from "../sync-life.ts";
-import type { Taken } from "../taken-job.ts";
+import { ABORT } from "../sync-life.ts";
 import { tracedTriggers } from "../traced-triggers.ts";
 import { processVerify } from "../verifying/process-verify.ts";
-import { inJobSpan } from "./job-span.ts";
-import { leftFor } from "./left-jobs.ts";
-import { closeQueues, MOST_STALLS, MOST_VERIFY_STALLS, openQueues, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { closeQueues, openQueues } from "./queues.ts";
 import { cancelledOf, createRedisBoard, dropTimes, keepProgress, renewClaims } from "./redis-board.ts";
 import { atRedis, openAsking, openWorking } from "./redis-connections.ts";
 import { schedulesOf, settleSchedules } from "./schedules.ts";
 import { holdBackBy } from "./syncs/hold-back.ts";
 import { createQueuedTriggers } from "./syncs/queued-triggers.ts";
+import { createTaking, endTaking, takeAtOnce } from "./take-jobs.ts";
 import { TIMES, type WorkerDeps } from "./worker-deps.ts";
 
 /** Shortest time between two log lines with the same error, ms. */
@@ -47,18 +43,6 @@ const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
     complained.set(text, clock.now());
     log("warn", `Redis: ${text}`);
   };
-};
-
-/** Changes how many jobs a worker takes at once. */
-const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
-  const wake = jobs > worker.concurrency && !worker.closing;
-  worker.concurrency = jobs;
-  // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
-  if (wake)
-    void worker
-      .pause(true)
-      .then(() => (worker.closing ? undefined : worker.resume()))
-      .catch(onError);
 };
 
 /**
@@ -111,57 +95,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  /** Job -> sync, for running jobs. */
-  const underWay = new Map<string, string>();
-
-  const work = <T>(
-    name: QueueName,
-    concurrency: number,
-    processor: (taken: Taken<Job>, deps: ProcessorDeps) => Promise<T>,
-  ): Worker => {
-    const worker = new Worker(
-      QUEUE[name],
-      // BullMQ passes a signal only to functions with three parameters.
-      async (job, token, signal) => {
-        const id = job.id ?? "";
-        underWay.set(id, id.split(".")[0] ?? id);
-        try {
-          const left = () => atRedis(asking, () => leftFor(asking.redis, name, id));
-          const taken = { job, token, signal: signal ?? stopping.signal, leftFor: left };
-          if (name !== "publish" && name !== "export") return await processor(taken, processing);
-          return await inJobSpan(tracer, job, () => processor(taken, processing));
-        } catch (error) {
-          if (error instanceof DelayedError) throw error;
-          // Redis was away, which is no failure of the job. If it still is, the lock expires and the job is delivered
-          // again.
-          if (isCode(error, "REDIS_UNAVAILABLE")) {
-            await job.moveToDelayed(clock.now() + BUSY_MS, token);
-            throw new DelayedError();
-          }
-          log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);
-          throw failureToKeep(error, scrubber);
-        } finally {
-          underWay.delete(id);
-        }
-      },
-      {
-        connection: working.redis,
-        prefix: PREFIX,
-        concurrency,
-        autorun: false,
-        maxStalledCount: name === "verify" ? MOST_VERIFY_STALLS : MOST_STALLS,
-        lockDuration: times.lock,
-        stalledInterval: times.stalledCheck,
-      },
-    );
-    worker.on("error", complain);
-    worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
-    // Another worker has the job now, so this one must stop spending credits.
-    worker.on("lockRenewalFailed", (ids) => {
-      for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
-    });
-    return worker;
-  };
+  const taking = createTaking({ ...deps, tracer, asking, working, stopping: stopping.signal, times, complain });
 
   const exportAndTell = async (...[taken, using]: Parameters<typeof processExport>): Promise<readonly string[]> => {
     const startedAt = performance.now();
@@ -171,16 +105,16 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     return formats;
   };
 
-  const syncs = work("sync", most * JOBS_PER_SYNC, processFamily);
-  const publishing = work("publish", most, processPublish);
-  const verifying = work("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board }));
+  const syncs = taking.from("sync", most * JOBS_PER_SYNC, (taken) => processFamily(taken, processing));
+  const publishing = taking.from("publish", most, (taken) => processPublish(taken, processing));
+  const verifying = taking.from("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board }));
   // Only now: without its deadline, a sync that is over would be joined.
   publishing.on("completed", (job) => void dropTimes(asking.redis, job.id ?? "").catch(complain));
   const workers = [
     syncs,
     publishing,
-    work("export", EXPORTS_AT_ONCE, exportAndTell),
-    work("schedule", 1, processTick),
+    taking.from("export", EXPORTS_AT_ONCE, (taken) => exportAndTell(taken, processing)),
+    taking.from("schedule", 1, (taken) => processTick(taken, processing)),
     verifying,
   ];
 
@@ -191,14 +125,14 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
       await clock.sleep(ms, stopping.signal).catch(() => undefined);
     }
   };
+  const live = () => [...new Set(taking.underWay.values())];
   const endCancelled = async (): Promise<void> => {
-    const live = [...new Set(underWay.values())];
-    const cancelled = await cancelledOf(asking.redis, live);
+    const cancelled = await cancelledOf(asking.redis, live());
     // What a cancelled sync has committed is published and exported.
-    for (const [job, sync] of underWay)
+    for (const [job, sync] of taking.underWay)
       if (cancelled.has(sync)) for (const worker of [syncs, verifying]) worker.cancelJob(job, ABORT.cancelled);
   };
-  const keepClaims = () => renewClaims(asking.redis, [...new Set(underWay.values())], workerId, times.lock);
+  const keepClaims = () => renewClaims(asking.redis, live(), workerId, times.lock);
 
   await settleSchedules(queues.schedule, profiles, clock);
   const chores = [
@@ -222,16 +156,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
 
   const stop = async (): Promise<void> => {
     stopping.abort();
-    const closed = Promise.all(workers.map((worker) => worker.close())).catch(complain);
-    const done = new AbortController();
-    const deadline = clock.sleep(times.stop, done.signal).catch(() => undefined);
-    // A job that was being fetched may still arrive and must be stopped too.
-    const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
-    const telling = setInterval(tell, 100);
-    tell();
-    await Promise.race([closed, deadline]);
-    clearInterval(telling);
-    done.abort();
+    await endTaking(workers, { clock, mostMs: times.stop, onError: complain });
     await Promise.all([...chores, fleet.leave()]);
     await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(500)]);
     working.end();

@@ -7,6 +7,7 @@ import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
+import type { ChangeCounts } from "../../warehouse/record/checkpoint.ts";
 import { type MirrorView, stateKey } from "./candidate.ts";
 import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
 
@@ -34,7 +35,7 @@ const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.numb
 
 /** `read`, whose last result serves until one of these tables changes. */
 const whileUnchanged = <T>(
-  { changesOf }: Pick<MirrorReader, "changesOf">,
+  { changesOf }: ChangeCounts,
   tables: readonly TableName[],
   read: () => Promise<T>,
 ): (() => Promise<T>) => {

@@ -3,7 +3,7 @@
 import type { ApiOutcome } from "../../api/outcome.ts";
 import type { Verdict } from "../../api/retry-policy.ts";
 
-/** A run ends after so many waits, which took at least this long, if every request since then was refused. */
+/** A run ends after this number of waits and this time, if every request since then was refused. */
 const MOST_WAITS = 5;
 const MOST_MS = 600_000;
 

@@ -17,8 +17,9 @@ import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { reshape } from "../task/change-course.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, landed, pageReadOf, reshape, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 

@@ -10,8 +10,9 @@ import { settleDeletes } from "../settle/apply-deletes.ts";
 import { closeGap, endLook } from "../settle/close-gap.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
+import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
-import { readChangesAgain, type ScopeTask, stepOf, turnIntoFilter, turnIntoWalk } from "../task/scope-task.ts";
+import { type ScopeTask, stepOf } from "../task/scope-task.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {

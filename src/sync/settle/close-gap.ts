@@ -13,9 +13,10 @@ import { unconfirmedIn } from "../running/completeness.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { adjustRows, closeTask, commitState } from "../running/task-ends.ts";
 import { coverageOf } from "../strategies/progress.ts";
+import { lookAfterWalk } from "../task/change-course.ts";
 import { guardDeletes } from "../task/delete-guard.ts";
 import { finishedState, totalOf } from "../task/scope-state.ts";
-import { lookAfterWalk, type ScopeTask, uncountable } from "../task/scope-task.ts";
+import { type ScopeTask, uncountable } from "../task/scope-task.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { type AskableStream, askById, isAskable } from "./ask-by-id.ts";
 

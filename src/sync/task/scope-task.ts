@@ -9,18 +9,9 @@ import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
-import { startFilter } from "../strategies/filter.ts";
-import { startKnown } from "../strategies/known.ts";
-import { startLog } from "../strategies/log.ts";
-import { acceptRead, coverageOf, nextStep, type Progress, reopened, withPageSize } from "../strategies/progress.ts";
-import { startWalk } from "../strategies/walk.ts";
-import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
+import { acceptRead, nextStep, type Progress, reopened } from "../strategies/progress.ts";
+import { overlaps, startProgress } from "./first-progress.ts";
 import { parseCursor } from "./stored-cursor.ts";
-
-/**
- * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.
- */
-const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
 const BELIEVED_MS = 600_000;
@@ -74,42 +65,6 @@ export interface ScopeTask {
   closing: number | null;
   status: "active" | "deleting" | "finished" | "failed";
 }
-
-const overlapMs = (stream: StreamSpec) =>
-  stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
-
-/**
- * Pages share rows in reconciling walks and in every walk that may delete. If an insert and a delete balance, the
- * count stays the same, and only a shared row proves that no row was skipped between two pages.
- */
-const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
-
-const startProgress = (
-  candidate: Candidate,
-  stream: StreamSpec,
-  shape: ListShape,
-  before: ScopeState | undefined,
-  overlap: boolean,
-): Progress | null => {
-  const size = shape.perPage;
-  const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
-  switch (candidate.mode) {
-    case "walk": {
-      const grows = stream.walkOrder?.grows === true && shape.sort;
-      return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
-    }
-    case "watermark":
-      return startWatermark({ size, since });
-    case "filter":
-      return startFilter({ size, since });
-    case "known":
-      return startKnown({ size });
-    case "log":
-      return startLog({ size, first: (before?.checkedAt ?? null) === null });
-    default:
-      return null;
-  }
-};
 
 /** The cursor of an interrupted walk, as far as it is believed; null: start anew. */
 const resumedFrom = (before: ScopeState | undefined, now: number): ReturnType<typeof parseCursor> => {
@@ -167,63 +122,9 @@ export const createTask = (input: {
   };
 };
 
-/** Turns the task into a walk of the whole list, when the shorter read did not suffice. */
-export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
-  const grows = task.stream.walkOrder?.grows === true && shape.sort;
-  task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
-  task.startedAt = now;
-  task.progress = startWalk({
-    size: shape.perPage,
-    overlap: overlaps(task.candidate, task.rows),
-    proof: grows ? "descending" : "identity",
-  });
-  task.pages = 0;
-  task.onlyPage = new Set();
-  task.rejected = 0;
-  task.refused = 0;
-  task.forgotten = new Set();
-  task.content = task.wantedContent;
-  task.firstMirror = task.rows === 0;
-};
-
-/** Continues a reading of changes by the filter of the list, which needs no order. */
-export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
-  if (task.progress?.kind !== "watermark") return;
-  task.progress = startFilter({ size: shape.perPage, since: task.progress.since });
-  task.pages = 0;
-  task.onlyPage = new Set();
-};
-
-/** Reads what changed since a resumed reading of changes began. */
-export const readChangesAgain = (task: ScopeTask): void => {
-  if (task.progress?.kind !== "watermark") return;
-  task.progress = readHeadAgain(task.progress, task.startedAt - overlapMs(task.stream));
-  task.pages = 0;
-  task.onlyPage = new Set();
-};
-
 /** Number of records that the service counts and the mirror cannot hold. */
 export const uncountable = (task: ScopeTask): number =>
   task.closing ?? task.rejected + task.refused + task.forgotten.size;
-
-/** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
-export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
-  task.closing = uncountable(task);
-  task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
-};
-
-/** Applies a new shape of the list, from the head if nothing was read yet. */
-export const reshape = (task: ScopeTask, shape: ListShape): void => {
-  if (task.progress === null) return;
-  const coverage = coverageOf(task.progress);
-  const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
-  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
-  const untouched =
-    coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
-  task.progress = untouched
-    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, task.rows))
-    : withPageSize(task.progress, shape.perPage);
-};
 
 /** Order in which the task's strategy requests the list. */
 export const orderOf = (task: ScopeTask): ListOrder => {

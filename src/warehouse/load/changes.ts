@@ -8,8 +8,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
-import type { MirrorReader } from "../read/mirror-reader.ts";
-import type { Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
+import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { writeCheckpoint } from "./commit.ts";
@@ -135,7 +134,7 @@ export const journalledChanges = (
   database: Database,
   journal: Journal,
   strictness: TableStrictness,
-): Changes & Pick<MirrorReader, "changesOf"> => {
+): Changes & ChangeCounts => {
   const changes = new Map<TableName, number>();
   const count = (table: TableName) => void changes.set(table, (changes.get(table) ?? 0) + 1);
   const change = async (entry: Exclude<JournalEntry, { kind: "commit" }>) => {

@@ -1,17 +1,14 @@
 // State of the mirror as planning reads it, from the working database or from the published snapshot.
 import { z } from "zod";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
-import type { TableName } from "../../catalog/tables.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import type { ScopeState } from "../record/checkpoint.ts";
+import type { ChangeCounts, ScopeState } from "../record/checkpoint.ts";
 import { assertReadable } from "./readable.ts";
 
-export interface MirrorReader {
+export interface MirrorReader extends ChangeCounts {
   readonly database: Database;
   scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
-  /** Counts the changes of a table by this process: what was read from it at this number still holds. */
-  changesOf(table: TableName): number;
   /** Facts learned about the service: name → JSON text. */
   capabilities(): Promise<ReadonlyMap<string, string>>;
 }

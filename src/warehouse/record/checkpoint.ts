@@ -26,6 +26,12 @@ export interface TableLoad {
   readonly receivedAt: number;
 }
 
+/** How often this process changed a table. */
+export interface ChangeCounts {
+  /** What was read from the table at this number still holds. */
+  changesOf(table: TableName): number;
+}
+
 export interface LoadCounts {
   readonly inserted: number;
   readonly updated: number;

@@ -1,0 +1,121 @@
+// Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
+// them in time when the worker stops.
+import { DelayedError, type Job, Worker } from "bullmq";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import type { Clock } from "../../core/clock.ts";
+import { detailOf, isCode } from "../../core/errors.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import { failureToKeep } from "../failures.ts";
+import { ABORT, BUSY_MS } from "../sync-life.ts";
+import type { Taken } from "../taken-job.ts";
+import { inJobSpan } from "./job-span.ts";
+import { leftFor } from "./left-jobs.ts";
+import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName } from "./queues.ts";
+import { atRedis, type WorkingConnection } from "./redis-connections.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
+
+interface TakingDeps extends Pick<WorkerDeps, "clock" | "log" | "scrubber"> {
+  readonly asking: RedisConnection;
+  readonly working: WorkingConnection;
+  readonly tracer: Tracer;
+  /** Ends jobs that BullMQ gives no signal. */
+  readonly stopping: AbortSignal;
+  /** Time without renewal after which a worker has lost its job, and interval of the check for lost jobs, ms. */
+  readonly times: { readonly lock: number; readonly stalledCheck: number };
+  /** Logs a failure of the connection. */
+  readonly complain: (error: unknown) => void;
+}
+
+export interface Taking {
+  /** Starts taking jobs of a queue, `concurrency` at once, after the worker's own `run`. */
+  from<T>(name: QueueName, concurrency: number, process: (taken: Taken<Job>) => Promise<T>): Worker;
+  /** Syncs of running jobs: job id → sync id. */
+  readonly underWay: ReadonlyMap<string, string>;
+}
+
+export const createTaking = (deps: TakingDeps): Taking => {
+  const { asking, working, tracer, stopping, times, clock, log, scrubber, complain } = deps;
+  const underWay = new Map<string, string>();
+
+  /** Redis was away, which is no failure of the job. If it still is, the lock expires and the job is delivered again. */
+  const putOff = async (job: Job, token: string | undefined): Promise<never> => {
+    await job.moveToDelayed(clock.now() + BUSY_MS, token);
+    throw new DelayedError();
+  };
+
+  return {
+    underWay,
+    from: (name, concurrency, process) => {
+      const worker = new Worker(
+        QUEUE[name],
+        // BullMQ passes a signal only to functions with three parameters.
+        async (job, token, signal) => {
+          const id = job.id ?? "";
+          underWay.set(id, id.split(".")[0] ?? id);
+          try {
+            const left = () => atRedis(asking, () => leftFor(asking.redis, name, id));
+            const taken = { job, token, signal: signal ?? stopping, leftFor: left };
+            if (name !== "publish" && name !== "export") return await process(taken);
+            return await inJobSpan(tracer, job, () => process(taken));
+          } catch (error) {
+            if (error instanceof DelayedError) throw error;
+            if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
+            log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);
+            throw failureToKeep(error, scrubber);
+          } finally {
+            underWay.delete(id);
+          }
+        },
+        {
+          connection: working.redis,
+          prefix: PREFIX,
+          concurrency,
+          autorun: false,
+          maxStalledCount: name === "verify" ? MOST_VERIFY_STALLS : MOST_STALLS,
+          lockDuration: times.lock,
+          stalledInterval: times.stalledCheck,
+        },
+      );
+      worker.on("error", complain);
+      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
+      // Another worker has the job now, so this one must stop spending credits.
+      worker.on("lockRenewalFailed", (ids) => {
+        for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
+      });
+      return worker;
+    },
+  };
+};
+
+/** Changes how many jobs a worker takes at once. */
+export const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
+  const wake = jobs > worker.concurrency && !worker.closing;
+  worker.concurrency = jobs;
+  // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
+  if (wake)
+    void worker
+      .pause(true)
+      .then(() => (worker.closing ? undefined : worker.resume()))
+      .catch(onError);
+};
+
+/** Ends all jobs and takes no more; resolves when they have ended, or after `mostMs`. */
+export const endTaking = async (
+  workers: readonly Worker[],
+  {
+    clock,
+    mostMs,
+    onError,
+  }: { readonly clock: Clock; readonly mostMs: number; readonly onError: (error: unknown) => void },
+): Promise<void> => {
+  const closed = Promise.all(workers.map((worker) => worker.close())).catch(onError);
+  const done = new AbortController();
+  const deadline = clock.sleep(mostMs, done.signal).catch(() => undefined);
+  // A job that was being fetched may still arrive and must be stopped too.
+  const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
+  const telling = setInterval(tell, 100);
+  tell();
+  await Promise.race([closed, deadline]);
+  clearInterval(telling);
+  done.abort();
+};

@@ -1,0 +1,62 @@
+// A task that changes its course while it runs: another strategy, or another shape of its list.
+import type { ListShape } from "../request/list-shape.ts";
+import { startFilter } from "../strategies/filter.ts";
+import { coverageOf, withPageSize } from "../strategies/progress.ts";
+import { startWalk } from "../strategies/walk.ts";
+import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
+import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
+import { type ScopeTask, uncountable } from "./scope-task.ts";
+
+/** Turns the task into a walk of the whole list, when the shorter read did not suffice. */
+export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
+  const grows = task.stream.walkOrder?.grows === true && shape.sort;
+  task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
+  task.startedAt = now;
+  task.progress = startWalk({
+    size: shape.perPage,
+    overlap: overlaps(task.candidate, task.rows),
+    proof: grows ? "descending" : "identity",
+  });
+  task.pages = 0;
+  task.onlyPage = new Set();
+  task.rejected = 0;
+  task.refused = 0;
+  task.forgotten = new Set();
+  task.content = task.wantedContent;
+  task.firstMirror = task.rows === 0;
+};
+
+/** Continues a reading of changes by the filter of the list, which needs no order. */
+export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
+  if (task.progress?.kind !== "watermark") return;
+  task.progress = startFilter({ size: shape.perPage, since: task.progress.since });
+  task.pages = 0;
+  task.onlyPage = new Set();
+};
+
+/** Reads what changed since a resumed reading of changes began. */
+export const readChangesAgain = (task: ScopeTask): void => {
+  if (task.progress?.kind !== "watermark") return;
+  task.progress = readHeadAgain(task.progress, task.startedAt - overlapMs(task.stream));
+  task.pages = 0;
+  task.onlyPage = new Set();
+};
+
+/** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
+export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
+  task.closing = uncountable(task);
+  task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
+};
+
+/** Applies a new shape of the list, from the head if nothing was read yet. */
+export const reshape = (task: ScopeTask, shape: ListShape): void => {
+  if (task.progress === null) return;
+  const coverage = coverageOf(task.progress);
+  const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
+  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  const untouched =
+    coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
+  task.progress = untouched
+    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, task.rows))
+    : withPageSize(task.progress, shape.perPage);
+};

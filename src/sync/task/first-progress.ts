@@ -1,0 +1,52 @@
+// Where a task's strategy begins: at the head of the list, and for changes, some time before the watermark.
+import type { StreamSpec } from "../../catalog/streams.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { Candidate } from "../plan/candidate.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { startFilter } from "../strategies/filter.ts";
+import { startKnown } from "../strategies/known.ts";
+import { startLog } from "../strategies/log.ts";
+import type { Progress } from "../strategies/progress.ts";
+import { startWalk } from "../strategies/walk.ts";
+import { startWatermark } from "../strategies/watermark.ts";
+
+/**
+ * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.
+ */
+const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
+
+export const overlapMs = (stream: StreamSpec) =>
+  stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
+
+/**
+ * Pages share rows in reconciling walks and in every walk that may delete. If an insert and a delete balance, the
+ * count stays the same, and only a shared row proves that no row was skipped between two pages.
+ */
+export const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
+
+export const startProgress = (
+  candidate: Candidate,
+  stream: StreamSpec,
+  shape: ListShape,
+  before: ScopeState | undefined,
+  overlap: boolean,
+): Progress | null => {
+  const size = shape.perPage;
+  const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
+  switch (candidate.mode) {
+    case "walk": {
+      const grows = stream.walkOrder?.grows === true && shape.sort;
+      return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
+    }
+    case "watermark":
+      return startWatermark({ size, since });
+    case "filter":
+      return startFilter({ size, since });
+    case "known":
+      return startKnown({ size });
+    case "log":
+      return startLog({ size, first: (before?.checkedAt ?? null) === null });
+    default:
+      return null;
+  }
+};

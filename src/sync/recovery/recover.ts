@@ -94,7 +94,7 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
   const continues = task !== null && read !== null && task.walkId === header.walkId;
   const scopes: ScopeState[] = [];
   if (task !== null && read !== null && continues) {
-    takePage(task, pageReadOf(task.stream, read, envelope.data, envelope.page.totalCount), header.receivedAt);
+    takePage(task, pageReadOf(task.stream, read, envelope.data, envelope.page), header.receivedAt);
     scopes.push(walkingState(task, runId));
   } else if (task !== null && read === null && task.progress === null) {
     task.newest = task.candidate.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;

@@ -121,7 +121,7 @@ export const takeListAnswer = async (
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
   await settleShape(run, task, request, wanted, outcome);
-  const read = pageReadOf(task.stream, request, outcome.data, outcome.page.totalCount);
+  const read = pageReadOf(task.stream, request, outcome.data, outcome.page);
   if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
   const frozen = frozenError(run, task, loads);

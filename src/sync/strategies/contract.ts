@@ -20,6 +20,8 @@ export interface PageRead extends ReadRequest {
   readonly values: readonly (number | null)[];
   /** `meta.totalCount`. */
   readonly total: number | null;
+  /** The other paging figures say that more pages follow. Unset: they do not. */
+  readonly more?: boolean | undefined;
 }
 
 /** State of the mirror after the last read was committed. */

@@ -12,6 +12,14 @@ const MAX_BRIDGES = 6;
 /** The documented default page size (API.md, "Limits"); the maximum is at least this. */
 const SMALLEST_MAXIMUM = 20;
 
+/**
+ * Reads one after another that bring no further row: a service that answers the same for ever must not be paid for ever.
+ * Links take up to MAX_BRIDGES of them each. Without a count, a last page that is returned for every later page looks
+ * like the next one.
+ */
+const MAX_IDLE_READS = 24;
+const MAX_IDLE_READS_UNCOUNTED = 3;
+
 /** Bridges in one walk, so that a constantly changing list does not keep it going for ever. */
 const MAX_REPAIRS = 200;
 
@@ -38,6 +46,8 @@ export interface Coverage {
   readonly bridges: number;
   /** Bridges of the whole walk so far. */
   readonly repairs: number;
+  /** Reads since one brought a further row. */
+  readonly idle: number;
   /** False once a link was accepted without proof. */
   readonly proven: boolean;
   readonly complete: boolean;
@@ -57,6 +67,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   bridgeAt: null,
   bridges: 0,
   repairs: 0,
+  idle: 0,
   proven: true,
   complete: false,
 });
@@ -113,7 +124,7 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
  * page: that page may be short because the service silently returns fewer rows than requested.
  */
 export const isShort = (read: PageRead): boolean =>
-  read.rows < (startOf(read) === 0 ? Math.min(read.perPage, SMALLEST_MAXIMUM) : read.perPage);
+  read.more !== true && read.rows < (startOf(read) === 0 ? Math.min(read.perPage, SMALLEST_MAXIMUM) : read.perPage);
 
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
@@ -122,9 +133,10 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   const total = read.total;
   const reachedEnd = total === null ? isShort(read) : end >= total;
   // Fewer rows than requested although more exist: the service silently reduces the page size. Use the number of
-  // rows.
-  const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage;
-  const stuck = !reachedEnd && read.rows === 0;
+  // rows. The first page shows that; a later short page is the list's end, whatever the service counts.
+  const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage && startOf(read) === 0;
+  const ends = read.role === "cover" && startOf(read) > 0 && read.rows < read.perPage && end <= coverage.end;
+  const stuck = !reachedEnd && (read.rows === 0 || ends);
   return {
     ...coverage,
     size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
@@ -171,16 +183,31 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
 /** True when a page that only touches the end may join. Not after a resume, and not in overlapping walks. */
 const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
 
+/** True when no page holds the rows on both sides of `row`: each page size that the service grants divides it. */
+const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;
+
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
-  const { end, waiting } = coverage;
-  const touches = end === 0 || touchSuffices(coverage);
+  const { end, size, waiting } = coverage;
+  const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size);
   const reaches = waiting.filter((read) => startOf(read) < end || (startOf(read) === end && touches));
   return reaches.find((read) => read.role === "bridge") ?? reaches[0];
 };
 
 /** Adds a page: joins it and the pages that waited for it. Pages may arrive in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
+  const after = joinAll(before, read, proof);
+  if (after.complete || after.tail.at(-1) !== before.tail.at(-1)) return { ...after, idle: 0 };
+  // A page that waits for its predecessors is no idle read, unless it waits already.
+  const waits = after.waiting.includes(read) && !before.waiting.some((other) => isSamePage(other, read));
+  const idle = waits ? before.idle : before.idle + 1;
+  if (idle < (after.total === null ? MAX_IDLE_READS_UNCOUNTED : MAX_IDLE_READS)) return { ...after, idle };
+  return { ...after, idle, waiting: [], bridgeAt: null, proven: false, complete: true };
+};
+
+const isSamePage = (a: PageSpan, b: PageSpan): boolean => a.page === b.page && a.perPage === b.perPage;
+
+const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
   let coverage: Coverage = {
     ...before,
@@ -198,6 +225,8 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
     if (joins(coverage, next, proof)) {
       bridged = bridged || next.role === "bridge";
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
+    } else if (next.role !== "bridge" && startOf(next) === coverage.end && cannotShare(coverage.end, coverage.size)) {
+      coverage = extend({ ...coverage, waiting: rest, proven: false }, next, proof);
     } else if (bridged || (next.role === "bridge" && next !== read)) {
       // Read before the list changed: its rows are loaded, but its position no longer counts.
       coverage = { ...coverage, waiting: rest };
@@ -234,7 +263,8 @@ export const nextReads = (
   let row = coverage.end;
   while (reads.length < room) {
     const position = row;
-    const touches = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
+    const suffices = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
+    const touches = suffices || cannotShare(position, coverage.size);
     const passed = taken.find(
       (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
     );

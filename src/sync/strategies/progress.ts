@@ -130,6 +130,7 @@ const pageRead = z.object({
   rows: z.number(),
   values: z.array(z.number().nullable()),
   total: z.number().nullable(),
+  more: z.boolean().optional(),
 });
 const coverage = z.object({
   size: z.number(),
@@ -145,6 +146,8 @@ const coverage = z.object({
   bridgeAt: z.number().nullable(),
   bridges: z.number(),
   repairs: z.number(),
+  // Missing in states of older versions.
+  idle: z.number().default(0),
   proven: z.boolean(),
   complete: z.boolean(),
 });

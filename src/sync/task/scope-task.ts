@@ -1,5 +1,7 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
 // Only the loop in sync/run changes it, through the functions here; decisions come from the pure strategies.
+
+import type { PageMeta } from "../../api/outcome.ts";
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -138,13 +140,14 @@ export const orderOf = (task: ScopeTask): ListOrder => {
   }
 };
 
+/** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */
+const saysMore = (request: ReadRequest, rows: number, { page, perPage, totalPages }: PageMeta): boolean => {
+  const counts = totalPages !== null && (page ?? request.page) === request.page && totalPages > request.page;
+  return rows > 0 && (counts || (perPage !== null && perPage < request.perPage && rows >= perPage));
+};
+
 /** A page of a list in the form of the strategies. */
-export const pageReadOf = (
-  stream: StreamSpec,
-  request: ReadRequest,
-  data: JsonValue,
-  total: number | null,
-): PageRead => {
+export const pageReadOf = (stream: StreamSpec, request: ReadRequest, data: JsonValue, meta: PageMeta): PageRead => {
   const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
   // An erased contact occupies a place in the list, but has no date that could show the list's order.
   const known = records.filter((record) => forgottenHash(record) === null);
@@ -157,7 +160,9 @@ export const pageReadOf = (
     ids,
     rows: records.length,
     values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
-    total,
+    // A count of nothing beside rows counts nothing.
+    total: meta.totalCount === 0 && records.length > 0 ? null : meta.totalCount,
+    ...(saysMore(request, records.length, meta) ? { more: true } : {}),
   };
 };
 

@@ -89,6 +89,7 @@ describe("joining", () => {
       bridgeAt: null,
       bridges: 0,
       repairs: 0,
+      idle: 0,
       proven: true,
       complete: false,
     });

@@ -1,0 +1,122 @@
+// Every walk ends, whatever the service answers: tiny pages, counts that are wrong, the same answer for ever. And while a list
+// stays as it is, every row is read.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { MirrorFacts, PageRead, ReadRequest } from "../../../../src/sync/strategies/contract.ts";
+import {
+  acceptWalk,
+  issueWalk,
+  nextWalk,
+  secondPass,
+  startWalk,
+  wantsSecondPass,
+} from "../../../../src/sync/strategies/walk.ts";
+
+const SEED = 20_261_122;
+const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 1_000);
+
+const world = fc.record({
+  rows: fc.integer({ min: 0, max: 70 }),
+  /** Largest page that the service grants. */
+  cap: fc.integer({ min: 1, max: 13 }),
+  /** How wrong `totalCount` is; null: there is none. */
+  error: fc.option(fc.integer({ min: -3, max: 4 })),
+  saysPages: fc.boolean(),
+  saysGranted: fc.boolean(),
+  beyond: fc.constantFrom("empty", "last"),
+  overlap: fc.boolean(),
+  proof: fc.constantFrom("descending", "identity"),
+  concurrency: fc.integer({ min: 1, max: 6 }),
+  /** After this number of answers rows come and go; 0: never. */
+  changesEvery: fc.constantFrom(0, 0, 0, 2, 5),
+});
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+const walkThrough = (given: World) => {
+  let ids = Array.from({ length: given.rows }, (_, at) => String(1_000 - at));
+  const seen = new Set<string>();
+  let born = 1_000;
+  let reads = 0;
+  const answer = (request: ReadRequest): PageRead => {
+    reads += 1;
+    if (given.changesEvery > 0 && reads % given.changesEvery === 0) {
+      born += 1;
+      ids = [String(born), ...ids.filter((_, at) => at !== (reads * 7) % (ids.length + 1))];
+    }
+    const granted = Math.min(request.perPage, given.cap);
+    const pages = Math.ceil(ids.length / granted);
+    const page = given.beyond === "last" ? Math.max(1, Math.min(request.page, pages)) : request.page;
+    const chosen = ids.slice((page - 1) * granted, page * granted);
+    for (const id of chosen) seen.add(id);
+    const full = given.saysGranted && granted < request.perPage && chosen.length >= granted;
+    const more = chosen.length > 0 && ((given.saysPages && pages > request.page && page === request.page) || full);
+    const total = given.error === null ? null : Math.max(0, ids.length + given.error);
+    return {
+      ...request,
+      ids: chosen,
+      rows: chosen.length,
+      values: [],
+      total: total === 0 && chosen.length > 0 ? null : total,
+      ...(more ? { more } : {}),
+    };
+  };
+  let state = startWalk({ size: 1_000, overlap: given.overlap, proof: given.proof });
+  let inFlight: ReadRequest[] = [];
+  for (;;) {
+    const facts: MirrorFacts = {
+      rows: seen.size,
+      matching: null,
+      seen: seen.size,
+      rejected: 0,
+      last: null,
+      acceptedGap: 0,
+    };
+    if (inFlight.length === 0 && wantsSecondPass(state, facts)) state = secondPass(state);
+    const step = nextWalk(state, facts, inFlight, given.concurrency - inFlight.length);
+    if (step.kind === "done") return { step, reads, missed: ids.filter((id) => !seen.has(id)).length };
+    if (step.kind === "read") {
+      state = issueWalk(state, step.reads);
+      inFlight = [...inFlight, ...step.reads];
+    }
+    const request = inFlight.shift();
+    if (request === undefined) throw new Error("the walk waits for nothing");
+    state = acceptWalk(state, answer(request));
+    if (reads > 5_000) throw new Error("the walk does not end");
+  }
+};
+
+test(`a walk ends after a bounded number of reads (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(world, (given) => {
+      const { step, reads } = walkThrough(given);
+      expect(step.kind).toBe("done");
+      // Two passes of a list that grows by a row a read, with the bridges of each link and of the whole walk.
+      const pages = Math.ceil((given.rows + 60) / Math.max(1, Math.ceil(given.cap / 2)));
+      expect(reads).toBeLessThan(given.changesEvery === 0 ? 3 * pages + 100 : 8 * pages + 800);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+test(`every row of a list that stays as it is was read, unless the service says that there are fewer (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(world, (given) => {
+      const told =
+        given.error === null ? given.saysPages || given.saysGranted : given.error >= 0 && given.rows + given.error > 0;
+      fc.pre(given.changesEvery === 0 && told);
+      expect(walkThrough(given).missed).toBe(0);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+test(`a count that is too high never adds up (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(world, (given) => {
+      fc.pre(given.error !== null && given.error > 0);
+      const { step } = walkThrough(given);
+      if (given.changesEvery === 0) expect(step.kind === "done" && step.addsUp).toBe(false);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});

@@ -118,6 +118,7 @@ export const command = defineCommand({
     if (input.role === "fetch" && redisUrl !== null) {
       const listen = input.listen === undefined ? null : listenOf(input, config);
       await fetchUntilStopped({ profiles: configs, config, redisUrl, listen, logger, tracer }, context);
+      context.onHeld?.();
       return EXIT.done;
     }
     const listen = listenOf(input, config);
@@ -162,6 +163,8 @@ export const command = defineCommand({
     } finally {
       logger.info("stopping: what is under way ends at its next checkpoint");
       await worker.stop();
+      // Jobs that wait for a Redis that is gone would keep the process alive.
+      context.onHeld?.();
     }
     return EXIT.done;
   },

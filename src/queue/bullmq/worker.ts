@@ -30,6 +30,8 @@ const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many waiting for them. */
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
+/** Time limit for what waits for Redis when the worker stops, ms. */
+const CLOSING_MS = 500;
 /** How often a claim is renewed while it lasts. */
 const CLAIMS_PER_LOCK = 5;
 
@@ -134,7 +136,19 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   const keepClaims = () => renewClaims(asking.redis, live(), workerId, times.lock);
 
-  await settleSchedules(queues.schedule, profiles, clock);
+  /** Closes what is open, in any state of Redis: commands of BullMQ wait for it without a limit. */
+  const release = async (): Promise<void> => {
+    await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(CLOSING_MS)]).catch(complain);
+    working.end();
+    await asking.close();
+  };
+  try {
+    await atRedis(asking, () => settleSchedules(queues.schedule, profiles, clock));
+  } catch (error) {
+    stopping.abort();
+    await release();
+    throw error;
+  }
   const chores = [
     every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
     // Redis's settings can change while it runs.
@@ -157,10 +171,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const stop = async (): Promise<void> => {
     stopping.abort();
     await endTaking(workers, { clock, mostMs: times.stop, onError: complain });
-    await Promise.all([...chores, fleet.leave()]);
-    await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(500)]);
-    working.end();
-    await asking.close();
+    await Promise.race([Promise.all([...chores, fleet.leave()]), clock.sleep(CLOSING_MS)]).catch(complain);
+    await release();
   };
   return {
     triggers,

@@ -45,6 +45,36 @@ export const account = async (warehouse: Warehouse, packed: Packed, skewMs: numb
   await warehouse.commit({ runId: row.runId, loads: [], requests: [row], scopes: [], quota: null });
 };
 
+/**
+ * Records the attempts before a response that an earlier run waited for: their fetchers died, and each may have cost a
+ * credit. Repeating it changes nothing.
+ */
+export const accountLost = async (warehouse: Warehouse, { note }: Packed, skewMs: number): Promise<void> => {
+  const { request, nth, sentAt } = note;
+  const { runId, stream, scope, endpoint, url } = request;
+  if (nth <= 1 || !isStreamName(stream)) return;
+  const lost = Array.from(
+    { length: nth - 1 },
+    (_, index): RequestRecord => ({
+      requestId: `${request.requestId}.lost${index + 1}`,
+      runId,
+      stream,
+      scope,
+      endpoint: ENDPOINTS[endpoint].path,
+      url,
+      status: null,
+      charge: "ambiguous",
+      startedAt: sentAt - skewMs,
+      durationMs: 0,
+      bytes: 0,
+      rows: 0,
+      attempt: 1,
+      error: "the process that sent it ended",
+    }),
+  );
+  await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
+};
+
 export interface Arrivals {
   /** A response is in the mailbox. Resolves when it is handled; it may be announced again. */
   arrive(delivery: string): Promise<void>;

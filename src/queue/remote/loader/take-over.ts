@@ -15,7 +15,7 @@ import type { Mailbox } from "../mailbox.ts";
 import { type Packed, unpackAnswer } from "../packed-answer.ts";
 import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
-import { account, deliveriesOf, strangeLetter } from "./arrivals.ts";
+import { account, accountLost, deliveriesOf, strangeLetter } from "./arrivals.ts";
 
 /** Time limit for requests in flight at a fetcher, ms. */
 const WAIT_MS = 15_000;
@@ -108,6 +108,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
       return;
     }
     if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
+    await accountLost(warehouse, packed, storeClock.skewMs());
     const archive = openArchive({ dir: warehouse.archiveDir, runId, now: clock.now() });
     try {
       const { stream, scope, walkId, url, detail, endpoint } = request;

@@ -241,6 +241,27 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   await vi.waitFor(async () => expect(await client.exists(`${key}:answers`)).toBe(0), { timeout: 120_000 });
 });
 
+test("an attempt of a fetcher that died counts also when its loader died before the answer came", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 4);
+  const config = org.config(redis);
+  const loader = await aLoader(redis, config);
+  const parcel = aParcel("run-1-1", "run-1");
+  await announced(loader.warehouse, parcel);
+  const client = aClient(redis);
+  const key = `{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}`;
+  await client.hset(`${key}:departures`, parcel.requestId, 1);
+  await loader.sender.turn(never());
+  await aFetcher(redis, [config]);
+  // It never says that it has kept the answer, which therefore stays in the mailbox.
+  expect(await loader.sender.send(parcel, { signal: never(), hardSignal: never() })).toMatchObject({ lostAttempts: 1 });
+  await loader.close();
+  expect(await client.hlen(`${key}:answers`)).toBe(1);
+  const next = await aLoader(redis, config);
+  expect([...(await next.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.lost1"]);
+  expect(await client.exists(`${key}:answers`)).toBe(0);
+});
+
 test("organizations that do not answer hold up no other one", async () => {
   const redis = await aRedis();
   const dead = await Promise.all(["a", "b", "c"].map((name) => anOrg(name, 4)));

@@ -8,7 +8,7 @@ import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
-import { unusedRunId } from "../src/warehouse/file/run-ids.ts";
+import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { tellSync } from "./tracing.ts";
 
@@ -76,7 +76,8 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
         withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
-          const result = await runSync({ ...options, runId }, deps);
+          const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);
+          const result = await runSync({ ...options, runId, fullSince }, deps);
           tellSync(span, result.report, result.error);
           return result;
         }),

@@ -67,6 +67,8 @@ export interface DueOptions {
   /** Streams were named on the command line, so their captures are due at any age. */
   readonly named: boolean;
   readonly full: boolean;
+  /** With `full`: the sync began then in an earlier run, and what was read since is not read again, ms since the epoch. */
+  readonly fullSince?: number | null;
   readonly companies: readonly string[];
   readonly content: readonly string[];
   readonly maxAgeMs: Readonly<Record<string, number>>;
@@ -96,14 +98,18 @@ export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number 
 export const maxAge = ({ options }: Context, stream: StreamSpec): number =>
   options.maxAgeMs[stream.name] ?? stream.maxAgeMs;
 
-/** Reason why a scope that was read before is due again; null when it is not. `--full` is always a reason. */
+/** True when `--full` asks for what was last read at this time; null: never. */
+export const isDueByFull = ({ options }: Context, readAt: number | null): boolean =>
+  options.full && (readAt ?? Number.NEGATIVE_INFINITY) < (options.fullSince ?? Number.POSITIVE_INFINITY);
+
+/** Reason why a scope that was read before is due again; null when it is not. */
 export const staleness = (
   context: Context,
   stream: StreamSpec,
   state: Pick<ScopeState, "checkedAt">,
 ): string | null => {
   const since = state.checkedAt === null ? null : context.view.now - state.checkedAt;
-  if (context.options.full) return "--full";
+  if (isDueByFull(context, state.checkedAt)) return "--full";
   if (since === null) return "never completed";
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
 };

@@ -7,6 +7,7 @@ import {
   age,
   type Candidate,
   type Context,
+  isDueByFull,
   maxAge,
   pagesOf,
   plural,
@@ -139,7 +140,7 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
     ];
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");
     if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", "interrupted");
-    if (options.full) return candidate("walk", "--full", "due", true);
+    if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", "due", true);
     if (state.walkedAt === null) return candidate("walk", "no complete walk yet");
     if (hint !== undefined)
       return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");

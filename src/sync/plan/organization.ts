@@ -1,7 +1,16 @@
 // Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
-import { age, type Candidate, type Context, pagesOf, type ScopeMode, staleness, stateKey } from "./candidate.ts";
+import {
+  age,
+  type Candidate,
+  type Context,
+  isDueByFull,
+  pagesOf,
+  type ScopeMode,
+  staleness,
+  stateKey,
+} from "./candidate.ts";
 import { accountWork, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */
@@ -28,7 +37,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
-  if (options.full) return candidate("walk", "--full", whole, { overlap: true });
+  if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", whole, { overlap: true });
   if (view.now - state.walkedAt > options.reconcileEveryMs) {
     return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
   }

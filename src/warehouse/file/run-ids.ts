@@ -6,6 +6,14 @@ import type { Warehouse } from "./warehouse.ts";
 const runRow = z.object({ run_id: z.string() });
 const creditsRow = z.object({ credits: z.number() });
 
+const startRow = z.object({ started_at: z.number().nullable() });
+
+/** When the first of the runs `wanted`, `wanted-2`, `wanted-3` ... started, ms since the epoch; null: there is none. */
+export const firstStartOf = async ({ database }: Warehouse, wanted: string): Promise<number | null> => {
+  const [row] = await database.query(sqlText("warehouse/first-start-of-runs.sql"), [wanted], startRow);
+  return row?.started_at ?? null;
+};
+
 /** Credits that the runs `wanted`, `wanted-2`, `wanted-3` ... may have cost. */
 export const creditsOfRuns = async ({ database }: Warehouse, wanted: string): Promise<number> => {
   const [row] = await database.query(sqlText("warehouse/credits-named-after.sql"), [wanted], creditsRow);

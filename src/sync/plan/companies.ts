@@ -119,7 +119,7 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
 /** News, job openings, earnings calls and filings of every followed company. */
 export const companyList = (context: Context, stream: StreamSpec): readonly Candidate[] =>
   [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
-    const { view, options } = context;
+    const { view } = context;
     const state = view.states.get(stateKey(stream.name, companyId));
     const hint = view.hints.get(stateKey(stream.name, companyId));
     const candidate = (

@@ -42,8 +42,8 @@ export interface VerdictContext {
 const DEFAULT_MAX_ATTEMPTS = 6;
 /** Attempts at a response that was, or may have been, charged. */
 const MAX_CHARGED_ATTEMPTS = 3;
-/** Together with the waits, more than ten minutes even by the shortest: by then a refused run ends (RATE_REFUSED). */
-const MAX_RATE_ATTEMPTS = 25;
+/** Together with the waits, five to ten minutes: before a run whose every request is refused ends (RATE_REFUSED). */
+const MAX_RATE_ATTEMPTS = 15;
 const BASE_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 

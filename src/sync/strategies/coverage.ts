@@ -14,11 +14,9 @@ const SMALLEST_MAXIMUM = 20;
 
 /**
  * Reads one after another that bring no further row: a service that answers the same for ever must not be paid for ever.
- * Links take up to MAX_BRIDGES of them each. Without a count, a last page that is returned for every later page looks
- * like the next one.
+ * Links take up to MAX_BRIDGES of them each.
  */
 const MAX_IDLE_READS = 24;
-const MAX_IDLE_READS_UNCOUNTED = 3;
 
 /** Bridges in one walk, so that a constantly changing list does not keep it going for ever. */
 const MAX_REPAIRS = 200;
@@ -186,6 +184,10 @@ const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fre
 /** True when no page holds the rows on both sides of `row`: each page size that the service grants divides it. */
 const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;
 
+/** True when nothing shows that the list has changed since its first page. */
+const stands = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
+  fresh && !moved && read.total !== null && read.total === joinedTotal;
+
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, size, waiting } = coverage;
@@ -201,7 +203,7 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
   // A page that waits for its predecessors is no idle read, unless it waits already.
   const waits = after.waiting.includes(read) && !before.waiting.some((other) => isSamePage(other, read));
   const idle = waits ? before.idle : before.idle + 1;
-  if (idle < (after.total === null ? MAX_IDLE_READS_UNCOUNTED : MAX_IDLE_READS)) return { ...after, idle };
+  if (idle < MAX_IDLE_READS) return { ...after, idle };
   return { ...after, idle, waiting: [], bridgeAt: null, proven: false, complete: true };
 };
 
@@ -226,7 +228,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
       bridged = bridged || next.role === "bridge";
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
     } else if (next.role !== "bridge" && startOf(next) === coverage.end && cannotShare(coverage.end, coverage.size)) {
-      coverage = extend({ ...coverage, waiting: rest, proven: false }, next, proof);
+      coverage = extend({ ...coverage, waiting: rest, proven: coverage.proven && stands(coverage, next) }, next, proof);
     } else if (bridged || (next.role === "bridge" && next !== read)) {
       // Read before the list changed: its rows are loaded, but its position no longer counts.
       coverage = { ...coverage, waiting: rest };

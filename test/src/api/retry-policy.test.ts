@@ -113,7 +113,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(429, { rate: rateOf({ remaining: 0, resetsAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }],
     [refused(429), { kind: "wait", untilMs: NOW + 1_500, why: "rate" }],
     [refused(429, { excerpt: "Quota of 60 requests per minute exceeded" }), { kind: "wait" }, { remainingCredits: 4 }],
-    [refused(429), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 25 }],
+    [refused(429), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 15 }],
   ],
   "503 with a Retry-After within the hour": [
     [refused(503, { rate: rateOf({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],

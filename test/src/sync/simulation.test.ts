@@ -1,5 +1,6 @@
 // The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes.
 import { expect, test } from "vitest";
+import type { Client } from "../../../src/api/client.ts";
 import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
@@ -150,7 +151,8 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
   const { service, warehouse, archive, clock, random } = world;
   const before = service.spent();
   let left = world.killAfter;
-  const client = createFakeClient(service, clock, {
+  let inFlight = 0;
+  const { send, close } = createFakeClient(service, clock, {
     fate: () => {
       // After every answer: nothing was charged that was not set aside before it was sent.
       const { spent, ambiguous, reserved } = ledger.snapshot();
@@ -166,6 +168,15 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
       if (left !== null && left-- <= 0) warehouse.kill();
     },
   });
+  const client: Client = {
+    send: async (...call) => {
+      inFlight += 1;
+      return send(...call).finally(() => {
+        inFlight -= 1;
+      });
+    },
+    close,
+  };
   const ledger = createLedger({ clock, maxCredits: more.maxCredits ?? null });
   const throttle = createThrottle({ clock, configured: 1_000_000 });
   const sender = createLocalSender({ client, throttle, credits: null });
@@ -189,6 +200,8 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
     if (error instanceof Error && error.message === "killed") return null;
     throw error;
   });
+  // A killed process's requests arrive before the next process starts, which they would kill and charge otherwise.
+  while (inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
   warehouse.revive();
   return { result, spent: service.spent() - before };
 };

@@ -4,6 +4,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
+import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
@@ -82,6 +83,7 @@ export const withEngine = async <T>(
         sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
         unsent,
         ledger,
+        tier: { known: await readTier(dataDir), learn: (evidence) => learnTier(dataDir, evidence, clock.now()) },
       });
     } finally {
       await warehouse.close();

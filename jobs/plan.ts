@@ -2,6 +2,7 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
@@ -18,6 +19,10 @@ export interface PlanReport {
   readonly credits: Credits;
   /** Credits that the next sync may spend; null: no known limit. */
   readonly allowance: number | null;
+  /** null: not yet known, so the plan is that of an organization with Full Access. */
+  readonly tier: KnownTier | null;
+  /** Number of followed inputs. */
+  readonly followed: number;
 }
 
 /** The lowest of the known limits. */
@@ -35,7 +40,10 @@ const reportOn = async (
 ): Promise<PlanReport> => {
   const options = syncOptions(config, request);
   const shapes = await readShapes(warehouse);
-  const { candidates, view } = await createPlanner(warehouse, options)(shapes, now);
+  const tier = await readTier(config.dataDir);
+  // Before the tier is known, the plan is that of an organization with Full Access.
+  const access = tier === null || request.allowMassDelete ? "open" : accessOf(tier, now);
+  const { candidates, view } = await createPlanner(warehouse, options)({ shapes, access }, now);
   const quota = await readLastQuota(warehouse.database);
   const credits = {
     remaining: quota?.remaining ?? null,
@@ -45,14 +53,15 @@ const reportOn = async (
   const forecast = forecastOf(candidates);
   const outlook = outlookOf({
     view,
-    options: { ...options, shapes },
+    options: { ...options, shapes, access },
     forecast,
     credits,
     ratePerMinute: config.rateLimitPerMinute,
     syncEveryMs: config.syncEveryMs,
     now,
   });
-  return { forecast, outlook, credits, allowance: allowanceOf(config, credits.remaining) };
+  const allowance = allowanceOf(config, credits.remaining);
+  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length };
 };
 
 /**
@@ -78,7 +87,7 @@ export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clo
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** Contract of `plan --json`. */
-export const planJson = ({ forecast, outlook, credits, allowance }: PlanReport) => ({
+export const planJson = ({ forecast, outlook, credits, allowance, tier }: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
@@ -90,6 +99,8 @@ export const planJson = ({ forecast, outlook, credits, allowance }: PlanReport) 
   resets_at: iso(credits.resetsAt),
   credits_per_day: outlook.creditsPerDay,
   left_at_reset: outlook.leftAtReset,
+  tier: tier?.tier ?? "unknown",
+  tier_since: iso(tier?.since ?? null),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,

@@ -41,6 +41,12 @@ WITH tables AS (
 wanted AS (
   SELECT value FROM sync.capabilities WHERE name = 'wanted'
 ),
+-- Without Full Access there is nothing to read in its lists; rows that the mirror holds are of an earlier time.
+tier AS (
+  SELECT value ->> '$.tier' = 'public' AS is_public, left(value ->> '$.since', 10) AS since
+  FROM sync.capabilities
+  WHERE name = 'tier'
+),
 configured AS (
   SELECT key AS stream, try_cast(CAST(value AS VARCHAR) AS BIGINT) AS max_age_ms
   FROM (SELECT unnest(map_entries(CAST(value -> '$.max_age_ms' AS MAP(VARCHAR, BIGINT))), recursive := true) FROM wanted)
@@ -164,11 +170,16 @@ verdicts AS (
     tables.table_name,
     CASE
       WHEN tables.stream NOT IN (FROM started) THEN 'never read'
+      WHEN tier.is_public AND tables.stream IN ('accounts', 'contacts', 'signals', 'signal_counts', 'account_insights') THEN
+        CASE
+          WHEN tables.row_count > 0 AND tables.stream <> 'signal_counts'
+            THEN 'the organization has no Full Access since ' || tier.since || '; the rows are of the time before'
+        END
       WHEN tables.stream IN ('companies', 'news_articles', 'job_openings', 'earnings_calls', 'filings', 'account_insights') THEN
         CASE
           -- Lists below accounts are known only once the accounts are read.
-          WHEN parent.status IS NULL AND streams.scopes IS NULL THEN 'accounts were never read, and no company is followed'
-          WHEN parent.status <> 'idle' THEN 'accounts are not read to their end'
+          WHEN parent.status IS NULL AND streams.scopes IS NULL AND NOT coalesce(tier.is_public, false) THEN 'accounts were never read, and no company is followed'
+          WHEN parent.status <> 'idle' AND NOT coalesce(tier.is_public, false) THEN 'accounts are not read to their end'
           WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'
           ELSE streams.because
         END
@@ -176,6 +187,7 @@ verdicts AS (
     END AS because
   FROM tables
   CROSS JOIN unresolved
+  LEFT JOIN tier ON true
   LEFT JOIN streams ON streams.stream = tables.stream
   LEFT JOIN accounts_state AS parent ON true
 )

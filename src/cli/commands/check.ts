@@ -9,8 +9,10 @@ import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import type { Config } from "../../core/config/config.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
+import { type KnownTier, learnTier, readTier, type TierEvidence } from "../../core/state/tier.ts";
 import { counted, formatCount } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
@@ -18,7 +20,9 @@ import { type CommandContext, defineCommand } from "../command.ts";
 const LONGEST_WAIT_MS = 90_000;
 const CALL = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
 
-const inputSchema = z.object({ offline: z.boolean().default(false) });
+const inputSchema = z
+  .object({ offline: z.boolean().default(false), probe: z.boolean().default(false) })
+  .refine(({ offline, probe }) => !(offline && probe), "--probe sends a request, --offline does not");
 type Input = z.output<typeof inputSchema>;
 
 /** The nearest existing folder: the data directory itself, or one above it. */
@@ -62,7 +66,22 @@ const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOStrin
 const tierOf = ({ data, page }: OkOutcome): "full" | "public" =>
   (Array.isArray(data) && data.length > 0) || (page.totalCount ?? 0) > 0 ? "full" : "public";
 
-const reportOf = (config: Config, { outcome, requests }: { outcome: OkOutcome; requests: number }) => {
+/** Keeps the tier for the next sync, which leaves the lists of Full Access out or asks for them again. */
+const noteTier = async (config: Config, outcome: OkOutcome, now: number): Promise<KnownTier | null> => {
+  const known = await readTier(config.dataDir);
+  const held = known === null ? existsSync(snapshotPath(config.dataDir)) : known.tier === "full";
+  const evidence: TierEvidence =
+    tierOf(outcome) === "full"
+      ? { shows: "full", because: "accounts were returned" }
+      : { shows: "public", because: "the account list is empty", held };
+  return learnTier(config.dataDir, evidence, now);
+};
+
+const reportOf = (
+  config: Config,
+  { outcome, requests }: { outcome: OkOutcome; requests: number },
+  known: KnownTier | null,
+) => {
   const { usage, rate, page } = outcome;
   const meta = outcome.envelope.meta;
   return {
@@ -72,6 +91,7 @@ const reportOf = (config: Config, { outcome, requests }: { outcome: OkOutcome; r
     config_file: config.file,
     data_dir: config.dataDir,
     tier: tierOf(outcome),
+    tier_since: known?.tier === tierOf(outcome) ? iso(known.since) : null,
     accounts: page.totalCount,
     credits: {
       spent: chargeOf(outcome) === "spent" ? 1 : 0,
@@ -142,7 +162,8 @@ const run = async ({ offline }: Input, context: CommandContext): Promise<number>
       else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
       return EXIT.done;
     }
-    const report = reportOf(config, await ask(client, context));
+    const answer = await ask(client, context);
+    const report = reportOf(config, answer, await noteTier(config, answer.outcome, clock.now()));
     if (shared.json) await context.printJson(report);
     else await terminal.out(render(report, context));
     return EXIT.done;
@@ -152,10 +173,14 @@ const run = async ({ offline }: Input, context: CommandContext): Promise<number>
 };
 
 export const command = defineCommand({
-  configure: (cli) => cli.option("--offline", "check the configuration only: no request, no credit"),
+  configure: (cli) =>
+    cli
+      .option("--offline", "check the configuration only: no request, no credit")
+      .option("--probe", "ask for the tier now, as every check that is not --offline does"),
   examples: {
     "duckmirror check": "configuration, address, token, tier and credits, for one credit",
     "duckmirror check --offline": "the configuration only",
+    "duckmirror check --probe": "after an upgrade to Full Access: the next sync reads its lists",
     "duckmirror check --json": "for scripts; exit code 3: token refused, 5: not reachable",
   },
   input: inputSchema,

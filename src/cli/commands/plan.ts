@@ -50,9 +50,18 @@ const creditsText = ({ credits, allowance, forecast, outlook }: PlanReport): rea
   return lines;
 };
 
+/** Lines on the tier where it leaves streams out; else nothing. */
+const tierText = ({ tier, followed }: PlanReport): string => {
+  if (tier?.tier !== "public") return "";
+  const since = iso(tier.since)?.slice(0, 10);
+  const nothing = followed > 0 ? "" : "no company is followed: `duckmirror follow INPUT` adds one\n";
+  return `no Full Access since ${since} (${tier.evidence}), so its lists are left out\n${nothing}`;
+};
+
 const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const { forecast, outlook } = report;
-  if (forecast.streams.length === 0) return "Nothing is due.\n";
+  const access = tierText(report);
+  if (forecast.streams.length === 0) return `Nothing is due.\n${access}`;
   const count = (requests: number, atLeast: boolean) => `${atLeast ? "≥ " : ""}${formatCount(requests)}`;
   const table = renderTable(
     [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
@@ -72,7 +81,7 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const requests = count(forecast.requests, forecast.atLeast);
   const total = `${one ? "1 request, 1 credit" : `${requests} requests, as many credits`}${time}`;
   const more = forecast.atLeast ? "\nWhat depends on lists not read yet (companies, insights) comes on top." : "";
-  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n`;
+  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n${access}`;
 };
 
 export const command = defineCommand({

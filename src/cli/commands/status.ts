@@ -3,6 +3,7 @@ import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { readTier } from "../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
@@ -14,6 +15,8 @@ const iso = (ms: number | null): string | null => (ms === null ? null : new Date
 
 /** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
 const toJson = (status: MirrorStatus) => ({
+  tier: status.tier?.tier ?? "unknown",
+  tier_since: status.tier?.since ?? null,
   snapshot: {
     path: status.snapshot.path,
     bytes: status.snapshot.bytes,
@@ -100,6 +103,12 @@ const creditLine = (status: MirrorStatus, ago: (ms: number | null) => string): s
   );
 };
 
+const tierLine = ({ tier }: MirrorStatus): string => {
+  if (tier === null) return "tier: not known yet";
+  const name = tier.tier === "full" ? "Full Access" : "public API only";
+  return `tier: ${name} since ${tier.since.slice(0, 10)} (${tier.evidence})`;
+};
+
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
   renderTable(
     [
@@ -177,6 +186,7 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
     streams,
     ...errors,
     ...open,
+    tierLine(status),
     creditLine(status, ago),
     ...looks,
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
@@ -187,7 +197,11 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   if (!/^\d{1,4}$/.test(runs))
     throw new DuckmirrorError("USAGE", { detail: `--runs: "${runs}" is not a number of runs` });
   const config = await context.loadConfig();
-  const status = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
+  const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
+  // `check` may have learned the tier since the last run.
+  const known = await readTier(config.dataDir);
+  const tier = known === null ? published.tier : { ...known, since: new Date(known.since).toISOString() };
+  const status = { ...published, tier };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

@@ -1,13 +1,11 @@
 // Named keys of a server: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
 // random bits, so one SHA-256 is enough; the key itself is shown once, when it is created.
 import { createHash, randomBytes } from "node:crypto";
-import { open, readFile, rename, unlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
-import { systemClock } from "../../core/clock.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
+import { changeShared, parseShared, readShared, type SharedFile } from "../../core/state/shared-file.ts";
 
 /** How the text of every key that is made here starts. */
 export const KEY_START = "dm_";
@@ -39,70 +37,22 @@ export const stateOf = (key: StoredKey, now: number): "active" | "expired" | "re
   return key.expires_at !== null && key.expires_at <= now ? "expired" : "active";
 };
 
-/** The keys in the file's text. Throws CONFIG_INVALID: if the keys cannot be read, nobody gets access. */
-export const parseKeys = (path: string, text: string): readonly StoredKey[] => {
-  try {
-    return fileSchema.parse(JSON.parse(text)).keys;
-  } catch (cause) {
-    const detail = `${path} is no list of keys that this version reads`;
-    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
-  }
-};
+const fileOf = (path: string): SharedFile<z.output<typeof fileSchema>> => ({
+  path,
+  schema: fileSchema,
+  holds: "list of keys",
+  empty: { v: 1, keys: [] },
+});
 
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
+/** The keys in the file's text. Throws CONFIG_INVALID: if the keys cannot be read, nobody gets access. */
+export const parseKeys = (path: string, text: string): readonly StoredKey[] => parseShared(fileOf(path), text).keys;
 
 /** Every key ever created here, including revoked ones. Throws CONFIG_INVALID. */
-export const readKeys = async (path: string): Promise<readonly StoredKey[]> => {
-  let text: string;
-  try {
-    assertOwnFile(path);
-    text = await readFile(path, "utf8");
-  } catch (cause) {
-    if (isCode(cause, "ENOENT")) return [];
-    throw new DuckmirrorError("CONFIG_INVALID", { detail: `${path} cannot be read: ${detailOf(cause)}` }, { cause });
-  }
-  return parseKeys(path, text);
-};
+export const readKeys = async (path: string): Promise<readonly StoredKey[]> => (await readShared(fileOf(path))).keys;
 
-const WAIT_MS = 20;
-const MOST_WAITS = 100;
-
-/** The file that will replace the keys; while it exists, no other process changes them. */
-const openNext = async (path: string) => {
-  makeOwnFolder(dirname(path));
-  for (let waits = 0; ; waits++) {
-    try {
-      return await open(path, "wx", 0o600);
-    } catch (error) {
-      if (!isCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
-      await systemClock.sleep(WAIT_MS);
-    }
-  }
-};
-
-/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
-const changeKeys = async (
-  path: string,
-  change: (keys: readonly StoredKey[]) => readonly StoredKey[],
-): Promise<void> => {
-  const next = `${path}.next`;
-  const unwritable = (cause: unknown) =>
-    new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(path), detail: detailOf(cause) }, { cause });
-  const file = await openNext(next).catch((cause: unknown) => {
-    throw cause instanceof DuckmirrorError ? cause : unwritable(cause);
-  });
-  try {
-    const keys = change(await readKeys(path));
-    await file.writeFile(`${JSON.stringify({ v: 1, keys }, null, 2)}\n`);
-    await file.sync();
-    await file.close();
-    await rename(next, path);
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    await unlink(next).catch(() => undefined);
-    throw error instanceof DuckmirrorError ? error : unwritable(error);
-  }
+/** Changes the keys. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
+const changeKeys = async (path: string, change: (keys: readonly StoredKey[]) => StoredKey[]): Promise<void> => {
+  await changeShared(fileOf(path), ({ keys }) => ({ v: 1 as const, keys: change(keys) }));
 };
 
 export interface KeyWish {

@@ -1,5 +1,6 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
+import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
 
@@ -75,6 +76,8 @@ export interface DueOptions {
   readonly reconcileEveryMs: number;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly largestPage: number;
+  /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */
+  readonly access?: TierAccess;
 }
 
 const DAY_MS = 86_400_000;

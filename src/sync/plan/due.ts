@@ -29,12 +29,22 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
   }
 };
 
+/** The streams that may be asked for, by what is known about the organization's tier. */
+export const askable = ({ view, options }: Context): readonly StreamName[] => {
+  const { access = "open", streams } = options;
+  const isKnown = access !== "unknown" || view.accounts.length > 0 || !streams.includes("accounts");
+  if (!isKnown) return ["accounts"];
+  if (access !== "closed" && access !== "probe") return streams;
+  return streams.filter((name) => streamSpec(name).tier === "public" || (access === "probe" && name === "accounts"));
+};
+
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
-  const usesCompanies = options.streams.some((name) => streamSpec(name).scope === "company");
+  const streams = askable(context);
+  const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
   return [
     ...(usesCompanies ? resolutions(context) : []),
-    ...options.streams.flatMap((name) => candidatesOf(context, name)),
+    ...streams.flatMap((name) => candidatesOf(context, name)),
   ].sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

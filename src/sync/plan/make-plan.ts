@@ -1,14 +1,13 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
-import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { ListShape } from "../request/list-shape.ts";
 import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 
 /** The part of the configuration that planning needs. */
-export type PlanOptions = Omit<DueOptions, "shapes">;
+export type PlanOptions = Omit<DueOptions, "shapes" | "access">;
 
 export interface Plan {
   /** All due work, most valuable first. */
@@ -17,15 +16,18 @@ export interface Plan {
   readonly view: MirrorView;
 }
 
+/** What is known about the service. */
+export type Known = Pick<DueOptions, "shapes" | "access">;
+
 /** Reads the mirror's state and returns the due work, as often as a run asks. Sends nothing. */
-export type Planner = (shapes: ReadonlyMap<StreamName, ListShape>, now: number) => Promise<Plan>;
+export type Planner = (known: Known, now: number) => Promise<Plan>;
 
 export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const viewAt = mirrorViews(warehouse, wantsContent);
-  return async (shapes, now) => {
+  return async (known, now) => {
     const view = await viewAt(now);
-    return { candidates: dueCandidates(view, { ...options, shapes }), view };
+    return { candidates: dueCandidates(view, { ...options, ...known }), view };
   };
 };

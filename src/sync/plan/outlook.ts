@@ -1,6 +1,7 @@
 // Outlook: long-term cost of keeping the mirror fresh, and credits left at the reset after a plan. Pure.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
+import { askable } from "./due.ts";
 import type { Forecast } from "./forecast.ts";
 
 const DAY_MS = 86_400_000;
@@ -35,7 +36,7 @@ export const steadyCreditsPerDay = (view: MirrorView, options: DueOptions, syncE
   const tracked = new Set(view.accounts.flatMap((account) => account.companyId ?? []));
   const followed = view.inputs.flatMap((input) => input.companyId ?? []);
   const companies = new Set([...tracked, ...followed]).size;
-  const perDay = options.streams.map((name) => {
+  const perDay = askable({ view, options }).map((name) => {
     const stream = streamSpec(name);
     const age = Math.max(options.maxAgeMs[name] ?? stream.maxAgeMs, syncEveryMs);
     switch (stream.scope) {

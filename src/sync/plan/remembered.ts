@@ -1,6 +1,7 @@
 // Two facts that a run stores in the mirror for later runs and readers: what each list accepts, and which streams are
 // configured.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import type { KnownTier } from "../../core/state/tier.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
@@ -24,6 +25,14 @@ export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamNam
 /** Stores the shape that this run learned for a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
+
+/** Stores the organization's tier for readers of the snapshot. */
+export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null, now: number): Promise<void> => {
+  if (tier === null) return;
+  const { tier: name, since, evidence } = tier;
+  const value = JSON.stringify({ tier: name, since: new Date(since).toISOString(), evidence });
+  if ((await warehouse.capabilities()).get("tier") !== value) await warehouse.setCapability("tier", value, now);
+};
 
 /**
  * Stores the configured streams and inputs. Readers of the snapshot need them to judge its age and completeness

@@ -5,6 +5,7 @@ import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
 import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
+import { accessIn } from "../running/tier-book.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
 import { advance } from "./task-steps.ts";
@@ -90,7 +91,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
   return {
     replan: async () => {
       run.replan = false;
-      const plan = await planner(run.shapes, deps.clock.now());
+      const plan = await planner({ shapes: run.shapes, access: accessIn(run) }, deps.clock.now());
       states = plan.view.states;
       return enqueue(plan.candidates);
     },

@@ -97,10 +97,13 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
       run.failuresInARow = 0;
       await takeAbsence(run, task, read, wanted, result, requests);
       return emitPage(run, task);
-    case "adjust":
+    case "adjust": {
       run.failuresInARow = 0;
-      await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
-      return askDifferently(run, task, read, wanted, result.outcome);
+      // The list's other requests need the new shape at once, not only when this one is in the ledger.
+      const noted = run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+      await Promise.all([noted, askDifferently(run, task, read, wanted, result.outcome)]);
+      return;
+    }
     case "failed":
       run.failuresInARow = result.everywhere ? run.failuresInARow + 1 : 0;
       if (run.failuresInARow >= MOST_FAILURES) run.ending.stop(result.error);

@@ -4,13 +4,14 @@ import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
+import { accessOf } from "../../core/state/tier.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
 import { forecastJson, forecastOf } from "../plan/forecast.ts";
 import { createPlanner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
-import { readShapes, rememberWanted } from "../plan/remembered.ts";
+import { readShapes, rememberTier, rememberWanted } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { createCommitter } from "../running/committer.ts";
@@ -19,6 +20,7 @@ import { createEnding } from "../running/ending.ts";
 import { createQuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
 import { createRunStats } from "../running/run-stats.ts";
+import { noteTier } from "../running/tier-book.ts";
 import { dropOwners } from "../settle/apply-absences.ts";
 import { dropInsights } from "../settle/apply-deletes.ts";
 import { dispatch } from "./dispatcher.ts";
@@ -79,6 +81,7 @@ interface End {
 /** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
 const noteMissingParents = async (run: SyncRun): Promise<void> => {
   const { warehouse, emit } = run.deps;
+  if (run.tier?.tier === "public") return;
   if ((await warehouse.scopeStates("accounts")).length > 0) return;
   const proven = await readVerdicts(warehouse.database);
   for (const name of run.options.streams) {
@@ -137,10 +140,13 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   }
   const shapes = await readShapes(warehouse);
   const planner = createPlanner(warehouse, options);
-  const plan = await inSpan(tracer, "plan", () => planner(shapes, startedAt));
+  const tier = deps.tier.known;
+  const access = options.allowMassDelete && tier !== null ? "open" : accessOf(tier, startedAt);
+  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
   await rememberWanted(warehouse, options, startedAt);
+  await rememberTier(warehouse, tier, startedAt);
   emit({ kind: "run-started", runId, mode, at: startedAt });
 
   const ending = createEnding(deps);
@@ -168,11 +174,14 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     losing: [],
     absent: [],
     compared: new Map(),
+    tier,
     tierLowered: false,
     fullAccess: false,
     replan: false,
     failuresInARow: 0,
   };
+
+  noteTier(run);
 
   const report = async (status: RunStatus, finishedAt: number): Promise<SyncReport> => {
     const { limit, remaining, resetsAt } = deps.ledger.snapshot();

@@ -16,6 +16,7 @@ import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
+import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { reshape } from "../task/change-course.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
@@ -149,6 +150,7 @@ export const takeListAnswer = async (
     },
     bytes: outcome.bytes,
   });
+  await learnFrom(run, task, read);
   await advance(run, task);
 };
 

@@ -4,6 +4,7 @@ import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ProgressSink } from "../../core/report/progress-events.ts";
+import type { KnownTier, TierEvidence } from "../../core/state/tier.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
@@ -33,6 +34,13 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly historyRetentionDays: number | null;
 }
 
+/** The organization's tier, kept between runs. */
+export interface TierBook {
+  readonly known: KnownTier | null;
+  /** Adds evidence; returns what is known then. */
+  learn(evidence: TierEvidence): Promise<KnownTier | null>;
+}
+
 /** Dependencies of a sync. The caller opens and closes all of them. */
 export interface SyncDeps {
   readonly warehouse: Warehouse;
@@ -42,6 +50,7 @@ export interface SyncDeps {
   readonly unsent: ReadonlySet<string>;
   readonly ledger: Ledger;
   readonly clock: Clock;
+  readonly tier: TierBook;
   /** In [0, 1). */
   readonly random: () => number;
   readonly emit: ProgressSink;
@@ -85,6 +94,8 @@ export interface SyncRun {
   readonly absent: ScopeTask[];
   /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
   readonly compared: Map<StreamName, number>;
+  /** The organization's tier; null: not yet known. */
+  tier: KnownTier | null;
   /** Full Access lists are empty although the mirror holds rows. */
   tierLowered: boolean;
   /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */

@@ -96,6 +96,8 @@ const runRow = z
     ambiguous: row.ambiguous,
   }));
 
+const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });
+
 const findingsRow = z.object({ rejects: count, drifts: count });
 
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
@@ -109,7 +111,9 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         database.query(sqlText(`status/${name}.sql`), params, row);
       const [credits] = await read("credits", creditRow);
       const [findings] = await read("findings", findingsRow);
+      const [tier] = await read("tier", tierRow);
       return {
+        tier: tier ?? null,
         snapshot: { path: snapshot, bytes: file.size, publishedAt: file.mtimeMs },
         tables: await read("tables", tableRow),
         streams: await read("streams", streamRow),

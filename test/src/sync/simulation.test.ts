@@ -4,6 +4,7 @@ import type { Client } from "../../../src/api/client.ts";
 import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
+import type { KnownTier } from "../../../src/core/state/tier.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
 import type { SyncOptions } from "../../../src/sync/running/run-state.ts";
@@ -146,6 +147,8 @@ const OPTIONS: SyncOptions = {
   historyRetentionDays: null,
 };
 
+const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };
+
 /** One sync; answers come in a random order, some are lost, the process may die. Answers with the credits spent. */
 const sync = async (world: World, more: { full?: boolean; maxCredits?: number | null } = {}) => {
   const { service, warehouse, archive, clock, random } = world;
@@ -188,6 +191,8 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
       archive,
       sender,
       unsent: new Set<string>(),
+      // Contacts without an account are possible here; an empty account list would be taken for a lower tier.
+      tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
       ledger,
       clock,
       random,

@@ -1,0 +1,92 @@
+// A small JSON file in the data directory that several processes read and change (keys, followed companies, tier).
+// It is replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
+import { open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { z } from "zod";
+import { systemClock } from "../clock.ts";
+import { DuckmirrorError, detailOf } from "../errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
+
+const WAIT_MS = 20;
+const MOST_WAITS = 100;
+/** Age at which an unfinished change belongs to a process that was killed, ms. A change takes milliseconds. */
+const ABANDONED_MS = 10_000;
+
+export interface SharedFile<T> {
+  readonly path: string;
+  readonly schema: z.ZodType<T>;
+  /** What the file holds, in messages: "list of keys". */
+  readonly holds: string;
+  /** Value of a missing file. */
+  readonly empty: T;
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+/** The value in the file's text. Throws CONFIG_INVALID. */
+export const parseShared = <T>({ path, schema, holds }: SharedFile<T>, text: string): T => {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    const detail = `${path} is no ${holds} that this version reads`;
+    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
+  }
+};
+
+/** The file's value. Throws CONFIG_INVALID when it cannot be read. */
+export const readShared = async <T>(file: SharedFile<T>): Promise<T> => {
+  let text: string;
+  try {
+    assertOwnFile(file.path);
+    text = await readFile(file.path, "utf8");
+  } catch (cause) {
+    if (isCode(cause, "ENOENT")) return file.empty;
+    const detail = `${file.path} cannot be read: ${detailOf(cause)}`;
+    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
+  }
+  return parseShared(file, text);
+};
+
+const isAbandoned = async (path: string): Promise<boolean> => {
+  const found = await stat(path).catch(() => null);
+  return found !== null && systemClock.now() - found.mtimeMs > ABANDONED_MS;
+};
+
+/** Opens the file that will replace the old one; while it exists, no other process changes it. */
+const openNext = async (path: string) => {
+  makeOwnFolder(dirname(path));
+  for (let waits = 0; ; waits++) {
+    try {
+      return await open(path, "wx", 0o600);
+    } catch (error) {
+      if (!isCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
+      if (await isAbandoned(path)) await unlink(path).catch(() => undefined);
+      else await systemClock.sleep(WAIT_MS);
+    }
+  }
+};
+
+/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
+export const changeShared = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<T> => {
+  const next = `${file.path}.next`;
+  const unwritable = (cause: unknown) =>
+    cause instanceof DuckmirrorError
+      ? cause
+      : new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(file.path), detail: detailOf(cause) }, { cause });
+  const handle = await openNext(next).catch((cause: unknown) => {
+    throw unwritable(cause);
+  });
+  try {
+    const value = change(await readShared(file));
+    await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+    await handle.sync();
+    await handle.close();
+    await rename(next, file.path);
+    return value;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await unlink(next).catch(() => undefined);
+    throw unwritable(error);
+  }
+};

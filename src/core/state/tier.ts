@@ -1,0 +1,81 @@
+// The organization's access tier, its evidence, and when to ask again (API.md, "Access tiers"). Kept in a file of the data
+// directory, because `check` learns it also while a sync runs.
+import { join } from "node:path";
+import { z } from "zod";
+import { changeShared, readShared, type SharedFile } from "./shared-file.ts";
+
+const DAY_MS = 86_400_000;
+/** Time after which the account list is asked for again without Full Access, ms. */
+export const PROBE_EVERY_MS = 30 * DAY_MS;
+/** Lists of a mirror with rows that are empty in two runs this far apart mean a lowered tier, ms. */
+const LOWERED_AFTER_MS = DAY_MS;
+
+const knownTierSchema = z.object({
+  tier: z.enum(["full", "public"]),
+  /** When the tier was first seen, ms since the epoch, as below. */
+  since: z.number(),
+  /** What showed it. */
+  evidence: z.string(),
+  /** When it was last seen. */
+  seen_at: z.number(),
+  /** Full Access, but since then every list of the tier was empty. */
+  doubted_at: z.number().nullable().default(null),
+});
+/** What is known about the organization's tier. */
+export type KnownTier = z.output<typeof knownTierSchema>;
+export type TierName = "full" | "public" | "unknown";
+
+/** What a response shows about the tier. */
+export type TierEvidence =
+  | { readonly shows: "full"; readonly because: string }
+  /** An empty account list; `held`: the mirror holds rows of the tier, which may also mean a fault of the service. */
+  | { readonly shows: "public"; readonly because: string; readonly held: boolean };
+
+/** What is known after `evidence`. */
+export const tierAfter = (known: KnownTier | null, evidence: TierEvidence, now: number): KnownTier | null => {
+  const fresh: KnownTier = {
+    tier: evidence.shows,
+    since: known?.tier === evidence.shows ? known.since : now,
+    evidence: evidence.because,
+    seen_at: now,
+    doubted_at: null,
+  };
+  if (evidence.shows === "full" || !evidence.held || known?.tier === "public") return fresh;
+  // The mirror holds rows, so the organization had Full Access: one empty answer is no proof that it ended.
+  const full: KnownTier = known ?? { ...fresh, tier: "full", evidence: "the mirror holds its rows" };
+  const doubtedAt = full.doubted_at ?? now;
+  return now - doubtedAt >= LOWERED_AFTER_MS ? { ...fresh, since: doubtedAt } : { ...full, doubted_at: doubtedAt };
+};
+
+/** True when `evidence` says something new, or the known tier was last seen a day ago. */
+export const isNews = (known: KnownTier | null, evidence: TierEvidence, now: number): boolean =>
+  known?.tier !== evidence.shows || known.doubted_at !== null || now - known.seen_at > DAY_MS;
+
+/**
+ * Routes of the Full Access tier that a sync may ask: all, none, or of these the account list alone, to find out.
+ * `unknown`: the account list, and until it has answered nothing else, so that finding out costs one credit.
+ */
+export type TierAccess = "open" | "probe" | "closed" | "unknown";
+
+export const accessOf = (known: KnownTier | null, now: number): TierAccess => {
+  if (known === null) return "unknown";
+  if (known.tier === "full") return "open";
+  return now - known.seen_at >= PROBE_EVERY_MS ? "probe" : "closed";
+};
+
+const fileSchema = z.object({ v: z.literal(1), known: knownTierSchema.nullable() });
+
+const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
+  path: join(dataDir, "state", "tier.json"),
+  schema: fileSchema,
+  holds: "tier",
+  empty: { v: 1, known: null },
+});
+
+/** The tier as last seen; null: not yet seen. Throws CONFIG_INVALID. */
+export const readTier = async (dataDir: string): Promise<KnownTier | null> => (await readShared(fileOf(dataDir))).known;
+
+/** Adds evidence to what is known. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
+export const learnTier = async (dataDir: string, evidence: TierEvidence, now: number): Promise<KnownTier | null> =>
+  (await changeShared(fileOf(dataDir), ({ known }) => ({ v: 1 as const, known: tierAfter(known, evidence, now) })))
+    .known;

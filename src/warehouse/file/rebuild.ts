@@ -15,6 +15,7 @@ import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
+import { besides, removeFreshFolders } from "./fresh-folder.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
@@ -48,6 +49,7 @@ const syncPath = async (path: string): Promise<void> => {
   }
 };
 
+/** Removes what older versions left. */
 const removeFile = async (file: string): Promise<void> => {
   await rm(file, { force: true });
   await rm(`${file}.wal`, { force: true });
@@ -111,6 +113,19 @@ const fill = async <T>(
   }
 };
 
+/** Publishes the rebuilt working file. */
+const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => {
+  const { working, snapshot } = warehousePaths(options.dataDir);
+  const { auditRetentionDays: retentionDays = null, clock, dataDir } = options;
+  const database = await openWorking(working, options);
+  try {
+    await loadTrail(database, dataDir, { retentionDays, now: clock.now() });
+    return await publishSnapshot(database, snapshot, () => performance.now());
+  } finally {
+    await database.close();
+  }
+};
+
 /**
  * Rebuilds the working file of a data directory and publishes it. `build` fills the new file; if it throws, nothing
  * changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and errors of `build`.
@@ -119,30 +134,21 @@ export const rebuildWarehouse = async <T>(
   options: WarehouseOptions,
   build: (target: Rebuilding) => Promise<T>,
 ): Promise<Rebuilt<T>> => {
-  const { working, snapshot } = warehousePaths(options.dataDir);
-  const fresh = `${working}.new`;
+  const { working, snapshot, archiveDir } = warehousePaths(options.dataDir);
   const lock = await enterDataDir(options.dataDir);
   try {
-    refuseUnfinished(await readForgotten(warehousePaths(options.dataDir).archiveDir));
+    refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
-    await removeFile(fresh);
-    const { result, counts } = await fill(fresh, options, build);
-    await check(fresh, options, counts);
-    await syncPath(fresh);
-    const kept = await takePlace(fresh, working, options.clock.now());
-    const database = await openWorking(working, options);
-    try {
-      await loadTrail(database, options.dataDir, {
-        retentionDays: options.auditRetentionDays ?? null,
-        now: options.clock.now(),
-      });
-      const published = await publishSnapshot(database, snapshot, () => performance.now());
-      return { result, tables: counts, kept, published };
-    } finally {
-      await database.close();
-    }
+    await removeFile(`${working}.new`);
+    await removeFreshFolders(working);
+    return await besides(working, async (fresh) => {
+      const { result, counts } = await fill(fresh, options, build);
+      await check(fresh, options, counts);
+      await syncPath(fresh);
+      const kept = await takePlace(fresh, working, options.clock.now());
+      return { result, tables: counts, kept, published: await publishRebuilt(options) };
+    });
   } catch (error) {
-    await removeFile(fresh);
     throw error instanceof DuckmirrorError ? error : statementError(error);
   } finally {
     await lock.release();

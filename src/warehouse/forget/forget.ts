@@ -13,6 +13,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { exportSnapshot } from "../export/export.ts";
 import { readManifest, tablesOf } from "../export/manifest.ts";
 import { exportFolders } from "../export/registry.ts";
+import { isFreshFolder } from "../file/fresh-folder.ts";
 import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
@@ -114,7 +115,7 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
   const name = basename(working);
   const copies = (await readdir(state)).filter(
-    (file) => file === "tmp" || file === `${name}.new` || file === `${name}.new.wal` || /\.old(\.wal)?$/.test(file),
+    (file) => file === "tmp" || isFreshFolder(file) || file.startsWith(`${name}.new`) || /\.old(\.wal)?$/.test(file),
   );
   for (const copy of copies) await rm(join(state, copy), { recursive: true, force: true });
   return copies.map((copy) => join(state, copy));

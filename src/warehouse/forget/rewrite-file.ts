@@ -1,6 +1,6 @@
 // Rewrites the working file, because DuckDB leaves deleted values in unused blocks and a new file never held them.
 // Row counts of the copy are compared with the old file before the copy replaces it.
-import { chmod, open, rename, rm } from "node:fs/promises";
+import { chmod, open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -10,6 +10,7 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { STORAGE_VERSION } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { besides } from "../file/fresh-folder.ts";
 
 const tableRow = z.object({ path: z.string() });
 const countRow = z.object({ fresh: z.number(), old: z.number() });
@@ -55,20 +56,18 @@ const makeDurable = async (path: string): Promise<void> => {
 /** Replaces the database's file by a copy of its contents; other calls wait. Throws DISK_FULL, NO_MEMORY. */
 export const rewriteFile = async (database: Database, means: Means): Promise<void> => {
   const { file } = database;
-  const fresh = `${file}.new`;
   await database.flushWal();
-  await database.offline(async () => {
-    try {
-      await rm(fresh, { force: true });
-      await copyInto(file, fresh, means);
-      await chmod(fresh, 0o600);
-      await makeDurable(fresh);
-      await rename(fresh, file);
-    } catch (error) {
-      await rm(fresh, { force: true });
-      await rm(`${fresh}.wal`, { force: true });
-      throw statementError(error);
-    }
-    await makeDurable(dirname(file));
-  });
+  await database.offline(() =>
+    besides(file, async (fresh) => {
+      try {
+        await copyInto(file, fresh, means);
+        await chmod(fresh, 0o600);
+        await makeDurable(fresh);
+        await rename(fresh, file);
+      } catch (error) {
+        throw statementError(error);
+      }
+      await makeDurable(dirname(file));
+    }),
+  );
 };

@@ -2,6 +2,7 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
@@ -34,10 +35,11 @@ const allowanceOf = (config: Config, remaining: number | null): number | null =>
 
 const reportOn = async (
   warehouse: MirrorReader,
-  config: Config,
+  given: Config,
   request: SyncRequest,
   now: number,
 ): Promise<PlanReport> => {
+  const config = await withFollowing(given);
   const options = syncOptions(config, request);
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);

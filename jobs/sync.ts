@@ -3,6 +3,7 @@
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { withFollowing } from "../src/core/state/following.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
@@ -10,6 +11,7 @@ import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
+import { eraseAsked } from "./following.ts";
 import { tellSync } from "./tracing.ts";
 
 /** Request of one sync. */
@@ -63,7 +65,8 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
 };
 
 /** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; all other endings are in the result. */
-export const syncJob = async (config: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
+export const syncJob = async (given: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
+  const config = await withFollowing(given);
   const options = syncOptions(config, request);
   const { tracer = noTracer } = context;
   const { profile } = config;
@@ -74,6 +77,7 @@ export const syncJob = async (config: Config, request: SyncRequest, context: Job
     (span) =>
       withinTime(context, request.maxDurationMs, (signal) =>
         withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
+          await eraseAsked(given, deps.warehouse, context.clock);
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);

@@ -1,5 +1,6 @@
 // Job verify: compares the mirror with the service within a number of credits, and repairs it on request.
 import type { Config } from "../src/core/config/config.ts";
+import { withFollowing } from "../src/core/state/following.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
 import { type JobContext, withEngine } from "./engine.ts";
@@ -25,7 +26,8 @@ export interface VerifyRequest {
 }
 
 /** Runs one verification. Throws WRITER_BUSY, SNAPSHOT_MISSING, configuration errors and faults. */
-export const verifyJob = async (config: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
+export const verifyJob = async (given: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
+  const config = await withFollowing(given);
   const { streams, allowMassDelete, sample, repair, runId } = request;
   const sync = syncOptions(config, { streams, full: false, maxDurationMs: null, allowMassDelete });
   const { tracer = noTracer } = context;

@@ -28,6 +28,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/sync.ts"),
   },
   {
+    name: "follow",
+    summary: "Follow companies: by id, domain, website, stock symbol or profile address",
+    load: () => import("./commands/follow.ts"),
+  },
+  {
+    name: "unfollow",
+    summary: "Follow companies no more; with --erase remove their rows, too",
+    load: () => import("./commands/unfollow.ts"),
+  },
+  {
+    name: "following",
+    summary: "List followed companies: what each input resolved to, since when, and what failed",
+    load: () => import("./commands/following.ts"),
+  },
+  {
     name: "worker",
     summary: "Sync on a schedule and on demand; with Redis on several machines",
     load: () => import("./commands/worker.ts"),

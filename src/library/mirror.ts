@@ -1,6 +1,14 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
 // texts: takes settings, returns typed reports, emits progress events.
 import { GRACE_MS } from "../../jobs/engine.ts";
+import {
+  type Followed,
+  type FollowedInput,
+  followingJob,
+  followJob,
+  type Unfollowed,
+  unfollowJob,
+} from "../../jobs/following.ts";
 import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../catalog/vocabulary.ts";
@@ -24,7 +32,7 @@ export type { Forecast, StreamForecast } from "../sync/plan/forecast.ts";
 export type { Credits, Outlook } from "../sync/plan/outlook.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
-export type { FlagValues as Settings, PlanReport };
+export type { FlagValues as Settings, Followed, FollowedInput, PlanReport, Unfollowed };
 
 /** Sources of a mirror's settings. */
 export interface MirrorOptions {
@@ -86,6 +94,15 @@ export interface Mirror {
   ): Promise<QueryResult>;
   /** The same in batches: `use` receives columns and an iterator. */
   stream<T>(sql: string, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
+  /**
+   * Follows companies by id, domain, website, stock symbol or profile address, from the next sync on. Rejects with USAGE
+   * for a text that no path can carry.
+   */
+  follow(inputs: readonly string[]): Promise<Followed>;
+  /** Follows inputs no more; with `erase`, their companies' rows go. Rejects with USAGE for one that is not followed. */
+  unfollow(inputs: readonly string[], options?: { readonly erase?: boolean }): Promise<Unfollowed>;
+  /** Every followed input, what it resolved to, and what failed. */
+  following(): Promise<readonly FollowedInput[]>;
   /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
@@ -135,6 +152,9 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     },
     query: (sql, { signal, ...limits } = {}) =>
       runBoxedQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
+    follow: (inputs) => followJob(config, inputs, systemClock),
+    unfollow: (inputs, { erase = false } = {}) => unfollowJob(config, inputs, { erase, clock: systemClock }),
+    following: () => followingJob(config),
     stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
     onEvent: (listener) => {
       listeners.add(listener);

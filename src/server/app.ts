@@ -8,6 +8,7 @@ import { createMetrics } from "./metrics.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { fleetRoutes } from "./routes/fleet.ts";
+import { followingRoutes } from "./routes/following.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
@@ -38,6 +39,7 @@ export const createServer = async (
   healthRoutes(app, context);
   mirrorApiRoutes(app, context);
   syncRoutes(app, context);
+  followingRoutes(app, context);
   fleetRoutes(app, context);
   pageRoutes(app, context);
   pageApiRoutes(app, context);

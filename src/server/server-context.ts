@@ -20,6 +20,13 @@ export interface FeedbackReceipt {
   readonly credits: number;
 }
 
+/** The companies that a mirror follows (jobs/following.ts). */
+export interface FollowedCompanies {
+  list(): Promise<readonly unknown[]>;
+  add(inputs: readonly string[]): Promise<{ readonly added: readonly string[] }>;
+  remove(inputs: readonly string[], erase: boolean): Promise<{ readonly removed: readonly string[] }>;
+}
+
 /** One organization's mirror, as passed to the server. */
 export interface ServedProfile {
   readonly name: string;
@@ -31,6 +38,8 @@ export interface ServedProfile {
   readonly audit?: AuditTrail;
   /** Forecast of the next sync, from the snapshot; absent: the page does not show it. */
   readonly plan?: () => Promise<unknown>;
+  /** Followed companies; absent: this server does not show them. */
+  readonly following?: FollowedCompanies;
   /** Sends feedback to the service, which costs a credit; absent: not available. */
   readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;
 }

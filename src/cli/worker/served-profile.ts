@@ -1,5 +1,6 @@
 // A profile of the configuration in the server's form, for `serve` and `worker`.
 import { feedbackJob } from "../../../jobs/feedback.ts";
+import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
 import type { Config } from "../../core/config/config.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
@@ -29,6 +30,11 @@ export const servedProfile = (
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
   audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
+  following: {
+    list: () => followingJob(config),
+    add: (inputs) => followJob(config, inputs, clock),
+    remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock }),
+  },
   plan: async () => planJson(await planSnapshotJob(config, NEXT_SYNC, clock)),
   ...(config.baseUrl === null || config.token === null
     ? {}

@@ -23,7 +23,6 @@ const knownTierSchema = z.object({
 });
 /** What is known about the organization's tier. */
 export type KnownTier = z.output<typeof knownTierSchema>;
-export type TierName = "full" | "public" | "unknown";
 
 /** What a response shows about the tier. */
 export type TierEvidence =

@@ -63,8 +63,8 @@ export const formatBytes = (bytes: number): string => {
 export const formatCount = (count: number | bigint): string => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 
 /** `1 credit`, `1,234 credits`: for words whose plural is an s. */
-export const counted = (count: number, word: string): string =>
-  `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, word: string, words = `${word}s`): string =>
+  `${formatCount(count)} ${count === 1 ? word : words}`;
 
 /** "unconfirmed, 105 rows": a stream not proven complete; without a number if it is unknown. */
 export const unconfirmedText = (rows: number): string =>

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
+import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import { notesOf } from "../trail/request-notes.ts";
@@ -30,14 +31,6 @@ const askSchema = z
   .prefault({});
 
 const verifySchema = z.strictObject({ profile: z.string().nullable().default(null) }).prefault({});
-
-/** Validates a body. Throws USAGE with the problem. */
-const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
-  const parsed = schema.safeParse(body ?? {});
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}` });
-};
 
 /** Longer values belong to no known version (W3C Trace Context, section 3.2). */
 const MOST_TRACEPARENT = 128;

@@ -12,11 +12,13 @@ const ACTIONS: Readonly<Record<string, Action | null>> = {
   "DELETE /api/syncs/:id": "cancel",
   "POST /api/verifications": "verify",
   "POST /api/feedback": "feedback",
+  "POST /api/following": "follow",
+  "DELETE /api/following": "unfollow",
   "POST /login": "login",
   "POST /logout": null,
 };
 /** Actions that have a line when they begin, so that none is done without one. */
-export const BEGUN: readonly Action[] = ["query", "sync", "cancel", "verify", "feedback"];
+export const BEGUN: readonly Action[] = ["query", "sync", "cancel", "verify", "feedback", "follow", "unfollow"];
 
 const V1 = /^(\/profiles\/:profile)?\/v1\/\*$/;
 /** Routes whose addresses may name records. */

@@ -8,6 +8,7 @@ import {
   type Candidate,
   type Context,
   isDueByFull,
+  type MirrorView,
   maxAge,
   pagesOf,
   plural,
@@ -22,24 +23,40 @@ const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
 /** Companies to follow: those of tracked accounts, the most valuable account first, then the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
+  const inputs = new Set(options.companies);
   const byWorth = [...view.accounts].sort((a, b) => accountWorth(b) - accountWorth(a));
   for (const account of byWorth) {
     if (account.companyId !== null && !followed.has(account.companyId)) followed.set(account.companyId, account);
   }
   for (const { input, companyId } of view.inputs) {
-    if (companyId !== null && options.companies.includes(input) && !followed.has(companyId))
-      followed.set(companyId, undefined);
+    if (companyId !== null && inputs.has(input) && !followed.has(companyId)) followed.set(companyId, undefined);
   }
   return followed;
 };
 
-export const resolutions = ({ view, options }: Context): readonly Candidate[] => {
+type KnownInput = MirrorView["inputs"][number];
+
+/** True when the company's profile, read since the input was resolved, turned out to be of another company. */
+const hasMoved = ({ view }: Context, { companyId, resolvedAt }: KnownInput): boolean => {
+  if (companyId === null || view.companies.has(companyId)) return false;
+  const readAt = view.states.get(stateKey("companies", companyId))?.checkedAt ?? null;
+  return readAt !== null && readAt > (resolvedAt ?? 0);
+};
+
+/** Reason why an input is due; null when it is not. */
+const inputDue = (context: Context, known: KnownInput | undefined): string | null => {
+  if (known === undefined) return "followed, not yet resolved";
+  if (known.companyId !== null) return hasMoved(context, known) ? "its company has another id now" : null;
+  if (context.view.now - (known.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS) return "not known to the service a week ago";
+  return context.options.full ? "--full" : null;
+};
+
+export const resolutions = (context: Context): readonly Candidate[] => {
+  const { view, options } = context;
+  const inputs = new Map(view.inputs.map((known) => [known.input, known]));
   return options.companies.flatMap((input): readonly Candidate[] => {
-    const known = view.inputs.find((row) => row.input === input);
-    const old = view.now - (known?.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS;
-    if (known !== undefined && (known.companyId !== null || !(old || options.full))) return [];
-    const because =
-      known === undefined ? "followed, not yet resolved" : old ? "not known to the service a week ago" : "--full";
+    const because = inputDue(context, inputs.get(input));
+    if (because === null) return [];
     return [
       {
         stream: "companies",

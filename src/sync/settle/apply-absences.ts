@@ -1,7 +1,7 @@
 // Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
 // history, with the same guards as rows that a walk did not return (deletes.ts).
 import { z } from "zod";
-import { COMPANY_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
@@ -9,6 +9,7 @@ import { closeTask, commitState, failTask } from "../running/task-ends.ts";
 import { guardDeletes } from "../task/delete-guard.ts";
 import { finishedState } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
+import { removeLists } from "./remove-company.ts";
 
 const idRow = z.object({ id: z.string() });
 const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
@@ -27,18 +28,10 @@ const remove = async (run: SyncRun, stream: StreamName | null, table: TableName,
 };
 
 /** Removes all lists of a company that is gone; they return 404, too. */
-const removeLists = async (run: SyncRun, company: string) => {
+const removeListsOf = async (run: SyncRun, company: string) => {
   const { warehouse, clock } = run.deps;
-  for (const name of COMPANY_LISTS) {
-    const { table } = streamSpec(name);
-    // Keys of a walk without rows, so that every row of the company counts as missing.
-    const walkId = `${run.runId}/${name}/${company}/gone`;
-    const sampleSize = await warehouse.countRows(table, company);
-    if (sampleSize === 0) continue;
-    const { sample: ids } = await warehouse.missing({ table, walkId, company, sampleSize });
-    const now = clock.now();
-    run.stats.of(name).deleted += await warehouse.deleteKeys({ table, ids, company, runId: run.runId, now });
-  }
+  const deleted = await removeLists(warehouse, company, { runId: run.runId, now: clock.now() });
+  for (const [name, rows] of deleted) run.stats.of(name).deleted += rows;
 };
 
 /**
@@ -61,7 +54,7 @@ export const settleAbsentCompanies = async (run: SyncRun, tasks: readonly ScopeT
       continue;
     }
     if (gone.includes(scope)) {
-      await removeLists(run, scope);
+      await removeListsOf(run, scope);
       await remove(run, "companies", "companies", [scope]);
       await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));
     }

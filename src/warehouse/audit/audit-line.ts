@@ -19,6 +19,8 @@ export const ACTIONS = [
   "replay",
   "feedback",
   "forget",
+  "follow",
+  "unfollow",
   "key add",
   "key revoke",
   "login",

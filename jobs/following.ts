@@ -1,0 +1,130 @@
+// Job following: follows companies, stops following them, and reports what each input resolved to. Sends nothing; the next
+// sync resolves new inputs.
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import {
+  follow,
+  forgetErased,
+  inputProblem,
+  readFollowing,
+  unfollow,
+  withFollowing,
+} from "../src/core/state/following.ts";
+import { newRunId } from "../src/sync/run/run-sync.ts";
+import { eraseUnfollowed } from "../src/sync/settle/remove-company.ts";
+import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
+import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
+import { readResolved } from "../src/warehouse/read/read-following.ts";
+
+/** One followed input. Times are ISO 8601 in UTC. */
+export interface FollowedInput {
+  readonly input: string;
+  readonly company_id: string | null;
+  /** `pending` until the next sync has asked for it; `not_found`: the service knows no company for it. */
+  readonly status: "pending" | "resolved" | "not_found";
+  /** When it was followed; null: it is in the configuration. */
+  readonly since: string | null;
+  readonly resolved_at: string | null;
+  /** Why the last attempt to resolve it failed. */
+  readonly error?: string;
+}
+
+/** Result of `follow`. */
+export interface Followed {
+  readonly added: readonly string[];
+  /** Inputs that were followed before. */
+  readonly known: readonly string[];
+}
+
+/** Result of `unfollow`. */
+export interface Unfollowed {
+  readonly removed: readonly string[];
+  /** Number of rows erased now; null: none were to be erased, or the next sync erases them. */
+  readonly erased: number | null;
+}
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const NOT_FOUND = "the service knows no company for this input; it is asked again weekly";
+
+const statusOf = (found: { readonly companyId: string | null; readonly status: string | null } | undefined) => {
+  if (found === undefined || found.status === null) return "pending";
+  return found.companyId === null ? "not_found" : "resolved";
+};
+
+/** Every followed input, of the configuration and of `follow`, in that order. Throws CONFIG_INVALID, QUERY_FAILED. */
+export const followingJob = async (config: Config): Promise<readonly FollowedInput[]> => {
+  const { following } = await readFollowing(config.dataDir);
+  const since = new Map(following.map((followed) => [followed.input, followed.since]));
+  const { companies } = await withFollowing(config);
+  const resolved = await readResolved(snapshotPath(config.dataDir), companies);
+  return companies.map((input) => {
+    const found = resolved.get(input);
+    const status = statusOf(found);
+    const error = found?.error ?? (status === "not_found" ? NOT_FOUND : null);
+    return {
+      input,
+      company_id: found?.companyId ?? null,
+      status,
+      since: iso(since.get(input) ?? null),
+      resolved_at: iso(found?.resolvedAt ?? null),
+      ...(error === null ? {} : { error }),
+    };
+  });
+};
+
+const cleaned = (inputs: readonly string[]): readonly string[] => {
+  const trimmed = inputs.map((input) => input.trim());
+  const problem = trimmed.map(inputProblem).find((found) => found !== null);
+  if (problem !== undefined) throw new DuckmirrorError("USAGE", { detail: problem });
+  return [...new Set(trimmed)];
+};
+
+/** Follows inputs from the next sync on. Throws USAGE for a text that no path can carry, and CONFIG_INVALID. */
+export const followJob = async (config: Config, inputs: readonly string[], clock: Clock): Promise<Followed> => {
+  const wanted = cleaned(inputs);
+  const fresh = wanted.filter((input) => !config.companies.includes(input));
+  const added = await follow(config.dataDir, fresh, clock.now());
+  return { added, known: wanted.filter((input) => !added.includes(input)) };
+};
+
+/** Erases what `unfollow --erase` asked for. Returns the number of deleted rows. */
+export const eraseAsked = async (config: Config, warehouse: Warehouse, clock: Clock): Promise<number> => {
+  const { erase } = await readFollowing(config.dataDir);
+  if (erase.length === 0) return 0;
+  const { companies: followed } = await withFollowing(config);
+  const now = clock.now();
+  const deleted = await eraseUnfollowed(warehouse, { erase, followed }, { runId: newRunId(now, () => 0), now });
+  await forgetErased(config.dataDir, erase);
+  return deleted;
+};
+
+/**
+ * Follows inputs no more. With `erase`, their companies' rows go as soon as no sync runs. Throws USAGE for an input that
+ * is not followed or is in the configuration, and CONFIG_INVALID.
+ */
+export const unfollowJob = async (
+  config: Config,
+  inputs: readonly string[],
+  { erase, clock }: { readonly erase: boolean; readonly clock: Clock },
+): Promise<Unfollowed> => {
+  const removed = cleaned(inputs);
+  await unfollow(config.dataDir, removed, { erase, configured: config.companies });
+  if (!erase || isUnused(config.dataDir)) return { removed, erased: null };
+  const { dataDir, memory, audit } = config;
+  try {
+    const warehouse = await openWarehouse({ dataDir, clock, memory, auditRetentionDays: audit.retentionDays });
+    try {
+      const erased = await eraseAsked(config, warehouse, clock);
+      await warehouse.publish();
+      return { removed, erased };
+    } finally {
+      await warehouse.close();
+    }
+  } catch (error) {
+    if (error instanceof DuckmirrorError && error.code === "WRITER_BUSY") return { removed, erased: null };
+    throw error;
+  }
+};

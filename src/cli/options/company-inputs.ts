@@ -1,0 +1,73 @@
+// Inputs of companies from arguments and from a list: a file or stdin, one input a line or a named column of a CSV.
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
+import { readCsv } from "../../warehouse/duckdb/read-csv.ts";
+import type { CommandContext } from "../command.ts";
+
+export interface InputsWish {
+  readonly args: readonly string[];
+  /** A path; `-`: stdin. */
+  readonly file?: string | undefined;
+  /** Column of a CSV; unset: one input a line. */
+  readonly column?: string | undefined;
+}
+
+const usage = (detail: string) => new DuckmirrorError("USAGE", { detail });
+
+/** One input a line; empty lines and comments are skipped. */
+const linesOf = (text: string): readonly string[] => {
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const first = lines[0] ?? "";
+  if (/[,;\t]/.test(first))
+    throw usage(`the list has several columns ("${first.slice(0, 80)}"); name one with --column`);
+  return lines;
+};
+
+const columnOf = async (path: string, column: string): Promise<readonly string[]> => {
+  const { columns, rows } = await readCsv(path);
+  const at = columns.indexOf(column);
+  if (at < 0) throw usage(`the list has no column ${column} (${columns.join(", ")}).${didYouMean(column, columns)}`);
+  return rows.flatMap((row) => {
+    const value = (row[at] ?? "").trim();
+    return value === "" ? [] : [value];
+  });
+};
+
+/** `work` with the path of a file that holds the text. */
+const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), "duckmirror-list-"));
+  try {
+    const path = join(folder, "list.csv");
+    await writeFile(path, text, { mode: 0o600 });
+    return await work(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** All inputs, in order, repeated ones once. Throws USAGE when there is none, or the list cannot be read. */
+export const readInputs = async (wish: InputsWish, { cwd, terminal }: CommandContext): Promise<readonly string[]> => {
+  const { args, file, column } = wish;
+  if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
+  let listed: readonly string[] = [];
+  if (file === "-") {
+    const text = await terminal.readInput();
+    listed = column === undefined ? linesOf(text) : await withTextFile(text, (path) => columnOf(path, column));
+  } else if (file !== undefined) {
+    const path = resolve(cwd, file);
+    const text = await readFile(path, "utf8").catch((cause: unknown) => {
+      throw usage(`--file ${file} cannot be read: ${detailOf(cause)}`);
+    });
+    listed = column === undefined ? linesOf(text) : await columnOf(path, column);
+  }
+  const inputs = [...new Set([...args, ...listed])];
+  if (inputs.length === 0) throw usage(file === undefined ? "no company was given" : `--file ${file} names no company`);
+  return inputs;
+};

@@ -1,0 +1,44 @@
+// Followed companies: GET /api/following lists them, POST adds inputs, DELETE removes some.
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { parseBody } from "../parse-body.ts";
+import { notFound } from "../refusals.ts";
+import type { FollowedCompanies, ServerContext } from "../server-context.ts";
+import { notesOf } from "../trail/request-notes.ts";
+
+/** Most inputs of one request; a list of more comes in several. */
+const MOST_INPUTS = 10_000;
+
+const inputsSchema = z.strictObject({
+  inputs: z.array(z.string()).min(1).max(MOST_INPUTS),
+  profile: z.string().nullable().default(null),
+});
+const removeSchema = inputsSchema.extend({ erase: z.boolean().default(false) });
+const profileSchema = z.object({ profile: z.string().optional() });
+
+export const followingRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const companiesOf = (profile: string | null | undefined): FollowedCompanies => {
+    const { following } = context.mirror(profile ?? undefined);
+    if (following === undefined) throw notFound("list of followed companies on this server");
+    return following;
+  };
+
+  app.get("/api/following", async (request) => {
+    const { profile } = profileSchema.parse(request.query);
+    return { following: await companiesOf(profile).list() };
+  });
+
+  app.post("/api/following", async (request) => {
+    const { inputs, profile } = parseBody(inputsSchema, request.body);
+    const result = await companiesOf(profile).add(inputs);
+    notesOf(request).rows = result.added.length;
+    return result;
+  });
+
+  app.delete("/api/following", async (request) => {
+    const { inputs, profile, erase } = parseBody(removeSchema, request.body);
+    const result = await companiesOf(profile).remove(inputs, erase);
+    notesOf(request).rows = result.removed.length;
+    return result;
+  });
+};

@@ -1,0 +1,77 @@
+// Removes what the mirror holds of companies: the lists of one that is gone, and everything of those that are followed
+// no more and should be erased. The rows move to history.
+import { z } from "zod";
+import { COMPANY_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { INPUT_SCOPE } from "../rows/loads.ts";
+
+/** Run that removes the rows, and its time, ms since the epoch. */
+interface Removal {
+  readonly runId: string;
+  readonly now: number;
+}
+
+/** Removes all lists of a company. Returns the number of deleted rows per stream. */
+export const removeLists = async (
+  warehouse: Warehouse,
+  company: string,
+  { runId, now }: Removal,
+): Promise<ReadonlyMap<StreamName, number>> => {
+  const deleted = new Map<StreamName, number>();
+  for (const name of COMPANY_LISTS) {
+    const { table } = streamSpec(name);
+    // Keys of a walk without rows, so that every row of the company counts as missing.
+    const walkId = `${runId}/${name}/${company}/gone`;
+    const sampleSize = await warehouse.countRows(table, company);
+    if (sampleSize === 0) continue;
+    const { sample: ids } = await warehouse.missing({ table, walkId, company, sampleSize });
+    deleted.set(name, await warehouse.deleteKeys({ table, ids, company, runId, now }));
+  }
+  return deleted;
+};
+
+/** State of a scope that was never read. */
+const unread = (stream: StreamName, scope: string, runId: string): ScopeState => ({
+  stream,
+  scope,
+  status: "idle",
+  walkId: null,
+  cursor: null,
+  watermark: null,
+  totalCount: null,
+  rowsAtWalk: null,
+  checkedAt: null,
+  walkedAt: null,
+  unconfirmed: null,
+  error: null,
+  runId,
+});
+
+const erasableRow = z.object({ company_id: z.string() });
+
+/**
+ * Erases companies whose inputs are followed no more, unless an account or another followed input names them. Their
+ * states go, too, so that they are read anew if they are followed again. Returns the number of deleted rows.
+ */
+export const eraseUnfollowed = async (
+  warehouse: Warehouse,
+  inputs: { readonly erase: readonly string[]; readonly followed: readonly string[] },
+  { runId, now }: Removal,
+): Promise<number> => {
+  const erase = inputs.erase.filter((input) => !inputs.followed.includes(input));
+  const params = [JSON.stringify(erase), JSON.stringify(inputs.followed)];
+  const rows = await warehouse.database.query(sqlText("plan/erasable-companies.sql"), params, erasableRow);
+  let deleted = 0;
+  const states: ScopeState[] = [];
+  for (const { company_id: company } of rows) {
+    for (const count of (await removeLists(warehouse, company, { runId, now })).values()) deleted += count;
+    deleted += await warehouse.deleteKeys({ table: "companies", ids: [company], runId, now });
+    states.push(...COMPANY_LISTS.map((name) => unread(name, company, runId)), unread("companies", company, runId));
+  }
+  deleted += await warehouse.deleteKeys({ table: "company_inputs", ids: [...erase], runId, now });
+  states.push(...erase.map((input) => unread("companies", `${INPUT_SCOPE}${input}`, runId)));
+  await warehouse.commit({ runId, loads: [], requests: [], scopes: states, quota: null });
+  return deleted;
+};

@@ -1,0 +1,83 @@
+// The routes of followed companies, over the files of a real data directory.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
+import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { systemClock as clock } from "../../../src/core/clock.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
+import { createServer, type Server } from "../../../src/server/app.ts";
+import { HERE } from "./served-mirror.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-following-"));
+const config = resolveConfig({
+  flags: { data_dir: dataDir, companies: "fixed.example" },
+  env: {},
+  file: null,
+  cwd: dataDir,
+  vocabulary: vocabulary(),
+});
+let server: Server;
+beforeAll(async () => {
+  const profile = { snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null };
+  server = await createServer({
+    profiles: [
+      {
+        ...profile,
+        name: "default",
+        following: {
+          list: () => followingJob(config),
+          add: (inputs) => followJob(config, inputs, clock),
+          remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock }),
+        },
+      },
+      { ...profile, name: "bare" },
+    ],
+    key: null,
+    listenHost: "127.0.0.1",
+    clock,
+    version: "0.0.0",
+    onFault: (error) => {
+      throw error;
+    },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const ask = async (method: "GET" | "POST" | "DELETE", payload?: object, url = "/api/following") => {
+  const answer = await server.app.inject({ method, url, headers: HERE, ...(payload === undefined ? {} : { payload }) });
+  return { status: answer.statusCode, body: answer.json() };
+};
+
+test("inputs are followed, listed and followed no more", async () => {
+  const added = await ask("POST", { inputs: ["a.example", "ACME", "fixed.example"] });
+  expect(added).toEqual({ status: 200, body: { added: ["a.example", "ACME"], known: ["fixed.example"] } });
+  expect((await ask("GET")).body.following).toMatchObject([
+    { input: "fixed.example", status: "pending", since: null },
+    { input: "a.example", status: "pending" },
+    { input: "ACME", status: "pending" },
+  ]);
+  const removed = await ask("DELETE", { inputs: ["ACME"], erase: true });
+  expect(removed).toEqual({ status: 200, body: { removed: ["ACME"], erased: null } });
+});
+
+test.each([
+  ["POST", {}, "inputs"],
+  ["POST", { inputs: [".."] }, "names no company"],
+  ["POST", { inputs: [7] }, "inputs.0"],
+  ["DELETE", { inputs: ["never.example"] }, "is not followed"],
+  ["DELETE", { inputs: ["fixed.example"] }, "in the configuration"],
+] as const)("%s %j is refused", async (method, body, named) => {
+  const { status, body: answer } = await ask(method, body);
+  expect([status, answer.error.code]).toEqual([400, "USAGE"]);
+  expect(answer.error.message).toContain(named);
+});
+
+test("a mirror without such a list says so", async () => {
+  expect((await ask("GET", undefined, "/api/following?profile=bare")).status).toBe(404);
+  expect((await ask("POST", { inputs: ["a"], profile: "bare" })).status).toBe(404);
+});

@@ -14,6 +14,8 @@ import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
 import { packageVersion } from "../core/version.ts";
 import { createQueryBoxes, runBoxedQuery } from "../warehouse/box/boxed-query.ts";
+import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
+import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
 export type { SettingName } from "../core/config/settings.ts";
@@ -23,6 +25,7 @@ export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/r
 export type { Forecast, StreamForecast } from "../sync/plan/forecast.ts";
 export type { Credits, Outlook } from "../sync/plan/outlook.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
+export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 export type { FlagValues as Settings, PlanReport };
 
@@ -56,6 +59,19 @@ export interface SyncRequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Request of changes. */
+export interface ChangesOptions {
+  /** Continue behind this number; unset: with the oldest change that is kept. */
+  readonly after?: number;
+  /** Changes of these tables only; unset: of all. */
+  readonly tables?: readonly string[];
+  /** End after this many. */
+  readonly limit?: number;
+  /** Wait for later changes until `signal` aborts. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /** Report of a sync and, if it is incomplete, an error whose `code` and `exitCode` give the reason. */
 export interface SyncOutcome {
   readonly report: SyncReport;
@@ -86,8 +102,20 @@ export interface Mirror {
   ): Promise<QueryResult>;
   /** The same in batches: `use` receives columns and an iterator. */
   stream<T>(sql: string, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
+  /**
+   * Inserts, updates and deletes of the mirror in commit order, from the published snapshot; see docs/CHANGES.md. Rejects
+   * with SNAPSHOT_MISSING, CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING, USAGE (an unknown table), or the reason of
+   * `signal`.
+   */
+  changes(request?: ChangesOptions): AsyncIterable<Change>;
   /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
+}
+
+async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGenerator<Change, void> {
+  const { after = null, tables = [], limit = null, follow = false, signal } = request;
+  const stream = { snapshot, after, tables: changeTables(tables), limit, follow, clock: systemClock };
+  for await (const changes of streamChanges({ ...stream, ...(signal === undefined ? {} : { signal }) })) yield* changes;
 }
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
@@ -136,6 +164,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     query: (sql, { signal, ...limits } = {}) =>
       runBoxedQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
     stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
+    changes: (request = {}) => changesOf(snapshot, request),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -84,8 +84,14 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     return { rows, bytes };
   };
   const subject = `changes of ${input.tables === undefined ? "every table" : request.tables.join(",")}`;
-  await audited(config, context, { action: "read", subject }, write, (written) => written);
-  return EXIT.done;
+  try {
+    await audited(config, context, { action: "read", subject }, write, (written) => written);
+    return EXIT.done;
+  } catch (error) {
+    // Being stopped is how --follow ends; the changes printed so far are whole.
+    if (input.follow && signal.aborted && error === signal.reason) return EXIT.interrupted;
+    throw error;
+  }
 };
 
 export const command = defineCommand({

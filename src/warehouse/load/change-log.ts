@@ -9,7 +9,6 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import {
   type ChangeKind,
-  forgottenKind,
   NOTHING_REDACTED,
   type NumberRange,
   nextNumbers,
@@ -25,7 +24,7 @@ export interface ChangeLog {
    * keys, and stores their keys. Returns the SQL expression of a row's number; `alias`: the rows' alias.
    */
   add(kind: ChangeKind, count: number, source: string): Promise<(alias: string) => string>;
-  /** Adds the changes of erased contacts. */
+  /** Adds the redacted changes that a replay has reached, and changes of erased contacts behind them. */
   addRedacted(kind: ChangeKind, keys: readonly string[]): Promise<void>;
   /** Stores how far the feed has come. The last call of a transaction that may have changed rows. */
   end(): Promise<void>;
@@ -94,7 +93,6 @@ export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED)
       await storeKeys(keys.map((key, index) => ({ n: numbers[index] ?? 0, key })));
     },
     end: async () => {
-      if (past.size > 0) await take(forgottenKind(0), 0);
       const types = [BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, TIMESTAMPTZ];
       if (batches.length > 0) await append(tx, "sync.change_batches", types, batches);
     },

@@ -43,7 +43,7 @@ export interface Stretch {
 export interface NextNumbers {
   /** Numbers of the changes, in order. */
   readonly ranges: readonly NumberRange[];
-  /** Redacted changes before, between and right behind them. */
+  /** Redacted changes before and between them, and those of their kind behind them. */
   readonly redacted: readonly RedactedChange[];
   /** All of them by kind, in order. */
   readonly stretches: readonly Stretch[];
@@ -62,7 +62,10 @@ const extended = (stretches: readonly Stretch[], n: number, { table, change, run
   return [...stretches.slice(0, -1), { ...previous, last: n }];
 };
 
-/** Numbers of the next `count` changes of a kind after `last`. */
+/**
+ * Numbers of the next `count` changes of a kind after `last`. Redacted changes of another kind that follow them are left to
+ * the next call; `count` 0 takes all that follow.
+ */
 export const nextNumbers = (
   last: number,
   { count, kind }: { readonly count: number; readonly kind: ChangeKind },
@@ -78,7 +81,8 @@ export const nextNumbers = (
   let n = last;
   for (let left = count; ; ) {
     const skip = redacted.get(n + 1);
-    if (skip === undefined && left === 0) return { ranges, redacted: skipped, stretches, last: n };
+    const isOver = skip === undefined || (count > 0 && !isSameKind(skip, kind));
+    if (left === 0 && isOver) return { ranges, redacted: skipped, stretches, last: n };
     n += 1;
     stretches = extended(stretches, n, skip ?? kind);
     const range = ranges.at(-1);

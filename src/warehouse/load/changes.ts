@@ -75,6 +75,13 @@ export interface Changes {
 
 type OtherEntry = Exclude<JournalEntry, { kind: "commit" }>;
 
+/** Adds deletes of erased contacts to the feed, behind the redacted changes that a replay has reached. */
+const addRedacted = async (tx: Sql, keys: readonly string[], now: number, past: RedactedChanges): Promise<void> => {
+  const log = openChangeLog(tx, past);
+  await log.addRedacted(forgottenKind(now), keys);
+  await log.end();
+};
+
 /** Deletes rows that the service no longer returns. Returns their number. */
 const carryOutDelete = async (tx: Sql, entry: Extract<OtherEntry, { kind: "deleted" }>, past: RedactedChanges) => {
   const { table, runId, now } = entry;
@@ -99,6 +106,7 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       const summary = jsonText(entry.summary).text;
       const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
       await tx.run(sqlText("warehouse/finish-run.sql"), end);
+      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, past);
       return 0;
     }
     case "learned":
@@ -106,9 +114,7 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       return 0;
     case "forgotten": {
       await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
-      const log = openChangeLog(tx, past);
-      await log.addRedacted(forgottenKind(entry.now), entry.deleted.map(forgottenId));
-      await log.end();
+      await addRedacted(tx, entry.deleted.map(forgottenId), entry.now, past);
       return 0;
     }
     case "walk-forgotten":

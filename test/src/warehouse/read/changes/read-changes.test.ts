@@ -1,7 +1,10 @@
 // The change feed of random commits: applied to an empty map it equals the mirror at every step.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import type { JsonObject } from "../../../../../src/core/json.ts";
+import { pruneHistory } from "../../../../../src/warehouse/file/retention.ts";
+import { readChanges } from "../../../../../src/warehouse/read/changes/read-changes.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../../../support/feed.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, T0 } from "../../builders.ts";
 
@@ -80,4 +83,67 @@ test("applied to an empty map, the feed equals the mirror at every step, and at 
     }),
     { numRuns: 8, verbose: 1 },
   );
+});
+
+const DAY_MS = 86_400_000;
+
+test("what retention removed is named, not skipped; what is left still continues the mirror of that number", async () => {
+  const warehouse = await aWarehouse();
+  const { database } = warehouse;
+  const at = (day: number, id: number, headline: string) =>
+    warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(id, { headline })], { receivedAt: T0 + day * DAY_MS })]));
+  await at(0, 1, "a");
+  await at(0, 2, "a");
+  await at(1, 1, "b");
+  const copy: Copy = new Map();
+  applyChanges(copy, await allChanges(database, 0));
+  await at(40, 1, "c");
+  await pruneHistory(database, 30, T0 + 41 * DAY_MS);
+  const gone = readChanges(database, "test", { after: 2, limit: 10, tables: TABLE_NAMES });
+  await expect(gone).rejects.toMatchObject({ code: "CHANGES_GONE", context: { after: 2, gone_to: 3, last: 4 } });
+  const left = await allChanges(database);
+  expect(left).toMatchObject([{ n: 4, change: "update", before: { headline: "b" }, after: { headline: "c" } }]);
+  applyChanges(copy, left);
+  expect(sorted(copy)).toEqual(sorted(await mirrorCopy(database)));
+  await pruneHistory(database, 30, T0 + 90 * DAY_MS);
+  expect(await allChanges(database)).toEqual([]);
+  await at(91, 3, "new");
+  expect(await allChanges(database, 4)).toMatchObject([{ n: 5, change: "insert" }]);
+});
+
+test("pages of some tables leave the others out, end in time, and go on at the last number", async () => {
+  const warehouse = await aWarehouse();
+  const { database } = warehouse;
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1), aSignal(2), aSignal(3)])]));
+  await warehouse.commit(aCheckpoint([aLoad("contacts", [{ id: "a" }, { id: "b" }])]));
+  const page = (after: number, limit: number) => readChanges(database, "test", { after, limit, tables: ["contacts"] });
+  expect(await page(0, 1)).toMatchObject({ changes: [{ n: 4, key: { id: "a" } }], next: 4, last: 5 });
+  expect(await page(4, 5)).toMatchObject({ changes: [{ n: 5 }], next: 5 });
+  expect(await page(5, 5)).toMatchObject({ changes: [], next: 5 });
+  await expect(page(6, 5)).rejects.toMatchObject({ code: "CHANGES_AHEAD" });
+});
+
+test("large rows make a page shorter, and no change is left out", async () => {
+  const warehouse = await aWarehouse();
+  const filings = Array.from({ length: 40 }, (_, id) => ({
+    id,
+    type: "10-K",
+    fullContent: String(id).repeat(400_000),
+  }));
+  const asked = new Set(["id", "type", "fullContent"]);
+  await warehouse.commit(aCheckpoint([aLoad("filings", filings, { asked, fromPath: { companyId: "c" } })]));
+  const request = { after: 0, limit: 1000, tables: TABLE_NAMES };
+  const first = await readChanges(warehouse.database, "test", { ...request, limit: 12 });
+  expect(first.changes.length).toBeGreaterThan(0);
+  expect((await allChanges(warehouse.database, first.next, 10)).length).toBe(40 - first.changes.length);
+});
+
+test("a change that is only in unknown fields, and numbers beyond 2^53, are exact", async () => {
+  const warehouse = await aWarehouse();
+  const big = 2n ** 60n + 1n;
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(big, { odd: 1 })])]));
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(big, { odd: 2 })])]));
+  expect(await allChanges(warehouse.database, 1)).toMatchObject([
+    { key: { id: big }, fields: ["_extra"], before: { _extra: { odd: 1 } }, after: { id: big, _extra: { odd: 2 } } },
+  ]);
 });

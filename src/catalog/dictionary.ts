@@ -63,6 +63,12 @@ const VERSION_COLUMNS: readonly DictionaryColumn[] = [
     ...added("change", "VARCHAR", "Whether another version took its place or the row was gone."),
     allowed: ["update", "delete"],
   },
+  added(
+    "change_n",
+    "BIGINT",
+    "Change that ended this version: sync.changes.n.",
+    "the version ended before the change feed began",
+  ),
 ];
 
 const nullWhen = (spec: TableSpec, field: FieldSpec): string => {

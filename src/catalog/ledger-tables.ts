@@ -109,6 +109,36 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     },
   },
   {
+    name: "change_feed",
+    grain: "One row: where the change feed begins.",
+    columns: {
+      gone_to: "Changes up to this number are no longer kept.",
+      pending: "The feed starts when the warehouse is next opened for writing.",
+    },
+  },
+  {
+    name: "change_batches",
+    grain: "One row per stretch of consecutive changes that one transaction made of one kind.",
+    columns: {
+      first_n: "Number of its first change: sync.changes.n.",
+      last_n: "Number of its last change.",
+      table_name: "Table.",
+      change: "insert, update or delete.",
+      run_id: "Run that made them: sync.runs.run_id; NULL where no run did.",
+      at: "When duckmirror received them, or found the rows gone.",
+    },
+  },
+  {
+    name: "changes",
+    grain: "One row per change of a mirrored row. `duckmirror changes` shows them with their values.",
+    columns: {
+      n: "Number, in commit order, without gaps.",
+      key_1: "First key column of the row, as text.",
+      key_2: "Second key column; NULL where the key has one column.",
+      key_3: "Third key column; NULL where the key has fewer.",
+    },
+  },
+  {
     name: "audit",
     grain: "One row per action of a person or program: the audit trail, as of the last publish.",
     columns: {

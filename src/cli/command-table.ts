@@ -73,6 +73,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/query.ts"),
   },
   {
+    name: "changes",
+    summary: "Show every insert, update and delete in order, with a cursor; --follow waits for more",
+    load: () => import("./commands/changes.ts"),
+  },
+  {
     name: "export",
     summary: "Write the mirror as Parquet, CSV or NDJSON: only what changed",
     load: () => import("./commands/export.ts"),

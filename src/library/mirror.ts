@@ -22,6 +22,8 @@ import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
 import { packageVersion } from "../core/version.ts";
 import { createQueryBoxes, runBoxedQuery } from "../warehouse/box/boxed-query.ts";
+import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
+import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
 export type { SettingName } from "../core/config/settings.ts";
@@ -31,6 +33,7 @@ export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/r
 export type { Forecast, StreamForecast } from "../sync/plan/forecast.ts";
 export type { Credits, Outlook } from "../sync/plan/outlook.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
+export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 export type { FlagValues as Settings, Followed, FollowedInput, PlanReport, Unfollowed };
 
@@ -61,6 +64,19 @@ export interface SyncRequestOptions {
   /** Delete even if a list turned empty or lost more than `max_delete_share`. */
   readonly allowMassDelete?: boolean;
   /** Ends the sync at its next checkpoint. */
+  readonly signal?: AbortSignal;
+}
+
+/** Request of changes. */
+export interface ChangesOptions {
+  /** Continue behind this number; unset: with the oldest change that is kept. */
+  readonly after?: number;
+  /** Changes of these tables only; unset: of all. */
+  readonly tables?: readonly string[];
+  /** End after this many. */
+  readonly limit?: number;
+  /** Wait for later changes until `signal` aborts. */
+  readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -103,8 +119,20 @@ export interface Mirror {
   unfollow(inputs: readonly string[], options?: { readonly erase?: boolean }): Promise<Unfollowed>;
   /** Every followed input, what it resolved to, and what failed. */
   following(): Promise<readonly FollowedInput[]>;
+  /**
+   * Inserts, updates and deletes of the mirror in commit order, from the published snapshot; see docs/CHANGES.md. Rejects
+   * with SNAPSHOT_MISSING, CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING, USAGE (an unknown table), or the reason of
+   * `signal`.
+   */
+  changes(request?: ChangesOptions): AsyncIterable<Change>;
   /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
+}
+
+async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGenerator<Change, void> {
+  const { after = null, tables = [], limit = null, follow = false, signal } = request;
+  const stream = { snapshot, after, tables: changeTables(tables), limit, follow, clock: systemClock };
+  for await (const changes of streamChanges({ ...stream, ...(signal === undefined ? {} : { signal }) })) yield* changes;
 }
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
@@ -156,6 +184,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     unfollow: (inputs, { erase = false } = {}) => unfollowJob(config, inputs, { erase, clock: systemClock }),
     following: () => followingJob(config),
     stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
+    changes: (request = {}) => changesOf(snapshot, request),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

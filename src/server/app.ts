@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { guardedApp } from "./door/guarded-app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { createMetrics } from "./metrics.ts";
+import { changeRoutes } from "./routes/changes.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { fleetRoutes } from "./routes/fleet.ts";
@@ -43,6 +44,7 @@ export const createServer = async (
   fleetRoutes(app, context);
   pageRoutes(app, context);
   pageApiRoutes(app, context);
+  changeRoutes(app, context);
   eventRoutes(app, context);
   explorerRoutes(app, context);
   const figures = createRunFigures();

@@ -9,12 +9,13 @@ import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { applyOnce } from "../journal/journal.ts";
+import { applyOnce, openJournal } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
+import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
 import { besides, removeFreshFolders } from "./fresh-folder.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
@@ -96,15 +97,21 @@ const fill = async <T>(
   build: (target: Rebuilding) => Promise<T>,
 ): Promise<{ readonly result: T; readonly counts: Readonly<Record<string, number>> }> => {
   const database = await openWorking(file, options);
+  const { archiveDir } = warehousePaths(options.dataDir);
+  const feed = createFeedCheck(database);
   try {
+    const past = await redactedChanges(archiveDir);
     const result = await build({
-      archiveDir: warehousePaths(options.dataDir).archiveDir,
+      archiveDir,
       apply: ({ seq, entry }, loads) =>
-        applyOnce(database, seq, (tx) => replayChange(tx, entry, loads, options.strictness ?? EVOLVING)),
+        applyOnce(database, seq, (tx) => replayChange(tx, entry, loads, options.strictness ?? EVOLVING, past)).then(
+          () => feed.note(entry),
+        ),
       run: async (statement) => {
         await database.run(sqlText(statement));
       },
     });
+    await feed.end();
     const counts = await rowCounts(database);
     await database.flushWal();
     return { result, counts };
@@ -113,12 +120,19 @@ const fill = async <T>(
   }
 };
 
+/** Starts the change feed of the rebuilt file if its numbers differ from those before. */
+const startFeedAgain = async (database: Database, { dataDir, clock }: WarehouseOptions): Promise<void> => {
+  const journal = await openJournal({ dir: warehousePaths(dataDir).archiveDir, database, clock });
+  await startPendingFeed(database, journal, clock.now()).finally(() => journal.close());
+};
+
 /** Publishes the rebuilt working file. */
 const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => {
   const { working, snapshot } = warehousePaths(options.dataDir);
   const { auditRetentionDays: retentionDays = null, clock, dataDir } = options;
   const database = await openWorking(working, options);
   try {
+    await startFeedAgain(database, options);
     await loadTrail(database, dataDir, { retentionDays, now: clock.now() });
     return await publishSnapshot(database, snapshot, () => performance.now());
   } finally {

@@ -1,11 +1,14 @@
 // Retention: removes archive files and history versions that are older than configured.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { timeMs } from "../../core/time.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -30,16 +33,29 @@ export const pruneArchive = async (dir: string, days: number, now: number): Prom
   return removed;
 };
 
-/** Removes versions that were superseded or deleted more than `days` before `now`. Returns their number. */
+const numberRow = z.object({ n: z.number() });
+
+/** Removes the changes up to a number, whose versions are gone, from the feed. */
+const pruneFeed = async (tx: Sql, goneTo: number): Promise<void> => {
+  await tx.run(sqlText("warehouse/change-feed-gone.sql"), [goneTo]);
+  await tx.run("DELETE FROM sync.changes WHERE n <= ?", [goneTo]);
+  await tx.run("DELETE FROM sync.change_batches WHERE last_n <= ?", [goneTo]);
+};
+
+/** Removes versions that were superseded or deleted more than `days` before `now`, and their changes from the feed. */
 export const pruneHistory = (database: Database, days: number, now: number): Promise<number> =>
   database.transaction(
     async (tx) => {
+      const before = [instant(now - days * DAY_MS)];
       let removed = 0;
+      let goneTo = 0;
       for (const table of TABLE_NAMES) {
-        removed += await tx.run(`DELETE FROM history.${quoted(table)} WHERE valid_to < ?`, [
-          instant(now - days * DAY_MS),
-        ]);
+        const old = `FROM history.${quoted(table)} WHERE valid_to < ?`;
+        const [last] = await tx.query(`SELECT coalesce(max(change_n), 0) AS n ${old}`, before, numberRow);
+        goneTo = Math.max(goneTo, last?.n ?? 0);
+        removed += await tx.run(`DELETE ${old}`, before);
       }
+      if (goneTo > 0) await pruneFeed(tx, goneTo);
       return removed;
     },
     // Repeating it is harmless: it removes nothing more.

@@ -1,6 +1,7 @@
 // The warehouse for the rest of the program: one writer, checkpoints, walks, runs, the published snapshot.
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
+import type { Clock } from "../../core/clock.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
@@ -12,6 +13,7 @@ import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { startPendingFeed } from "./feed-check.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
@@ -41,6 +43,21 @@ export interface Warehouse extends Changes, MirrorReader {
 
 const requestRow = z.object({ request_id: z.string() });
 
+/** Opens the journal, and starts the change feed of a warehouse that is older than it. */
+const openFed = async (
+  database: Database,
+  { archiveDir: dir, clock }: { readonly archiveDir: string; readonly clock: Clock },
+): Promise<Journal> => {
+  const journal = await openJournal({ dir, database, clock });
+  try {
+    await startPendingFeed(database, journal, clock.now());
+    return journal;
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+};
+
 /**
  * Opens the data directory for writing, creating and migrating what is missing.
  * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, FORGET_UNFINISHED,
@@ -56,7 +73,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
     database = await openWorking(working, options);
-    journal = await openJournal({ dir: archiveDir, database, clock }).catch(async (error: unknown) => {
+    journal = await openFed(database, { archiveDir, clock }).catch(async (error: unknown) => {
       await database.close();
       throw error;
     });

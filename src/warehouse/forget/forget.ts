@@ -13,14 +13,16 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { exportSnapshot } from "../export/export.ts";
 import { readManifest, tablesOf } from "../export/manifest.ts";
 import { exportFolders } from "../export/registry.ts";
+import { startPendingFeed } from "../file/feed-check.ts";
 import { isFreshFolder } from "../file/fresh-folder.ts";
 import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
+import { type FeedTraces, findInFeed, redactInFeed } from "./feed.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
 import { rewriteFile } from "./rewrite-file.ts";
-import { countCurrent, type ForgottenRows, forgetRows, type Person } from "./rows.ts";
+import { type ForgottenRows, forgetRows, type Person } from "./rows.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
 
 /** The people to erase, in the form that cleaning bodies needs. */
@@ -167,15 +169,18 @@ const erase = async ({ database, archiveDir, options }: Place, request: ForgetRe
   request.onStep("archive");
   const journal = await openJournal({ dir: archiveDir, database, clock: options.clock });
   const hashes = people.map(({ hash }) => hash);
-  let current = 0;
+  let traces: FeedTraces = { changes: [], deleted: [] };
   try {
+    await startPendingFeed(database, journal, now);
     const rows = await journal.record(
       async () => {
-        current = await countCurrent(database, forgetting.ids);
-        return { kind: "forgotten", hashes, rows: current, now };
+        traces = await findInFeed(database, people);
+        const { changes, deleted } = traces;
+        return { kind: "forgotten", hashes, rows: deleted.length, now, changes, deleted };
       },
       async (tx) => {
-        await tx.run(sqlText("warehouse/forgotten-rows.sql"), [current]);
+        await tx.run(sqlText("warehouse/forgotten-rows.sql"), [traces.deleted.length]);
+        await redactInFeed(tx, traces, now);
         return forgetRows(tx, people, forgetting.eraser);
       },
     );

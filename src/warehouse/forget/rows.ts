@@ -88,11 +88,3 @@ export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdE
   await cleanTexts(tx, ids, eraser);
   return { current, versions, rejects };
 };
-
-const rowsRow = z.object({ rows: z.number() });
-
-/** Number of rows in the contacts table with these ids. */
-export const countCurrent = async (sql: Sql, ids: readonly string[]): Promise<number> => {
-  const query = 'SELECT count(*) AS "rows" FROM main.contacts WHERE id IN (SELECT unnest($1))';
-  return (await sql.query(query, [[...ids]], rowsRow))[0]?.rows ?? 0;
-};

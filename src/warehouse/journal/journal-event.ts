@@ -98,6 +98,8 @@ const entrySchema = z.discriminatedUnion("kind", [
     finishedAt: ms,
     summary: json,
     error: z.string().nullable(),
+    /** Number of the last change in the feed; null in entries of older versions. */
+    changes: z.number().nullable().default(null),
   }),
   z.object({
     kind: z.literal("commit"),
@@ -119,7 +121,29 @@ const entrySchema = z.discriminatedUnion("kind", [
     scope: scopeSchema.nullable(),
   }),
   /** Erased contacts: keyed hashes of their ids, and the number of rows that the contacts table lost. */
-  z.object({ kind: z.literal("forgotten"), hashes: z.array(z.string()).readonly(), rows: z.number(), now: ms }),
+  z.object({
+    kind: z.literal("forgotten"),
+    hashes: z.array(z.string()).readonly(),
+    rows: z.number(),
+    now: ms,
+    /** Their changes in the feed, which the archive can repeat no longer. */
+    changes: z
+      .array(
+        z.object({
+          n: z.number(),
+          hash: z.string(),
+          change: z.enum(["insert", "update", "delete"]),
+          runId: z.string().nullable(),
+          at: ms,
+        }),
+      )
+      .readonly()
+      .default([]),
+    /** Hashes of those whose row is deleted now, in the order of these deletes in the feed. */
+    deleted: z.array(z.string()).readonly().default([]),
+  }),
+  /** The change feed was emptied and starts after this number with the rows that exist. */
+  z.object({ kind: z.literal("feed-started"), after: z.number(), now: ms }),
   z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
 ]);

@@ -38,9 +38,11 @@ const parsed = (line: string): unknown => {
   }
 };
 
-async function* lines(file: string): AsyncIterable<unknown> {
+/** Parsed lines; with `text`, only those that hold it. */
+async function* lines(file: string, text = ""): AsyncIterable<unknown> {
   const input = createReadStream(file);
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (!line.includes(text)) continue;
     const value = parsed(line);
     if (value !== null) yield value;
   }
@@ -59,6 +61,20 @@ export const lastJournalled = async (dir: string): Promise<number> => {
     if (last > 0) return last;
   }
   return 0;
+};
+
+type ForgottenEntry = Extract<JournalEvent["entry"], { kind: "forgotten" }>;
+
+/** Entries of all erasures. Two with one number are the same erasure, begun twice. */
+export const readForgottenEntries = async (dir: string): Promise<readonly ForgottenEntry[]> => {
+  const found: ForgottenEntry[] = [];
+  for (const file of await journalFiles(dir)) {
+    for await (const line of lines(file, '"kind":"forgotten"')) {
+      const event = journalEventSchema.safeParse(line);
+      if (event.success && event.data.entry.kind === "forgotten") found.push(event.data.entry);
+    }
+  }
+  return found;
 };
 
 /**

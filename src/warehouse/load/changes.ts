@@ -1,6 +1,7 @@
 // Every change of the working database: writes its journal entry and makes it, live or from the journal.
 // Invariant: every change of the mirror, its history or its states is in the journal.
 import type { TableName } from "../../catalog/tables.ts";
+import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -11,8 +12,11 @@ import type { JournalEntry } from "../journal/journal-event.ts";
 import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
+import { openChangeLog, readFeedState } from "./change-log.ts";
+import { forgottenKind, NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
 import { writeCheckpoint } from "./commit.ts";
 import { writeScopeStates } from "./scope-states.ts";
+import { startFeed } from "./start-feed.ts";
 import * as walks from "./walks.ts";
 
 export interface RunStart {
@@ -69,8 +73,28 @@ export interface Changes {
   deleteKeys(request: DeleteKeys): Promise<number>;
 }
 
+type OtherEntry = Exclude<JournalEntry, { kind: "commit" }>;
+
+/** Adds deletes of erased contacts to the feed, behind the redacted changes that a replay has reached. */
+const addRedacted = async (tx: Sql, keys: readonly string[], now: number, past: RedactedChanges): Promise<void> => {
+  const log = openChangeLog(tx, past);
+  await log.addRedacted(forgottenKind(now), keys);
+  await log.end();
+};
+
+/** Deletes rows that the service no longer returns. Returns their number. */
+const carryOutDelete = async (tx: Sql, entry: Extract<OtherEntry, { kind: "deleted" }>, past: RedactedChanges) => {
+  const { table, runId, now } = entry;
+  const log = openChangeLog(tx, past);
+  const deleted = await walks.deleteGone(tx, { table, runId, now, log }, entry.gone);
+  await log.end();
+  if (entry.walkId !== null) await walks.dropWalk(tx, entry.walkId);
+  if (entry.scope !== null) await writeScopeStates(tx, [entry.scope]);
+  return deleted;
+};
+
 /** Makes a change that is not a commit. Returns the number of deleted rows. */
-const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }>): Promise<number> => {
+const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Promise<number> => {
   switch (entry.kind) {
     case "run-started": {
       const forecast = entry.forecast === null ? null : jsonText(entry.forecast).text;
@@ -82,41 +106,47 @@ const carryOut = async (tx: Sql, entry: Exclude<JournalEntry, { kind: "commit" }
       const summary = jsonText(entry.summary).text;
       const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
       await tx.run(sqlText("warehouse/finish-run.sql"), end);
+      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, past);
       return 0;
     }
     case "learned":
       await tx.run(sqlText("warehouse/set-capability.sql"), [entry.name, entry.value, instant(entry.now)]);
       return 0;
-    case "forgotten":
+    case "forgotten": {
       await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
+      await addRedacted(tx, entry.deleted.map(forgottenId), entry.now, past);
       return 0;
+    }
     case "walk-forgotten":
       await walks.dropWalk(tx, entry.walkId);
       return 0;
-    case "deleted": {
-      const deleted = await walks.deleteGone(tx, entry.table, entry.gone, entry.now);
-      if (entry.walkId !== null) await walks.dropWalk(tx, entry.walkId);
-      if (entry.scope !== null) await writeScopeStates(tx, [entry.scope]);
-      return deleted;
-    }
+    case "feed-started":
+      await startFeed(tx, entry, past);
+      return 0;
+    case "deleted":
+      return carryOutDelete(tx, entry, past);
     default:
       return entry satisfies never;
   }
 };
 
-/** Makes a change from the journal. `loads`: the rows of a commit, in the order of the entry. */
+/**
+ * Makes a change from the journal. `loads`: the rows of a commit, in the order of the entry. `past`: changes of the feed
+ * that the archive can repeat no longer.
+ */
 export const replayChange = async (
   tx: Sql,
   entry: JournalEntry,
   loads: readonly TableLoad[],
   strictness: TableStrictness,
+  past: RedactedChanges,
 ): Promise<void> => {
   if (entry.kind !== "commit") {
-    await carryOut(tx, entry);
+    await carryOut(tx, entry, past);
     return;
   }
   const { runId, requests, scopes, quota } = entry;
-  await writeCheckpoint(tx, { runId, loads, requests, scopes, quota }, strictness);
+  await writeCheckpoint(tx, { runId, loads, requests, scopes, quota }, strictness, past);
 };
 
 const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
@@ -147,8 +177,13 @@ export const journalledChanges = (
     changesOf: (table) => changes.get(table) ?? 0,
     startRun: ({ runId, mode, startedAt, forecast = null }) =>
       change({ kind: "run-started", runId, mode, startedAt, forecast }),
-    finishRun: (runId, { status, finishedAt, summary, error = null }) =>
-      change({ kind: "run-finished", runId, status, finishedAt, summary, error }),
+    finishRun: async (runId, { status, finishedAt, summary, error = null }) => {
+      const end = { kind: "run-finished", runId, status, finishedAt, summary, error } as const;
+      await journal.record(
+        async () => ({ ...end, changes: (await readFeedState(database)).last }),
+        (tx) => carryOut(tx, { ...end, changes: null }),
+      );
+    },
     setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),
     commit: async (checkpoint) => {
       if (saysNothing(checkpoint)) return [];

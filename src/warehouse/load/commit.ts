@@ -7,8 +7,10 @@ import { literal } from "../../core/text/sql-text.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import type { Checkpoint, LoadCounts, RequestRecord } from "../record/checkpoint.ts";
+import type { Checkpoint, LoadCounts, QuotaReading, RequestRecord } from "../record/checkpoint.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { type ChangeLog, openChangeLog } from "./change-log.ts";
+import { NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
 import { loadBatch } from "./load-batch.ts";
 import { writeScopeStates } from "./scope-states.ts";
@@ -105,32 +107,43 @@ const committedRequests = async (sql: Sql, ids: readonly string[]): Promise<Read
   return new Set(rows.map((row) => row.request_id));
 };
 
-const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint) => {
+const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint, log: ChangeLog) => {
   const { runId, loads } = checkpoint;
   const seenAt = Math.max(...loads.map(({ receivedAt }) => receivedAt));
-  const counts = await loadBatch(tx, batch, runId);
+  const counts = await loadBatch(tx, batch, { runId, at: seenAt, log });
   await writeSeen(tx, batch.table, batch.seen);
   await writeRejects(tx, batch.rejects, runId);
   await writeDrift(tx, batch.table, batch.drift, seenAt, runId);
   return counts;
 };
 
+const writeQuota = async (tx: Sql, quota: QuotaReading, runId: string, log: ChangeLog) => {
+  const { capturedAt, limit, used, remaining, resetsAt } = quota;
+  const values = [instant(capturedAt), limit, used, remaining, instant(resetsAt), runId];
+  const inserted = await tx.run(sqlText("warehouse/insert-quota.sql"), values);
+  if (inserted === 0) return;
+  const kind = { table: "usage_snapshots", change: "insert", runId, at: capturedAt } as const;
+  await log.add(kind, inserted, `(SELECT make_timestamptz(${Math.round(capturedAt * 1000)}) AS captured_at)`);
+};
+
 const NOTHING: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected: 0 };
 
 /**
  * Writes a checkpoint inside a transaction. A load whose request is committed already changes nothing and counts
- * nothing.
+ * nothing. `past`: changes that a replay cannot repeat.
  * Returns the counts of each load, in order.
  */
 export const writeCheckpoint = async (
   tx: Sql,
   checkpoint: Checkpoint,
   strictness: TableStrictness = EVOLVING,
+  past: RedactedChanges = NOTHING_REDACTED,
 ): Promise<readonly LoadCounts[]> => {
   const { loads, runId } = checkpoint;
   const ids = [...new Set([...loads, ...checkpoint.requests].map(({ requestId }) => requestId))];
   const committed = await committedRequests(tx, ids);
   const counts: LoadCounts[] = loads.map(() => NOTHING);
+  const log = openChangeLog(tx, past);
 
   for (const table of TABLE_NAMES) {
     const mine = loads
@@ -138,7 +151,7 @@ export const writeCheckpoint = async (
       .filter(({ load }) => load.table === table && !committed.has(load.requestId));
     if (mine.length === 0) continue;
     const batch = collectBatch(table, mine, strictness(table));
-    const written = await writeBatch(tx, batch, checkpoint);
+    const written = await writeBatch(tx, batch, checkpoint, log);
     const total = new Map<number, number>();
     for (const { loadIndex } of batch.rows) total.set(loadIndex, (total.get(loadIndex) ?? 0) + 1);
     for (const { index, load } of mine) {
@@ -154,16 +167,7 @@ export const writeCheckpoint = async (
   }
   await writeScopeStates(tx, checkpoint.scopes);
   await writeRequests(tx, checkpoint.requests, committed);
-  const { quota } = checkpoint;
-  if (quota !== null) {
-    await tx.run(sqlText("warehouse/insert-quota.sql"), [
-      instant(quota.capturedAt),
-      quota.limit,
-      quota.used,
-      quota.remaining,
-      instant(quota.resetsAt),
-      runId,
-    ]);
-  }
+  if (checkpoint.quota !== null) await writeQuota(tx, checkpoint.quota, runId, log);
+  await log.end();
   return counts;
 };

@@ -17,10 +17,13 @@ import { z } from "zod";
 import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
+import { rangesOf } from "../duckdb/row-ranges.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { Cell } from "../record/convert-cell.ts";
 import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
+import type { ChangeLog } from "./change-log.ts";
+import type { ChangeKind } from "./change-numbers.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 
@@ -86,8 +89,6 @@ const SCANNED_PER_LOOKUP = { BIGINT: 500, other: 100 } as const;
 const SCANNED_PER_FETCH = 100;
 /** Rows outside a range that a scan skips by row id in the time of reading one row. Measured. */
 const PASSED_PER_SCANNED = 150;
-/** Old rows farther apart than this are read by separate scans. */
-const RANGE_GAP = 50_000n;
 
 /** Tables with at most this many rows are scanned whole: locating the rows first would cost more than it saves. */
 const SMALL_TABLE = 4096;
@@ -106,17 +107,6 @@ const sizeRow = z.object({ estimate: z.number() });
 const presentRow = z.object({ present: z.number() });
 const createdRow = z.object({ Count: z.number() });
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
-
-/** Ranges that cover `sorted`, split at large gaps. */
-const rangesOf = (sorted: readonly bigint[]) => {
-  const ranges: { from: bigint; to: bigint }[] = [];
-  for (const row of sorted) {
-    const last = ranges.at(-1);
-    if (last !== undefined && row - last.to <= RANGE_GAP) last.to = row;
-    else ranges.push({ from: row, to: row });
-  }
-  return ranges;
-};
 
 const isSmall = async (tx: Sql, sql: MergeSql): Promise<boolean> =>
   (await tx.query(sql.hasMoreThan(SMALL_TABLE), [], presentRow)).length === 0;
@@ -215,10 +205,20 @@ export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | 
   return old;
 };
 
-/** Merges the batch into its table inside `tx`. Each key occurs at most once in the batch. */
-export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Promise<BatchCounts> => {
+const sumOf = (counts: ReadonlyMap<number, number>): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
+
+/**
+ * Merges the batch into its table inside `tx`, and adds its changes to the feed: updates, then inserts. Each key occurs
+ * at most once in the batch. `at`: time of the changes, ms since the epoch.
+ */
+export const loadBatch = async (
+  tx: Sql,
+  batch: TableBatch,
+  { runId, at, log }: { readonly runId: string; readonly at: number; readonly log: ChangeLog },
+): Promise<BatchCounts> => {
   const sql = mergeSql(batch.table);
-  const { rows } = batch;
+  const { rows, table } = batch;
+  const kind = (change: ChangeKind["change"]): ChangeKind => ({ table, change, runId, at });
   if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
   const old = await stageBatch(tx, batch);
   let updated: ReadonlyMap<number, number> = new Map();
@@ -230,12 +230,16 @@ export const loadBatch = async (tx: Sql, batch: TableBatch, runId: string): Prom
       updated = await countByLoad(tx, sql.updatedByLoad);
     }
     if (updated.size > 0) {
-      await tx.run(sql.copyOldToHistory);
+      const number = await log.add(kind("update"), sumOf(updated), "changed");
+      await tx.run(sql.copyOldToHistory(number("c")));
       await tx.run(sql.deleteChanged(old));
       await tx.run(sql.insertChanged, [runId]);
     }
   }
   const inserted = old === null ? rowsByLoad(rows) : await countByLoad(tx, sql.insertedByLoad);
-  if (inserted.size > 0) await tx.run(sql.insertNew, [runId]);
+  if (inserted.size > 0) {
+    await log.add(kind("insert"), sumOf(inserted), old === null ? "stage" : sql.newRows);
+    await tx.run(sql.insertNew, [runId]);
+  }
   return { inserted, updated };
 };

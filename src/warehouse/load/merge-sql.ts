@@ -29,7 +29,10 @@ export interface MergeSql {
   readonly updatedByLoad: string;
   /** Changed rows that differ only in JSON columns, by no more than the order of characters. */
   readonly reordered: string;
-  readonly copyOldToHistory: string;
+  /** `number`: SQL expression of the number of the change, over the alias `c`. */
+  readonly copyOldToHistory: (number: string) => string;
+  /** New rows as a source for the change feed. */
+  readonly newRows: string;
   readonly deleteChanged: (old: OldRows) => string;
   readonly insertChanged: string;
   readonly insertNew: string;
@@ -49,7 +52,7 @@ export const mergeSql = (table: TableName): MergeSql => {
   const history = `history.${quoted(table)}`;
   // Columns are named, because a later migration adds its columns at the end.
   const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
-  const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change)`;
+  const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change, change_n)`;
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
 
   const jsonColumns = [
@@ -96,7 +99,9 @@ export const mergeSql = (table: TableName): MergeSql => {
     insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
     updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
     reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
-    copyOldToHistory: `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update' FROM old AS o JOIN changed AS c ON c._old = o._old`,
+    copyOldToHistory: (number) =>
+      `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update', ${number} FROM old AS o JOIN changed AS c ON c._old = o._old`,
+    newRows: `(SELECT ${prefixed(spec.key.map(quoted), "s")} FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")})`,
     deleteChanged: (old) =>
       old.by === "keys"
         ? `DELETE FROM ${main} AS t USING changed AS c WHERE ${keyJoin(spec, "t", "c")}`

@@ -6,6 +6,7 @@ import { quoted } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
+import type { ChangeLog } from "./change-log.ts";
 
 /** Scope of one walk: a whole table, or one company in a table that is kept per company. */
 export interface WalkScope {
@@ -93,24 +94,30 @@ export const dropWalk = async (sql: Sql, walkId: string): Promise<void> => {
   await sql.run(sqlText("warehouse/drop-walk.sql"), [walkId]);
 };
 
+const countRow = z.object({ Count: z.number() });
+
 /** Moves rows selected by `condition` (alias `t`) to history as deleted. Returns their number. */
 const moveToHistory = async (
   tx: Sql,
-  table: TableName,
+  { table, runId, now, log }: Deletion,
   condition: string,
   params: readonly SqlValue[],
-  now: number,
 ): Promise<number> => {
   const columns = tableSpec(table).fields.map(({ column }) => quoted(column));
   const own = [...columns, "_first_synced_at", "_synced_at", "_run_id", "_extra"].join(", ");
   const main = `main.${quoted(table)}`;
-  await tx.run(
-    `CREATE OR REPLACE TEMP TABLE gone AS SELECT t.rowid AS _old FROM ${main} AS t WHERE ${condition}`,
+  const key = tableSpec(table).key.map((column) => `t.${quoted(column)}`);
+  const [created] = await tx.query(
+    `CREATE OR REPLACE TEMP TABLE gone AS SELECT t.rowid AS _old, ${key.join(", ")} FROM ${main} AS t WHERE ${condition}`,
     params,
+    countRow,
   );
+  const deleted = created?.Count ?? 0;
+  if (deleted === 0) return 0;
+  const number = await log.add({ table, change: "delete", runId, at: now }, deleted, "gone");
   await tx.run(
-    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change) SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete'
-     FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`,
+    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change, change_n) SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete', ${number("t")}
+     FROM ${main} AS t WHERE rowid IN (SELECT _old FROM gone)`,
     [instant(now)],
   );
   return tx.run(`DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`);
@@ -131,13 +138,21 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
 /** Number of rows in `gone`. */
 export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
+export interface Deletion {
+  readonly table: TableName;
+  readonly runId: string;
+  /** ms since the epoch: `valid_to` of the deleted versions. */
+  readonly now: number;
+  readonly log: ChangeLog;
+}
+
 /** Moves rows to history as deleted. Returns their number; unknown ids do not count. */
-export const deleteGone = async (tx: Sql, table: TableName, gone: readonly Gone[], now: number): Promise<number> => {
+export const deleteGone = async (tx: Sql, deletion: Deletion, gone: readonly Gone[]): Promise<number> => {
   let deleted = 0;
   for (const { company, ids } of gone) {
-    const { inScope, scopeParams, id } = scopedSql(table, company ?? undefined);
+    const { inScope, scopeParams, id } = scopedSql(deletion.table, company ?? undefined);
     const condition = `${inScope} AND ${id} IN (SELECT unnest(?))`;
-    deleted += await moveToHistory(tx, table, condition, [...scopeParams, [...ids]], now);
+    deleted += await moveToHistory(tx, deletion, condition, [...scopeParams, [...ids]]);
   }
   return deleted;
 };

@@ -57,7 +57,7 @@ test("a made-up list is planned, synced, verified and exported", () => {
   add("src/catalog/streams.ts", "account_insights: {", entry);
   add("src/sync/plan/worth.ts", "filings: 70,", "\n  podcasts: 65,", "after");
   const migration = `CREATE TABLE main."podcasts" (${columns}, PRIMARY KEY ("company_id", "id"));
-CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TIMESTAMPTZ, change VARCHAR);
+CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TIMESTAMPTZ, change VARCHAR, change_n BIGINT);
 `;
   const next = String(readdirSync(join(copy, "sql/migrations")).length + 1).padStart(4, "0");
   writeFileSync(join(copy, "sql/migrations", `${next}_podcasts.sql`), migration);

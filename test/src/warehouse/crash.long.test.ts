@@ -5,6 +5,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { isCode } from "../../../src/core/errors.ts";
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../support/feed.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, oneRow, rowsOf } from "./builders.ts";
 import { startChild, startLimitedChild } from "./child.ts";
 import { tempDir } from "./temp-dir.ts";
@@ -33,6 +34,28 @@ test("kill -9 between and inside commits loses nothing that was acknowledged, an
     ]);
     expect(await warehouse.requestsOf("run-1")).toHaveProperty("size", committed + 1);
     next = committed + 1;
+    await warehouse.close();
+  }
+});
+
+test("kill -9 at any moment neither loses nor doubles a number of the change feed", async () => {
+  const dataDir = tempDir();
+  let next = 0;
+  let known = 0;
+  const follower: Copy = new Map();
+  for (const acknowledged of [2, 5, 1, 7]) {
+    const child = startChild("publish", dataDir, String(next));
+    await child.next();
+    for (let i = 0; i < acknowledged; i++) next = Number(await child.next()) + 1;
+    await child.kill();
+    const warehouse = await open(dataDir);
+    const fresh = await allChanges(warehouse.database, known, 100);
+    applyChanges(follower, fresh);
+    known = fresh.at(-1)?.n ?? known;
+    expect(sorted(follower)).toEqual(sorted(await mirrorCopy(warehouse.database)));
+    next = Number((await warehouse.scopeStates())[0]?.cursor) + 1;
+    // Of each commit, 20 rows changed and one is new; of the first one, all are new.
+    expect(known).toBe(21 * next);
     await warehouse.close();
   }
 });

@@ -60,7 +60,12 @@ test("the migrated tables are those of the catalog, column for column and type f
 });
 
 test("history holds the same columns and when each version was valid", async () => {
-  const validity = ["valid_from TIMESTAMP WITH TIME ZONE", "valid_to TIMESTAMP WITH TIME ZONE", "change VARCHAR"];
+  const validity = [
+    "valid_from TIMESTAMP WITH TIME ZONE",
+    "valid_to TIMESTAMP WITH TIME ZONE",
+    "change VARCHAR",
+    "change_n BIGINT",
+  ];
   expect((await readColumns("history")).tables).toEqual(catalogColumns(validity));
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { NOTHING_REDACTED } from "../../../../src/warehouse/load/change-numbers.ts";
 import { replayChange } from "../../../../src/warehouse/load/changes.ts";
 import { dropWalk } from "../../../../src/warehouse/load/walks.ts";
 import { EVOLVING } from "../../../../src/warehouse/record/strict-rows.ts";
@@ -87,7 +88,9 @@ test("a walk of one company says nothing about the rows of another, also where i
 test("journals of earlier versions say that a walk was forgotten: replaying one drops the walk's keys", async () => {
   const warehouse = await aWarehouse();
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { walkId: "w" })]));
-  await warehouse.database.transaction((tx) => replayChange(tx, { kind: "walk-forgotten", walkId: "w" }, [], EVOLVING));
+  await warehouse.database.transaction((tx) =>
+    replayChange(tx, { kind: "walk-forgotten", walkId: "w" }, [], EVOLVING, NOTHING_REDACTED),
+  );
   expect(await warehouse.seenCount("w")).toBe(0);
   expect(await warehouse.countRows("signals")).toBe(1);
 });

@@ -80,7 +80,8 @@ INSERT INTO history."earnings_calls" ("id",
   _extra,
   valid_from,
   valid_to,
-  change) SELECT o."id",
+  change,
+  change_n) SELECT o."id",
   o."company_id",
   o."stock_symbol",
   o."year",
@@ -98,7 +99,11 @@ INSERT INTO history."earnings_calls" ("id",
   o._synced_at,
   greatest(o._synced_at,
   c._received),
-  'update' FROM old AS o JOIN changed AS c ON c._old = o._old;
+  'update',
+  7 FROM old AS o JOIN changed AS c ON c._old = o._old;
+
+(SELECT s."company_id",
+  s."id" FROM stage AS s ANTI JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id");
 
 DELETE FROM main."earnings_calls" AS t USING changed AS c WHERE t."company_id" = c."company_id" AND t."id" = c."id";
 

@@ -53,7 +53,8 @@ INSERT INTO history."owners" ("id",
   _extra,
   valid_from,
   valid_to,
-  change) SELECT o."id",
+  change,
+  change_n) SELECT o."id",
   o."data",
   o._first_synced_at,
   o._synced_at,
@@ -62,7 +63,10 @@ INSERT INTO history."owners" ("id",
   o._synced_at,
   greatest(o._synced_at,
   c._received),
-  'update' FROM old AS o JOIN changed AS c ON c._old = o._old;
+  'update',
+  7 FROM old AS o JOIN changed AS c ON c._old = o._old;
+
+(SELECT s."id" FROM stage AS s ANTI JOIN old AS o ON s."id" = o."id");
 
 DELETE FROM main."owners" AS t USING changed AS c WHERE t."id" = c."id";
 

@@ -1,0 +1,3 @@
+-- Purpose: how far the change feed has come, and whether it still has to start. Grain: one row. Parameters: none.
+-- Readers: src/warehouse/load/change-log.ts, src/warehouse/read/changes/read-changes.ts.
+SELECT greatest(gone_to, (SELECT max(last_n) FROM sync.change_batches)) AS last, gone_to, pending FROM sync.change_feed;

@@ -1,0 +1,100 @@
+// Writes the change feed inside the transaction that makes the changes: gives each changed row its number, and stores
+// what consecutive changes have in common once. The values of a change are in main and history.
+// SQL is generated because the table varies; numbers and names come from the catalog and from this file.
+import { BIGINT, type DuckDBValue, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
+import { z } from "zod";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import type { Sql } from "../duckdb/statements.ts";
+import {
+  type ChangeKind,
+  NOTHING_REDACTED,
+  type NumberRange,
+  nextNumbers,
+  numberSql,
+  type RedactedChanges,
+} from "./change-numbers.ts";
+import { append, at, whole } from "./sync-rows.ts";
+
+/** The change feed inside one transaction. */
+export interface ChangeLog {
+  /**
+   * Gives numbers to the `count` rows of `source` (a table or subquery with the key's columns), in the order of their
+   * keys, and stores their keys. Returns the SQL expression of a row's number; `alias`: the rows' alias.
+   */
+  add(kind: ChangeKind, count: number, source: string): Promise<(alias: string) => string>;
+  /** Adds the redacted changes that a replay has reached, and changes of erased contacts behind them. */
+  addRedacted(kind: ChangeKind, keys: readonly string[]): Promise<void>;
+  /** Stores how far the feed has come. The last call of a transaction that may have changed rows. */
+  end(): Promise<void>;
+}
+
+export interface FeedState {
+  /** Number of the last change. */
+  readonly last: number;
+  /** The feed still has to start. */
+  readonly pending: boolean;
+}
+
+const stateRow = z.object({ last: z.number(), pending: z.boolean() });
+
+/** How far the feed of this file has come. */
+export const readFeedState = async (sql: Sql): Promise<FeedState> => {
+  const [state] = await sql.query(sqlText("warehouse/change-feed.sql"), [], stateRow);
+  return state ?? { last: 0, pending: true };
+};
+
+/** Key columns, qualified. */
+const keyOf = (table: TableName, alias: string): readonly string[] =>
+  tableSpec(table).key.map((column) => `${alias}.${quoted(column)}`);
+
+const insertKeys = (table: TableName, number: string, source: string): string => {
+  const key = keyOf(table, "k");
+  const names = ["n", ...key.map((_, index) => `key_${index + 1}`)];
+  const values = [number, ...key.map((column) => `CAST(${column} AS VARCHAR)`)];
+  return `INSERT INTO sync.changes (${names.join(", ")}) SELECT ${values.join(", ")} FROM ${source} AS k`;
+};
+
+/** Opens the feed in a transaction. `past`: changes that a replay cannot repeat. */
+export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED): ChangeLog => {
+  let last: number | null = null;
+  const batches: (readonly DuckDBValue[])[] = [];
+
+  const storeKeys = (keys: readonly { readonly n: number; readonly key: string }[]) =>
+    append(
+      tx,
+      "sync.changes",
+      [BIGINT, VARCHAR, VARCHAR, VARCHAR],
+      keys.map(({ n, key }): DuckDBValue[] => [whole(n), key, null, null]),
+    );
+  const take = async (kind: ChangeKind, count: number): Promise<readonly NumberRange[]> => {
+    last ??= (await readFeedState(tx)).last;
+    const next = nextNumbers(last, { count, kind }, past);
+    last = next.last;
+    for (const { first, last: to, kind: own } of next.stretches) {
+      batches.push([whole(first), whole(to), own.table, own.change, own.runId, at(own.at)]);
+    }
+    if (next.redacted.length > 0) await storeKeys(next.redacted);
+    return next.ranges;
+  };
+
+  return {
+    add: async (kind, count, source) => {
+      const ranges = await take(kind, count);
+      const number = (alias: string) => numberSql(ranges, keyOf(kind.table, alias));
+      await tx.run(insertKeys(kind.table, number("k"), source));
+      return number;
+    },
+    addRedacted: async (kind, keys) => {
+      const ranges = await take(kind, keys.length);
+      if (keys.length === 0) return;
+      const numbers = ranges.flatMap(({ first, count }) => Array.from({ length: count }, (_, index) => first + index));
+      await storeKeys(keys.map((key, index) => ({ n: numbers[index] ?? 0, key })));
+    },
+    end: async () => {
+      const types = [BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, TIMESTAMPTZ];
+      if (batches.length > 0) await append(tx, "sync.change_batches", types, batches);
+    },
+  };
+};

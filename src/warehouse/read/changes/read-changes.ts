@@ -1,0 +1,104 @@
+// Reads a page of the change feed from the snapshot: consecutive numbers, few enough for their rows to fit in memory.
+import { z } from "zod";
+import { isTableName, type TableName } from "../../../catalog/tables.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
+import type { Change, ChangePage } from "./change.ts";
+import { type ChangeHead, type ReadSql, readVersions } from "./versions.ts";
+
+export interface ChangesRequest {
+  /** Number of the last change that the reader knows; null: start with the oldest one that is kept. */
+  readonly after: number | null;
+  /** Most changes. A page of large rows holds fewer. */
+  readonly limit: number;
+  readonly tables: readonly TableName[];
+}
+
+/** Characters of records after which a page ends. */
+const MOST_CHARACTERS = 8_000_000;
+/** Rows read at once while their size is unknown, and at most. */
+const FIRST_ROWS = 200;
+const MOST_ROWS = 4_000;
+
+const existsRow = z.object({ found: z.boolean() });
+const boundsRow = z.object({ last: z.number(), gone_to: z.number() });
+const stretchRow = z
+  .object({
+    first_n: z.number(),
+    last_n: z.number(),
+    table_name: z.string().refine(isTableName),
+    change: z.enum(["insert", "update", "delete"]),
+    run_id: z.string().nullable(),
+    at: z.number(),
+  })
+  .transform(({ first_n: first, last_n: last, table_name: table, at, ...head }) => ({
+    first,
+    last,
+    table,
+    head: { ...head, at: new Date(at).toISOString() },
+  }));
+type Stretch = z.output<typeof stretchRow>;
+
+export interface FeedBounds {
+  readonly last: number;
+  readonly goneTo: number;
+}
+
+/** The numbers that the snapshot holds. Throws CHANGES_MISSING. */
+export const readFeedBounds = async (sql: ReadSql, file: string): Promise<FeedBounds> => {
+  const [exists] = await sql.query(sqlText("warehouse/change-feed-exists.sql"), [], existsRow);
+  if (exists?.found !== true) throw new DuckmirrorError("CHANGES_MISSING", { file });
+  const [bounds] = await sql.query(sqlText("warehouse/change-feed.sql"), [], boundsRow);
+  return { last: bounds?.last ?? 0, goneTo: bounds?.gone_to ?? 0 };
+};
+
+/** The cursor that a page starts behind. Throws CHANGES_GONE, CHANGES_AHEAD. */
+const startOf = (after: number | null, { last, goneTo }: FeedBounds): number => {
+  if (after === null) return goneTo;
+  if (after < goneTo) throw new DuckmirrorError("CHANGES_GONE", { after, gone_to: goneTo, last });
+  if (after > last) throw new DuckmirrorError("CHANGES_AHEAD", { after, last });
+  return after;
+};
+
+/** The next `count` changes behind `after`; fewer at the end of the feed. */
+const nextHeads = async (sql: ReadSql, after: number, count: number, tables: readonly TableName[]) => {
+  const query = sqlText("warehouse/change-stretches.sql");
+  const stretches: readonly Stretch[] = await sql.query(query, [after, [...tables], count], stretchRow);
+  const heads = new Map<TableName, ChangeHead[]>();
+  let left = count;
+  for (const { first, last, table, head } of stretches) {
+    const theirs = heads.get(table) ?? [];
+    heads.set(table, theirs);
+    for (let n = first; n <= last && left > 0; n += 1, left -= 1) theirs.push({ n, ...head });
+  }
+  return { heads: [...heads].filter(([, theirs]) => theirs.length > 0), isEnd: left > 0 };
+};
+
+/**
+ * Changes behind `after`, in order. `next` is the last number of the snapshot when there are no more. Throws
+ * CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING.
+ */
+export const readChanges = async (sql: ReadSql, file: string, request: ChangesRequest): Promise<ChangePage> => {
+  const bounds = await readFeedBounds(sql, file);
+  const { last } = bounds;
+  const changes: Change[] = [];
+  let next = startOf(request.after, bounds);
+  let characters = 0;
+  let rowsAtOnce = FIRST_ROWS;
+  while (next < last && changes.length < request.limit && characters < MOST_CHARACTERS) {
+    const count = Math.min(rowsAtOnce, request.limit - changes.length);
+    const { heads, isEnd } = await nextHeads(sql, next, count, request.tables);
+    const found: Change[] = [];
+    for (const [table, theirs] of heads) {
+      const read = await readVersions(sql, table, theirs);
+      found.push(...read.changes);
+      characters += read.characters;
+    }
+    found.sort((a, b) => a.n - b.n);
+    changes.push(...found);
+    const perRow = Math.max(1, characters / Math.max(1, changes.length));
+    rowsAtOnce = Math.max(1, Math.min(MOST_ROWS, Math.floor((MOST_CHARACTERS - characters) / perRow)));
+    next = isEnd ? last : (found.at(-1)?.n ?? last);
+  }
+  return { changes, next, last };
+};

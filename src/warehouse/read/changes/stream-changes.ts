@@ -1,0 +1,84 @@
+// Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
+import { statSync } from "node:fs";
+import type { Clock } from "../../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { type Database, openDatabase } from "../../duckdb/database.ts";
+import { fileError } from "../../duckdb/duck-errors.ts";
+import { assertReadable } from "../readable.ts";
+import type { Change, ChangePage } from "./change.ts";
+import { type ChangesRequest, readChanges } from "./read-changes.ts";
+
+export interface StreamRequest extends Omit<ChangesRequest, "limit"> {
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  /** Most changes; null: all. */
+  readonly limit: number | null;
+  /** Wait for later snapshots. */
+  readonly follow: boolean;
+  readonly clock: Clock;
+  /** Ends the stream with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+const PAGE_ROWS = 4_000;
+const MEMORY_LIMIT = "1GB";
+/** Time between two checks for a new snapshot, ms. */
+const POLL_MS = 1_000;
+
+/** Different for each publish, which renames a new file into place; null: there is no snapshot. */
+const versionOf = (snapshot: string): string | null => {
+  const file = statSync(snapshot, { throwIfNoEntry: false, bigint: true });
+  return file === undefined ? null : `${file.ino}-${file.mtimeNs}`;
+};
+
+const open = (snapshot: string): Promise<Database> => {
+  assertReadable(snapshot);
+  return openDatabase(snapshot, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
+    (raw: unknown) => {
+      const error = fileError(raw, snapshot, true);
+      throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
+    },
+  );
+};
+
+/** The pages of one snapshot. */
+async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<ChangePage, void> {
+  const database = await open(request.snapshot);
+  let { after } = request;
+  let left = limit;
+  try {
+    for (;;) {
+      request.signal?.throwIfAborted();
+      const rows = Math.min(PAGE_ROWS, left);
+      const page = await readChanges(database, request.snapshot, { after, limit: rows, tables: request.tables });
+      after = page.next;
+      left -= page.changes.length;
+      yield page;
+      if (page.next === page.last || left === 0) return;
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * Changes in order, in pages. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING,
+ * and the signal's reason.
+ */
+export async function* streamChanges(request: StreamRequest): AsyncGenerator<readonly Change[], void> {
+  const { snapshot, follow, clock, signal } = request;
+  let { after } = request;
+  let left = request.limit ?? Number.POSITIVE_INFINITY;
+  while (left > 0) {
+    const version = versionOf(snapshot);
+    for await (const { changes, next } of pagesOf({ ...request, after }, left)) {
+      after = next;
+      left -= changes.length;
+      if (changes.length > 0) yield changes;
+    }
+    if (!follow) return;
+    for (let found: string | null = version; found === version || found === null; found = versionOf(snapshot)) {
+      await clock.sleep(POLL_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// Reads the changes of one table with key and values, from main and history of the snapshot. The places of the versions
+// are found first, over key columns only, so that a page reads the rows that it needs and no others.
+import { parse } from "lossless-json";
+import { z } from "zod";
+import { type TableName, tableSpec } from "../../../catalog/tables.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { isForgottenId } from "../../../core/forgotten.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
+import { isoOfMicros } from "../../duckdb/duck-values.ts";
+import { rangesOf } from "../../duckdb/row-ranges.ts";
+import type { Sql } from "../../duckdb/statements.ts";
+import { jsonText, saysTheSame } from "../../record/json-text.ts";
+import type { Change } from "./change.ts";
+import { versionsSql } from "./versions-sql.ts";
+
+/** What the feed stores of a change. */
+export type ChangeHead = Pick<Change, "n" | "at" | "run_id" | "change">;
+
+export type ReadSql = Pick<Sql, "query">;
+
+const integer = z.union([z.bigint(), z.number()]).transform(BigInt);
+const placesRow = z.object({ n: z.number(), key: z.string(), later: integer.nullable(), current: integer.nullable() });
+const recordRow = z.object({ place: integer, record: z.string() });
+
+const exactNumber = (text: string): JsonValue => {
+  const value = Number(text);
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
+};
+/** Digits of an integer that a double may not hold. */
+const LONG_DIGITS = /\d{16}/;
+
+const parsed = (text: string): JsonObject => {
+  const value: unknown = LONG_DIGITS.test(text) ? parse(text, null, exactNumber) : JSON.parse(text);
+  if (!isJsonObject(value)) throw new TypeError("a record is no object");
+  return value;
+};
+
+/** A record as read: times become ISO text. */
+export const recordOf = (table: TableName, text: string): JsonObject => {
+  const record = parsed(text);
+  const times = tableSpec(table).fields.filter(({ columnType }) => columnType === "TIMESTAMPTZ");
+  const read = times.flatMap(({ column }) => {
+    const micros = record[column];
+    return typeof micros === "number" || typeof micros === "bigint" ? [[column, isoOfMicros(BigInt(micros))]] : [];
+  });
+  return read.length === 0 ? record : { ...record, ...Object.fromEntries(read) };
+};
+
+const differs = (a: JsonValue, b: JsonValue): boolean =>
+  a !== b && (typeof a !== "object" || typeof b !== "object" || !saysTheSame(jsonText(a).text, jsonText(b).text));
+
+const fieldsOf = (before: JsonObject, after: JsonObject): readonly string[] =>
+  Object.keys(after).filter((column) => differs(before[column] ?? null, after[column] ?? null));
+
+/** The version at a place; an erased contact's versions are gone. */
+const versionAt = (versions: ReadonlyMap<bigint, JsonObject>, place: bigint | null, key: JsonObject, n: number) => {
+  const version = place === null ? undefined : versions.get(place);
+  if (version !== undefined) return version;
+  if (typeof key.id === "string" && isForgottenId(key.id)) return null;
+  throw new DuckmirrorError("UNEXPECTED", { detail: `the version behind change ${n} is missing` });
+};
+
+type Found = z.output<typeof recordRow>;
+
+const versionsOf = (table: TableName, rows: readonly Found[]) => ({
+  records: new Map(rows.map(({ place, record }) => [place, recordOf(table, record)])),
+  characters: rows.reduce((sum, { record }) => sum + record.length, 0),
+});
+
+type Places = z.output<typeof placesRow>;
+
+const readEnded = async (sql: ReadSql, table: TableName, numbers: readonly bigint[]) => {
+  const rows = numbers.length === 0 ? [] : await sql.query(versionsSql(table).ended, [numbers.map(String)], recordRow);
+  return versionsOf(table, rows);
+};
+
+const readPresent = async (sql: ReadSql, table: TableName, rowIds: readonly bigint[]) => {
+  const sorted = [...new Set(rowIds)].sort((a, b) => (a < b ? -1 : 1));
+  const found: Found[] = [];
+  for (const { from, to } of rangesOf(sorted)) {
+    const within = sorted.filter((row) => row >= from && row <= to).map(String);
+    found.push(...(await sql.query(versionsSql(table).present, [from, to, within], recordRow)));
+  }
+  return versionsOf(table, found);
+};
+
+export interface ReadVersions {
+  readonly changes: readonly Change[];
+  /** Characters of their records. */
+  readonly characters: number;
+}
+
+/** The changes of one table, in order. */
+export const readVersions = async (
+  sql: ReadSql,
+  table: TableName,
+  heads: readonly ChangeHead[],
+): Promise<ReadVersions> => {
+  const numbers = heads.map(({ n }) => n);
+  const bounds = [Math.min(...numbers), Math.max(...numbers), numbers.map(String)];
+  const places = new Map<number, Places>();
+  for (const row of await sql.query(versionsSql(table).places, bounds, placesRow)) places.set(row.n, row);
+  const all = [...places.values()];
+  const ended = await readEnded(sql, table, [
+    ...heads.flatMap(({ n, change }) => (change === "insert" ? [] : [BigInt(n)])),
+    ...all.flatMap(({ later }) => (later === null ? [] : [later])),
+  ]);
+  const written = new Set(heads.flatMap(({ n, change }) => (change === "delete" ? [] : [n])));
+  const present = await readPresent(
+    sql,
+    table,
+    all.flatMap(({ n, later, current }) => (later === null && current !== null && written.has(n) ? [current] : [])),
+  );
+  const changes = heads.map(({ n, at, run_id, change }): Change => {
+    const place = places.get(n);
+    if (place === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: `change ${n} is missing` });
+    const key = recordOf(table, place.key);
+    const before = change === "insert" ? null : versionAt(ended.records, BigInt(n), key, n);
+    const last = () => versionAt(present.records, place.current, key, n);
+    const after =
+      change === "delete" ? null : place.later === null ? last() : versionAt(ended.records, place.later, key, n);
+    const fields = before === null || after === null ? [] : fieldsOf(before, after);
+    return { n, at, run_id, table, key, change, fields, before, after };
+  });
+  return { changes, characters: ended.characters + present.characters };
+};

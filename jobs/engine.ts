@@ -6,6 +6,7 @@ import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
+import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
 import type { SyncDeps } from "../src/sync/running/run-state.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
@@ -67,6 +68,7 @@ export const withEngine = async <T>(
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);
+      await takeCalls(warehouse, dataDir, clock.now());
       const ledger = createLedger({
         clock,
         maxCredits,
@@ -77,7 +79,7 @@ export const withEngine = async <T>(
       return await work({
         ...context,
         tracer,
-        warehouse: tracedWarehouse(warehouse, tracer),
+        warehouse: tracedWarehouse(bookingWarehouse(warehouse, dataDir, clock.now), tracer),
         archive: redactingArchive(archiveStore(warehouse.archiveDir), redact),
         sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
         unsent,

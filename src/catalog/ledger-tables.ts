@@ -17,7 +17,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     grain: "One row per run of duckmirror.",
     columns: {
       run_id: "Run id.",
-      mode: "What kind of run it was.",
+      mode: "full or incremental for a sync; else the command: verify, check, feedback, ...",
       status: "running, or how it ended.",
       started_at: "When it started.",
       finished_at: "When it ended; NULL while it runs and after a crash.",
@@ -53,7 +53,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     columns: {
       request_id: "Request id, also in the archive.",
       run_id: RUN,
-      stream: "Stream it was made for.",
+      stream: "Stream it was made for; `feedback` for feedback.",
       scope: "Scope it was made for.",
       endpoint: "Operation.",
       url: "Path and query.",

@@ -46,6 +46,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "box",
     "read",
     "load",
+    "calls",
     "journal",
     "archive",
     "audit",

@@ -68,7 +68,9 @@ export const withEngine = async <T>(
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);
-      await takeCalls(warehouse, dataDir, clock.now());
+      const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
+      const booking = { dataDir, archive, clock };
+      await takeCalls(warehouse, booking);
       const ledger = createLedger({
         clock,
         maxCredits,
@@ -79,8 +81,8 @@ export const withEngine = async <T>(
       return await work({
         ...context,
         tracer,
-        warehouse: tracedWarehouse(bookingWarehouse(warehouse, dataDir, clock.now), tracer),
-        archive: redactingArchive(archiveStore(warehouse.archiveDir), redact),
+        warehouse: tracedWarehouse(bookingWarehouse(warehouse, booking), tracer),
+        archive,
         sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
         unsent,
         ledger,

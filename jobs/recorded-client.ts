@@ -82,7 +82,7 @@ export const recordedClient = (
   return {
     send,
     close: async () => {
-      if (sent > 0) write({ line: "end", at: clock.now(), error: failure });
+      if (sent > 0) write({ line: "end", at: clock.now(), error: failure, quota: null });
       await client.close();
     },
   };

@@ -17,12 +17,12 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     grain: "One row per run of duckmirror.",
     columns: {
       run_id: "Run id.",
-      mode: "full or incremental for a sync; else the command: verify, check, feedback, ...",
+      mode: "full or incremental for a sync; else the command: verify, check, feedback, lookup.",
       status: "running, or how it ended.",
       started_at: "When it started.",
       finished_at: "When it ended; NULL while it runs and after a crash.",
       forecast: "What planning announced, as JSON.",
-      summary: "What it did: the object that `sync --json` prints.",
+      summary: "What it did: the object that `sync --json` prints; for a lookup, its question and outcome.",
       error: "Why it failed; NULL when it did not.",
     },
   },
@@ -119,7 +119,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       os_user: "User of the operating system, for commands.",
       address: "Network address, for the refused.",
       action:
-        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, feedback, forget, key add, key revoke, login, request.",
+        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, feedback, lookup, forget, key add, key revoke, login, request.",
       subject: "Key's name, streams, folder's format, keyed hashes of erased contacts: never a value of a record.",
       route: "Path template of the request.",
       parameters: "Names of the query parameters; `?` for an unknown name.",

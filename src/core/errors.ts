@@ -234,6 +234,21 @@ export const ERRORS = {
     "{count} contacts have that e-mail address: {ids}.",
     "Give one of the ids, or --all to forget every one of them.",
   ),
+  COMPANY_UNKNOWN: row(
+    EXIT.streamsFailed,
+    "The service knows no company for {input}.",
+    "Nothing was charged. Try the company's domain, or the address of its profile page.",
+  ),
+  ACCOUNT_UNKNOWN: row(
+    EXIT.streamsFailed,
+    "No tracked account matches {input}.",
+    "Only tracked accounts have insights; `duckmirror lookup company` finds any company. Without Full Access no account is visible.",
+  ),
+  ACCOUNT_AMBIGUOUS: row(
+    EXIT.streamsFailed,
+    "{count:account} match {input}.",
+    "Look up the domain of the one that is meant; the best match is listed first.",
+  ),
   SCHEMA_FROZEN: row(
     EXIT.streamsFailed,
     "{stream}: a record does not fit the frozen table {table} ({detail}). Nothing of that answer was loaded.",

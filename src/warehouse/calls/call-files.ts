@@ -45,6 +45,11 @@ export const readCallFiles = async (dataDir: string): Promise<readonly OutsideCa
   return found;
 };
 
-/** Removes the file of a command whose calls are booked. Throws the error of the file system. */
-export const removeCallFile = (dataDir: string, runId: string): void =>
-  rmSync(join(callsDir(dataDir), `${runId}${SUFFIX}`), { force: true });
+/** Removes the file of a command whose calls are booked, if it can. */
+export const removeCallFile = (dataDir: string, runId: string): void => {
+  try {
+    rmSync(join(callsDir(dataDir), `${runId}${SUFFIX}`), { force: true });
+  } catch {
+    // Its calls are booked again, which changes nothing.
+  }
+};

@@ -37,7 +37,12 @@ const lineSchema = z.discriminatedUnion("line", [
     quota: quotaSchema.nullable(),
     until: ms,
   }),
-  z.object({ line: z.literal("end"), at: ms, error: z.string().nullable() }),
+  z.object({
+    line: z.literal("end"),
+    at: ms,
+    error: z.string().nullable(),
+    quota: quotaSchema.nullable().default(null),
+  }),
 ]);
 export type CallLine = z.output<typeof lineSchema>;
 
@@ -85,7 +90,7 @@ export const readCallLines = (runId: string, text: string): OutsideCalls | null 
   if (first === undefined || last === undefined) return null;
   const answered = lines.flatMap((line) => (line.line === "answered" ? [line.request] : []));
   const known = new Set(answered.map(({ requestId }) => requestId));
-  const quotas = lines.flatMap((line) => (line.line === "answered" ? (line.quota ?? []) : []));
+  const quotas = lines.flatMap((line) => ("quota" in line ? (line.quota ?? []) : []));
   return {
     runId,
     mode: first.line === "begin" ? first.mode : "call",

@@ -111,7 +111,7 @@ export const ERRORS = {
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
     "{stream}: nothing could be read, because the mirror knows no {parents} yet.",
-    "Read the accounts as well: `duckmirror sync accounts {stream}`. For data of companies, `companies` (DUCKMIRROR_COMPANIES) may name them instead.",
+    "Read the accounts as well: `duckmirror sync {stream} --with-parents`. For data of companies, `companies` (DUCKMIRROR_COMPANIES) may name them instead.",
   ),
   TIER_LOWERED: row(
     EXIT.streamsFailed,

@@ -6,9 +6,13 @@ import type { ListShape } from "../request/list-shape.ts";
 import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
+import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 
 /** The part of the configuration that planning needs. */
-export type PlanOptions = Omit<DueOptions, "shapes">;
+export interface PlanOptions extends Omit<DueOptions, "shapes"> {
+  /** Read these lists anew, and nothing else; empty: everything that is due. */
+  readonly reset: readonly ResetList[];
+}
 
 export interface Plan {
   /** All due work, most valuable first. */
@@ -25,7 +29,10 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const viewAt = mirrorViews(warehouse, wantsContent);
   return async (shapes, now) => {
-    const view = await viewAt(now);
-    return { candidates: dueCandidates(view, { ...options, shapes }), view };
+    const found = await viewAt(now);
+    if (options.reset.length === 0) return { candidates: dueCandidates(found, { ...options, shapes }), view: found };
+    const view = withoutStates(found, options.reset);
+    const due = dueCandidates(view, { ...options, shapes });
+    return { candidates: resetCandidates(due, options.reset), view };
   };
 };

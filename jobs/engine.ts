@@ -7,6 +7,7 @@ import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
+import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
 import type { SyncDeps } from "../src/sync/running/run-state.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
@@ -68,6 +69,9 @@ export const withEngine = async <T>(
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);
+      const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
+      const booking = { dataDir, archive, clock };
+      await takeCalls(warehouse, booking);
       const ledger = createLedger({
         clock,
         maxCredits,
@@ -78,8 +82,8 @@ export const withEngine = async <T>(
       return await work({
         ...context,
         tracer,
-        warehouse: tracedWarehouse(warehouse, tracer),
-        archive: redactingArchive(archiveStore(warehouse.archiveDir), redact),
+        warehouse: tracedWarehouse(bookingWarehouse(warehouse, booking), tracer),
+        archive,
         sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
         unsent,
         ledger,

@@ -6,7 +6,7 @@ import type { FEEDBACK_CATEGORIES } from "../src/catalog/resources.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { JsonObject, JsonValue } from "../src/core/json.ts";
-import { type AccessContext, clientOf } from "./service-access.ts";
+import { type RecordedContext, recordedClient } from "./recorded-client.ts";
 
 /** Source: API.md, "Feedback request". */
 export interface FeedbackMessage {
@@ -49,10 +49,10 @@ const failure = (
 export const feedbackJob = async (
   config: Config,
   feedback: FeedbackMessage,
-  context: AccessContext & { readonly signal: AbortSignal },
+  context: RecordedContext & { readonly signal: AbortSignal },
 ): Promise<FeedbackResult> => {
   const { clock, signal } = context;
-  const client = clientOf(config, context);
+  const client = recordedClient(config, context, { mode: "feedback", stream: "feedback" });
   try {
     for (let attempt = 1; ; attempt++) {
       const call = { endpoint: "sendFeedback", path: "/v1/feedback", query: {}, body: bodyOf(feedback) } as const;

@@ -29,7 +29,18 @@ export interface SyncRequest {
   readonly named?: boolean;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[];
 }
+
+/** The lists of `--reset`. Throws USAGE for an unknown stream. */
+const resetOf = ({ reset = [] }: SyncRequest) =>
+  reset.map((text) => {
+    const [stream = "", ...scope] = text.split(":");
+    if (isStreamName(stream)) return { stream, scope: scope.length === 0 ? null : scope.join(":") };
+    const detail = `--reset ${text}: ${stream} is not a stream.${didYouMean(stream, STREAM_NAMES)}`;
+    throw new DuckmirrorError("USAGE", { detail });
+  });
 
 const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
   const wanted = request.streams.length > 0 ? request.streams : (config.streams ?? STREAM_NAMES);
@@ -43,10 +54,13 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     const detail = `${unknown} is not a stream (${STREAM_NAMES.join(", ")}).${didYouMean(unknown, STREAM_NAMES)}`;
     throw new DuckmirrorError("USAGE", { detail });
   }
+  const reset = resetOf(request);
+  const streams = reset.length === 0 ? request.streams : reset.map(({ stream }) => stream);
   return {
-    streams: streamsOf(config, request),
+    reset,
+    streams: streamsOf(config, { ...request, streams }),
     configured: STREAM_NAMES.filter((name) => config.streams === null || config.streams.includes(name)),
-    named: request.named ?? request.streams.length > 0,
+    named: request.named ?? streams.length > 0,
     full: request.full,
     companies: config.companies,
     content: config.content,

@@ -1,5 +1,6 @@
 -- Purpose: latest quota reading, and this mirror's spending since the period began. The period is assumed to be the
--- month before resets_at. Grain: at most one row. Readers: src/warehouse/read/read-status.ts.
+-- month before resets_at. late_here: spent requests that were answered so shortly before the reading, or after it, that
+-- the service may not have counted them yet. Grain: at most one row. Readers: src/warehouse/read/read-status.ts.
 WITH reading AS (
   SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
   FROM main.usage_snapshots
@@ -14,7 +15,11 @@ SELECT
   reading.resets_at,
   reading.captured_at,
   count(*) FILTER (requests.charge = 'spent') AS spent_here,
-  count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous_here
+  count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous_here,
+  count(*) FILTER (
+    requests.charge = 'spent'
+    AND epoch_ms(requests.started_at) + requests.duration_ms > epoch_ms(reading.captured_at) - 5000
+  ) AS late_here
 FROM reading
 LEFT JOIN sync.requests AS requests
   ON requests.started_at >= reading.resets_at - INTERVAL 1 MONTH AND requests.started_at <= reading.captured_at

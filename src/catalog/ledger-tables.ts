@@ -17,12 +17,12 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     grain: "One row per run of duckmirror.",
     columns: {
       run_id: "Run id.",
-      mode: "What kind of run it was.",
+      mode: "full or incremental for a sync; else the command: verify, check, feedback, lookup.",
       status: "running, or how it ended.",
       started_at: "When it started.",
       finished_at: "When it ended; NULL while it runs and after a crash.",
       forecast: "What planning announced, as JSON.",
-      summary: "What it did: the object that `sync --json` prints.",
+      summary: "What it did: the object that `sync --json` prints; for a lookup, its question and outcome.",
       error: "Why it failed; NULL when it did not.",
     },
   },
@@ -53,7 +53,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     columns: {
       request_id: "Request id, also in the archive.",
       run_id: RUN,
-      stream: "Stream it was made for.",
+      stream: "Stream it was made for; `feedback` for feedback.",
       scope: "Scope it was made for.",
       endpoint: "Operation.",
       url: "Path and query.",
@@ -149,7 +149,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       os_user: "User of the operating system, for commands.",
       address: "Network address, for the refused.",
       action:
-        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, feedback, forget, key add, key revoke, login, request.",
+        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, feedback, lookup, forget, key add, key revoke, login, request.",
       subject: "Key's name, streams, folder's format, keyed hashes of erased contacts: never a value of a record.",
       route: "Path template of the request.",
       parameters: "Names of the query parameters; `?` for an unknown name.",

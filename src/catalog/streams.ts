@@ -227,6 +227,12 @@ export const streamOfRoute = (route: EndpointName): StreamSpec | null => {
   return name === undefined ? null : streamSpec(name);
 };
 
+/** Streams of the request ledger: feedback is sent for no stream. */
+export type LedgerStream = StreamName | "feedback";
+
+/** True when the text names a stream of the request ledger. */
+export const isLedgerStream = (name: string): name is LedgerStream => name === "feedback" || isStreamName(name);
+
 /** True when the text names a stream. */
 export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);
 

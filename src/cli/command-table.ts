@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/changes.ts"),
   },
   {
+    name: "lookup",
+    summary: "One company or account: from the mirror if it is fresh enough, else for one credit",
+    load: () => import("./commands/lookup.ts"),
+  },
+  {
     name: "export",
     summary: "Write the mirror as Parquet, CSV or NDJSON: only what changed",
     load: () => import("./commands/export.ts"),

@@ -111,7 +111,7 @@ export const ERRORS = {
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
     "{stream}: nothing could be read, because the mirror knows no {parents} yet.",
-    "Read the accounts as well: `duckmirror sync accounts {stream}`. For data of companies, `companies` (DUCKMIRROR_COMPANIES) may name them instead.",
+    "Read the accounts as well: `duckmirror sync {stream} --with-parents`. For data of companies, `companies` (DUCKMIRROR_COMPANIES) may name them instead.",
   ),
   TIER_LOWERED: row(
     EXIT.streamsFailed,
@@ -248,6 +248,21 @@ export const ERRORS = {
     EXIT.usage,
     "{count} contacts have that e-mail address: {ids}.",
     "Give one of the ids, or --all to forget every one of them.",
+  ),
+  COMPANY_UNKNOWN: row(
+    EXIT.streamsFailed,
+    "The service knows no company for {input}.",
+    "Nothing was charged. Try the company's domain, or the address of its profile page.",
+  ),
+  ACCOUNT_UNKNOWN: row(
+    EXIT.streamsFailed,
+    "No tracked account matches {input}.",
+    "Only tracked accounts have insights; `duckmirror lookup company` finds any company. Without Full Access no account is visible.",
+  ),
+  ACCOUNT_AMBIGUOUS: row(
+    EXIT.streamsFailed,
+    "{count:account} match {input}.",
+    "Look up the domain of the one that is meant; the best match is listed first.",
   ),
   SCHEMA_FROZEN: row(
     EXIT.streamsFailed,

@@ -9,6 +9,7 @@ import {
   type Unfollowed,
   unfollowJob,
 } from "../../jobs/following.ts";
+import { type LookupResult, lookupAtService, lookupInMirror } from "../../jobs/lookup.ts";
 import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../catalog/vocabulary.ts";
@@ -35,7 +36,7 @@ export type { Credits, Outlook } from "../sync/plan/outlook.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
-export type { FlagValues as Settings, Followed, FollowedInput, PlanReport, Unfollowed };
+export type { FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
 
 /** Sources of a mirror's settings. */
 export interface MirrorOptions {
@@ -86,6 +87,12 @@ export interface SyncOutcome {
   readonly error: DuckmirrorError | null;
 }
 
+export interface LookupOptions {
+  /** Oldest acceptable answer of the mirror, ms; unset: the setting `max_age`. */
+  readonly maxAgeMs?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** One organization's mirror. */
 export interface Mirror {
   /** Path of the published snapshot; it opens read-only in any DuckDB client. */
@@ -99,6 +106,12 @@ export interface Mirror {
    * with WRITER_BUSY, configuration errors and faults.
    */
   sync(request?: SyncRequestOptions): Promise<SyncOutcome>;
+  /**
+   * One company (by id, domain, website, stock symbol or profile address) or account (by name or domain): from the
+   * mirror if it is fresh enough, else for one credit. Rejects with BUDGET_SPENT or QUOTA_SPENT before anything is
+   * sent, and with the errors of the response; that nothing was found is in `status` and `error`.
+   */
+  lookup(kind: "company" | "account", input: string, options?: LookupOptions): Promise<LookupResult>;
   /**
    * Runs read-only SQL on the snapshot in a separate process and returns the rows. Rejects with SNAPSHOT_MISSING,
    * QUERY_FAILED, or QUERY_LIMIT when it needed more than `timeMs` (default 10 minutes) or `memoryMiB` (default
@@ -177,6 +190,15 @@ export const createMirror = (options: MirrorOptions): Mirror => {
         version: packageVersion(),
         token,
       });
+    },
+    lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
+      const request = { kind, input, maxAgeMs: maxAgeMs ?? null };
+      const mirrored = await lookupInMirror(config, request, { clock: systemClock });
+      if (mirrored !== null) return mirrored;
+      if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+      const token = await resolveToken(config);
+      const context = { clock: systemClock, random: Math.random, signal, version: packageVersion(), token };
+      return lookupAtService(config, request, context);
     },
     query: (sql, { signal, ...limits } = {}) =>
       runBoxedQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),

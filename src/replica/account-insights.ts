@@ -2,10 +2,10 @@
 // Source: API.md, "GET /v1/account-insights" and "Account insight".
 import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";
-import { domainCandidates } from "./domain-names.ts";
+import { domainCandidates } from "../core/text/domain-names.ts";
+import { memberJson, objectJson, valueJson } from "../warehouse/read/row-json.ts";
 import type { Answer } from "./envelope.ts";
 import type { Params } from "./query/params.ts";
-import { memberJson, objectJson, valueJson } from "./query/row-json.ts";
 import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { readAccountLists } from "./related.ts";

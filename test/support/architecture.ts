@@ -38,7 +38,19 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Inside a layer of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  "src/sync": ["verify", "run", "settle", "running", "recovery", "task", "plan", "request", "rows", "strategies"],
+  "src/sync": [
+    "verify",
+    "lookup",
+    "run",
+    "settle",
+    "running",
+    "recovery",
+    "task",
+    "plan",
+    "request",
+    "rows",
+    "strategies",
+  ],
   "src/warehouse": [
     "forget",
     "export",
@@ -46,6 +58,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "box",
     "read",
     "load",
+    "calls",
     "journal",
     "archive",
     "audit",

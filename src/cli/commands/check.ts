@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { clientOf } from "../../../jobs/service-access.ts";
+import { recordedClient } from "../../../jobs/recorded-client.ts";
 import type { Client } from "../../api/client.ts";
 import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
@@ -154,7 +154,9 @@ const run = async ({ offline }: Input, context: CommandContext): Promise<number>
   checkDataDir(config);
   const token = await resolveToken(config);
   scrubber.hide(token);
-  const client = clientOf(config, { token, version, clock });
+  const warn = (text: string) => terminal.err(`warning: ${text}\n`);
+  const access = { token, version, clock, random: Math.random, warn };
+  const client = recordedClient(config, access, { mode: "check", stream: "accounts" });
   try {
     if (offline) {
       const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };

@@ -68,7 +68,8 @@ export const command = defineCommand({
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const token = await resolveToken(config);
     scrubber.hide(token);
-    const send = () => feedbackJob(config, feedback, { clock, version, token, signal });
+    const warn = (text: string) => terminal.err(`warning: ${text}\n`);
+    const send = () => feedbackJob(config, feedback, { clock, random: Math.random, warn, version, token, signal });
     const { receipt, credits } = await audited(config, context, { action: "feedback" }, send, () => ({}));
     if (shared.json) await printJson({ sent: true, credits, answer: receipt });
     else await terminal.out(`Sent; it cost ${counted(credits, "credit")}.\n`);

@@ -7,6 +7,7 @@ import { readTier } from "../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { creditJson, creditLines } from "../terminal/credit-account.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });
@@ -39,16 +40,7 @@ const toJson = (status: MirrorStatus) => ({
     unconfirmed_because: found?.because ?? null,
     error: found?.error ?? null,
   })),
-  credits: status.credits && {
-    limit: status.credits.limit,
-    used: status.credits.used,
-    remaining: status.credits.remaining,
-    resets_at: iso(status.credits.resetsAt),
-    captured_at: iso(status.credits.capturedAt),
-    spent_here: status.credits.spentHere,
-    ambiguous_here: status.credits.ambiguousHere,
-    spent_by_others: status.credits.used === null ? null : status.credits.used - status.credits.spentHere,
-  },
+  credits: creditJson(status.spending),
   runs: status.runs.map((run) => ({
     run_id: run.runId,
     mode: run.mode,
@@ -82,26 +74,6 @@ const inOrder = (status: MirrorStatus) =>
   });
 
 const right = (name: string): TableColumn => ({ name, align: "right" });
-
-/** Difference between the service's count and this mirror's: other clients, or lost responses. */
-const differenceText = ({ used, spentHere, ambiguousHere }: NonNullable<MirrorStatus["credits"]>): string => {
-  if (used === null || used === spentHere) return "";
-  if (used < spentHere) return `; the service counts ${formatCount(spentHere - used)} fewer`;
-  const lost = ambiguousHere === 0 ? "" : " or by requests whose answer was lost";
-  return `; the service counts ${formatCount(used - spentHere)} more, spent by others${lost}`;
-};
-
-const creditLine = (status: MirrorStatus, ago: (ms: number | null) => string): string => {
-  const { credits } = status;
-  if (credits === null) return "credits: the service has not reported any yet";
-  const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
-  const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
-  const reset = credits.resetsAt === null ? "" : `, reset ${iso(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
-  return (
-    `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
-    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}${differenceText(credits)}`
-  );
-};
 
 const tierLine = ({ tier }: MirrorStatus): string => {
   if (tier === null) return "tier: not known yet";
@@ -187,7 +159,7 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
     ...errors,
     ...open,
     tierLine(status),
-    creditLine(status, ago),
+    ...creditLines(status.spending, ago),
     ...looks,
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
   ].join("\n");

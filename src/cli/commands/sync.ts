@@ -1,6 +1,7 @@
 // duckmirror sync: mirrors what is due, within rate and credits. The contract defines exit code and --json.
 import { z } from "zod";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
+import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { defineCommand } from "../command.ts";
@@ -14,7 +15,18 @@ const inputSchema = z.object({
   maxCredits: z.string().optional(),
   maxDuration: z.string().optional(),
   allowMassDelete: z.boolean().default(false),
+  reset: z.array(z.string()).default([]),
+  withParents: z.boolean().default(false),
 });
+
+/** The streams, with those that their companies or accounts come from. */
+const withParents = (names: readonly string[]): readonly string[] => {
+  const scopes = names.filter(isStreamName).map((name) => streamSpec(name).scope);
+  const parents = scopes.some((scope) => scope === "company" || scope === "account") ? ["accounts"] : [];
+  return [...new Set([...parents, ...names])];
+};
+
+const collected = (text: string, all: string[] = []) => [...all, text];
 
 const durationOf = (text: string | undefined): number | null => {
   if (text === undefined) return null;
@@ -30,11 +42,15 @@ export const command = defineCommand({
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
+      .option("--with-parents", "also read the accounts, which company lists and insights need first")
+      .option("--reset <stream[:scope]>", "read this list anew, and nothing else; may be repeated", collected)
       .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
   examples: {
     "duckmirror sync": "everything that is due",
     "duckmirror sync accounts signals": "two streams",
     "duckmirror sync --max-credits 50": "the most valuable 50 credits' worth",
+    "duckmirror sync news_articles --with-parents": "a first mirror of news: the accounts, then their companies' news",
+    "duckmirror sync --reset signals": "read all signals anew; rows are only deleted if the list proves it",
     "duckmirror sync --full --json": "compare every list completely; the report as JSON",
   },
   input: inputSchema,
@@ -42,12 +58,15 @@ export const command = defineCommand({
     const { shared, terminal } = context;
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const request: SyncRequest = {
-      streams: streamsOf(input.args),
+      streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
+      reset: input.reset,
       full: input.full,
       maxDurationMs: durationOf(input.maxDuration) ?? config.syncTimeoutMs,
       allowMassDelete: input.allowMassDelete,
     };
     const { streams } = request;
+    if (input.reset.length > 0 && streams.length > 0)
+      throw new DuckmirrorError("USAGE", { detail: "--reset names its streams itself: give no other" });
     const { report, error } = await recordedJob(config, context, { action: "sync", streams }, (engine) =>
       syncJob(config, request, engine),
     );

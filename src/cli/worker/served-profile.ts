@@ -44,7 +44,7 @@ export const servedProfile = (
           scrubber.hide(token);
           const about = context === undefined ? null : plainJson(context);
           const feedback = { message, rating: rating ?? null, category: category ?? null, context: about };
-          return feedbackJob(config, feedback, { clock, version, token, signal });
+          return feedbackJob(config, feedback, { clock, random: Math.random, warn, version, token, signal });
         },
       }),
 });

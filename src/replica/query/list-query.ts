@@ -3,8 +3,8 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
+import { columnOf, rowJson } from "../../warehouse/read/row-json.ts";
 import type { Binds } from "./filters.ts";
-import { columnOf, rowJson } from "./row-json.ts";
 
 export interface Statement {
   readonly sql: string;

@@ -5,9 +5,13 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
+import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 
 /** The part of the configuration that planning needs. */
-export type PlanOptions = Omit<DueOptions, "shapes" | "access">;
+export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
+  /** Read these lists anew, and nothing else; empty: everything that is due. */
+  readonly reset: readonly ResetList[];
+}
 
 export interface Plan {
   /** All due work, most valuable first. */
@@ -27,7 +31,10 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const viewAt = mirrorViews(warehouse, wantsContent);
   return async (known, now) => {
-    const view = await viewAt(now);
-    return { candidates: dueCandidates(view, { ...options, ...known }), view };
+    const found = await viewAt(now);
+    if (options.reset.length === 0) return { candidates: dueCandidates(found, { ...options, ...known }), view: found };
+    const view = withoutStates(found, options.reset);
+    const due = dueCandidates(view, { ...options, ...known });
+    return { candidates: resetCandidates(due, options.reset), view };
   };
 };

@@ -1,14 +1,14 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
-import { readAnswerId } from "../../api/envelope.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
-import type { ApiOutcome, OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { causeOf, chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
+import { causeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
+import { lostRows, requestRow } from "./ledger-rows.ts";
 import { createRefusals } from "./refusals.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
@@ -53,57 +53,6 @@ type Answered = Extract<Turn, { kind: "outcome" }>;
 
 /** Failures of the whole service, not of one route. */
 const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
-
-const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
-  if (outcome.kind === "ok") return null;
-  if (outcome.kind === "refused") return `HTTP ${outcome.status}`;
-  return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
-};
-
-const common = ({ runId, stream, scope, call }: FetchOrder) => ({
-  runId,
-  stream,
-  scope,
-  endpoint: ENDPOINTS[call.endpoint].path,
-  url: urlOf(call),
-});
-
-/** Ledger rows of attempts whose sender died; each may have cost a credit. */
-const lostRows = ({ order, lostAttempts, outcome }: Answered, requestId: string): readonly RequestRecord[] =>
-  Array.from({ length: lostAttempts }, (_, index) => ({
-    ...common(order),
-    requestId: `${requestId}.lost${index + 1}`,
-    status: null,
-    charge: "ambiguous",
-    startedAt: outcome.sentAt,
-    durationMs: 0,
-    bytes: 0,
-    rows: 0,
-    attempt: 1,
-    error: "the process that sent it ended",
-  }));
-
-/** Ids that the service gave its response. */
-const idOf = (outcome: ApiOutcome): Pick<RequestRecord, "serviceRequestId" | "apiVersion"> => {
-  const id =
-    outcome.kind === "ok" ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
-  return { serviceRequestId: id?.requestId ?? null, apiVersion: id?.apiVersion ?? null };
-};
-
-/** Ledger row of an attempt. */
-const rowOf = ({ order, outcome }: Answered, requestId: string, attempt: number, verdict: Verdict): RequestRecord => ({
-  ...common(order),
-  requestId,
-  status: outcome.status,
-  charge: chargeOf(outcome),
-  startedAt: outcome.sentAt,
-  durationMs: outcome.durationMs,
-  bytes: outcome.kind === "broken" ? 0 : outcome.bytes,
-  rows: outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : 0,
-  attempt,
-  error: errorText(outcome, verdict),
-  ...idOf(outcome),
-});
 
 /** Archives the body of a 200, and lets the sender drop it once it is durable here. */
 const keep = async (
@@ -210,7 +159,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         });
         tell(turn, verdict);
         await keep(deps, turn, requestId, receivedAt);
-        requests.push(...lostRows(turn, requestId), rowOf(turn, requestId, number, verdict));
+        requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
         const result = resultOf(turn, verdict, requestId, receivedAt);
         if (result !== null) return { requests, result };
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;

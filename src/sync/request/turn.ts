@@ -7,7 +7,7 @@ import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
 import type { Charge } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import { paramsOf } from "../../catalog/endpoints.ts";
-import type { StreamName } from "../../catalog/streams.ts";
+import type { LedgerStream } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -38,7 +38,7 @@ export interface TurnDeps {
 /** Identity of a request, for the ledger and the archive. */
 export interface FetchOrder {
   readonly runId: string;
-  readonly stream: StreamName;
+  readonly stream: LedgerStream;
   readonly scope: string;
   readonly walkId: string | null;
   readonly call: ApiCall;

@@ -9,6 +9,7 @@ import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords } from "./embeds.ts";
 import { grantedFields, isUncertain } from "./granted-fields.ts";
+import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
 
 /** One answered request, live or from the archive. */
 export interface Answer {
@@ -105,6 +106,14 @@ const ownerRecord = (owner: JsonValue): JsonValue => {
   return id === null ? owner : { id, data: owner };
 };
 
+/** The latest call with its analysis, which the service embeds beside it. */
+const withAnalysis = (calls: readonly JsonValue[], included: JsonObject | null): readonly JsonValue[] => {
+  const analysis = included?.latestEarningsCallAnalysis ?? null;
+  const [call] = calls;
+  if (calls.length !== 1 || analysis === null || !isJsonObject(call)) return calls;
+  return [{ ...call, generatedAnalysis: call.generatedAnalysis ?? analysis }];
+};
+
 const embeds = (answer: Answer): readonly TableLoad[] =>
   streamSpec(answer.stream).embeds.flatMap((embed) => {
     const found = embeddedRecords(answer.included, embed);
@@ -117,7 +126,7 @@ const embeds = (answer: Answer): readonly TableLoad[] =>
       load(
         answer,
         embed.table,
-        found,
+        embed.include === "latestEarningsCall" ? withAnalysis(found, answer.included) : found,
         companyId === undefined || embed.table !== "earnings_calls" ? {} : { fromPath: { companyId } },
       ),
     ];
@@ -155,9 +164,13 @@ const countLoads = (answer: Answer): readonly TableLoad[] => {
 };
 
 const insightLoads = (answer: Answer): readonly TableLoad[] => {
+  const isLookup = answer.scope.startsWith(LOOKUP_SCOPE);
+  // A lookup that found several accounts, or none, is the insight of no account.
+  if (isLookup && accountOf(answer.data) === null) return [];
   const sections = answer.data === null ? {} : membersOf("data", answer.data);
   // The scope is the account's id as text; as text it would count as a field with a changed type.
-  const accountId = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
+  const named = /^\d+$/.test(answer.scope) ? BigInt(answer.scope) : answer.scope;
+  const accountId = isLookup ? accountOf(answer.data) : named;
   const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
   const { fields } = tableSpec("account_insights");
   return [load(answer, "account_insights", [record], { asked: new Set(fields.map((field) => field.name)) })];

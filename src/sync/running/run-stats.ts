@@ -1,5 +1,5 @@
 // Run statistics: counts of each stream in a run, for progress lines and the report.
-import { STREAM_NAMES, type StreamName } from "../../catalog/streams.ts";
+import { type LedgerStream, STREAM_NAMES, type StreamName } from "../../catalog/streams.ts";
 import type { StreamReport, StreamStatus } from "../../core/report/sync-report.ts";
 import type { LoadCounts, RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { type ProvenStream, verdictOf } from "./completeness.ts";
@@ -42,7 +42,7 @@ const empty = (): StreamStats => ({
 });
 
 export interface RunStats {
-  of(stream: StreamName): StreamStats;
+  of(stream: LedgerStream): StreamStats;
   countRequests(requests: readonly RequestRecord[]): void;
   countLoad(stream: StreamName, counts: LoadCounts): void;
   totals(): { readonly requests: number; readonly credits: number; readonly ambiguous: number };
@@ -61,8 +61,8 @@ const statusOf = (stats: StreamStats, ended: "done" | "stopped" | "interrupted")
 };
 
 export const createRunStats = (): RunStats => {
-  const byStream = new Map<StreamName, StreamStats>(STREAM_NAMES.map((name) => [name, empty()]));
-  const of = (stream: StreamName): StreamStats => {
+  const byStream = new Map<LedgerStream, StreamStats>(STREAM_NAMES.map((name) => [name, empty()]));
+  const of = (stream: LedgerStream): StreamStats => {
     const known = byStream.get(stream) ?? empty();
     byStream.set(stream, known);
     return known;

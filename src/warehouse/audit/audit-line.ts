@@ -18,6 +18,7 @@ export const ACTIONS = [
   "verify",
   "replay",
   "feedback",
+  "lookup",
   "forget",
   "follow",
   "unfollow",

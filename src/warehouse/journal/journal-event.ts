@@ -1,7 +1,7 @@
 // Entries of the journal: every change of the working database, in order, written before the change is made.
 // Rows are not repeated here: a commit names the archived responses it loads.
 import { z } from "zod";
-import { isStreamName } from "../../catalog/streams.ts";
+import { isLedgerStream, isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 
@@ -11,10 +11,11 @@ const table = z.string().refine(isTable);
 const ms = z.number();
 const json = z.json().transform((value): JsonValue => value);
 
-const requestSchema = z.object({
+/** One HTTP call as the ledger keeps it. */
+export const requestSchema = z.object({
   requestId: z.string(),
   runId: z.string(),
-  stream,
+  stream: z.string().refine(isLedgerStream),
   scope: z.string(),
   endpoint: z.string(),
   url: z.string(),
@@ -58,7 +59,8 @@ const scopeSchema = scopeFields.transform((scope) => ({
   unconfirmed: scope.unconfirmed === undefined ? olderVerdict(scope) : scope.unconfirmed,
 }));
 
-const quotaSchema = z.object({
+/** A reading of the quota. */
+export const quotaSchema = z.object({
   capturedAt: ms,
   limit: z.number().nullable(),
   used: z.number().nullable(),

@@ -1,9 +1,11 @@
 // Reads the mirror's state from the published snapshot: rows, freshness, credits, runs. Needs no network and no lock.
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { readCredits } from "./read-credits.ts";
 import { assertReadable } from "./readable.ts";
 
 const count = z.number();
@@ -49,27 +51,6 @@ const streamRow = z
     because: row.unconfirmed_because,
   }));
 
-const creditRow = z
-  .object({
-    credit_limit: count.nullable(),
-    used: count.nullable(),
-    remaining: count,
-    resets_at: instant,
-    captured_at: count,
-    spent_here: count,
-    ambiguous_here: count,
-  })
-  .transform((row) => ({
-    limit: row.credit_limit,
-    used: row.used,
-    remaining: row.remaining,
-    resetsAt: row.resets_at,
-    capturedAt: row.captured_at,
-    /** Credits this mirror spent in the period, and requests with an unknown charge. */
-    spentHere: row.spent_here,
-    ambiguousHere: row.ambiguous_here,
-  }));
-
 const runRow = z
   .object({
     run_id: z.string(),
@@ -109,7 +90,6 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
     try {
       const read = <T>(name: string, row: z.ZodType<T>, params: readonly number[] = []) =>
         database.query(sqlText(`status/${name}.sql`), params, row);
-      const [credits] = await read("credits", creditRow);
       const [findings] = await read("findings", findingsRow);
       const [tier] = await read("tier", tierRow);
       return {
@@ -117,7 +97,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         snapshot: { path: snapshot, bytes: file.size, publishedAt: file.mtimeMs },
         tables: await read("tables", tableRow),
         streams: await read("streams", streamRow),
-        credits: credits ?? null,
+        spending: await readCredits(database, dirname(snapshot)),
         runs: await read("runs", runRow, [options.runs]),
         rejects: findings?.rejects ?? 0,
         schemaDrifts: findings?.drifts ?? 0,

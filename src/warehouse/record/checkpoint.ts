@@ -1,6 +1,6 @@
 // Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types only.
 // Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
-import type { StreamName } from "../../catalog/streams.ts";
+import type { LedgerStream, StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 
@@ -46,7 +46,7 @@ export interface LoadCounts {
 export interface RequestRecord {
   readonly requestId: string;
   readonly runId: string;
-  readonly stream: StreamName;
+  readonly stream: LedgerStream;
   readonly scope: string;
   /** Endpoint template, e.g. `/v1/companies/{companyId}/filings`. */
   readonly endpoint: string;

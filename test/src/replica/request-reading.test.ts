@@ -1,7 +1,7 @@
 // What a request means: route, parameters, domains. Pure, so tested without a server.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bareAddress, domainCandidates } from "../../../src/replica/domain-names.ts";
+import { bareAddress, domainCandidates } from "../../../src/core/text/domain-names.ts";
 import { Params } from "../../../src/replica/query/params.ts";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";

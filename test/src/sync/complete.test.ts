@@ -97,7 +97,10 @@ test.each(["news_articles", "companies", "account_insights"])(
     expect(report.streams).toMatchObject([{ stream, status: "failed", complete: false }]);
     expect(report.streams[0]?.error).toMatch(/^PARENTS_MISSING: .* knows no (companies|accounts) yet/);
     expect(rig.events).toContainEqual(
-      expect.objectContaining({ kind: "note", text: expect.stringContaining(`duckmirror sync accounts ${stream}`) }),
+      expect.objectContaining({
+        kind: "note",
+        text: expect.stringContaining(`duckmirror sync ${stream} --with-parents`),
+      }),
     );
     const { error: none, report: both } = await rig.sync({ streams: ["accounts", stream] });
     expect(none).toBeNull();

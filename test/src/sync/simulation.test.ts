@@ -130,6 +130,7 @@ const createWorld = (random: Random, sort?: "obey"): World => {
 
 const OPTIONS: SyncOptions = {
   runId: null,
+  reset: [],
   streams: LISTS,
   named: false,
   configured: LISTS,

@@ -1,7 +1,7 @@
 // duckmirror feedback: what reaches the service, what it costs, and what is refused before anything is sent.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
-import { cli } from "../../../support/cli.ts";
+import { aFolder, cli } from "../../../support/cli.ts";
 
 let sandbox: Sandbox;
 const bodies: unknown[] = [];
@@ -14,7 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const env = () => ({ DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token });
+const env = () => ({
+  DUCKMIRROR_BASE_URL: sandbox.url,
+  DUCKMIRROR_TOKEN: sandbox.token,
+  DUCKMIRROR_DATA_DIR: aFolder(),
+});
 
 test("sends message, category, rating and what it is about, and shows the credit it cost", async () => {
   const argv = ["feedback", "The industry", "is wrong", "--category", "wrong-data", "--rating", "2"];

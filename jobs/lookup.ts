@@ -1,0 +1,144 @@
+// Job lookup: one company or account, from the mirror if it is fresh enough, else for one credit from the service. The
+// answer is kept in the mirror; while another process holds the warehouse, that process loads it.
+import { createLedger } from "../src/budget/credits/local-ledger.ts";
+import { streamSpec } from "../src/catalog/streams.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError, isCode } from "../src/core/errors.ts";
+import type { Secret } from "../src/core/secret.ts";
+import { askService } from "../src/sync/lookup/ask-service.ts";
+import { answerFromMirror, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
+import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
+import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
+import { takeCalls } from "../src/sync/recovery/take-calls.ts";
+import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
+import { newRunId } from "../src/sync/run/run-sync.ts";
+import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
+import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
+import { warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
+import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
+import type { JobContext } from "./engine.ts";
+import { redactorOf } from "./redaction.ts";
+import { openOwnAccess } from "./service-access.ts";
+
+export interface LookupRequest extends LookupQuestion {
+  /** Oldest acceptable answer of the mirror, ms; null: the maximum age of the stream. */
+  readonly maxAgeMs: number | null;
+}
+
+export interface LookupContext extends Pick<JobContext, "clock" | "random" | "signal" | "version" | "connect"> {
+  readonly token: Secret;
+}
+
+export interface LookupResult extends LookupFound, LookupQuestion {
+  readonly source: "mirror" | "service";
+  readonly credits: number;
+  /** The mirror holds the answer; false: the process that holds the warehouse will load it. */
+  readonly kept: boolean;
+  /** Why nothing, or not one account, was found; null: it was found. */
+  readonly error: DuckmirrorError | null;
+}
+
+const errorOf = ({ kind, input }: LookupQuestion, found: LookupFound): DuckmirrorError | null => {
+  if (found.status === "found") return null;
+  if (kind === "company") return new DuckmirrorError("COMPANY_UNKNOWN", { input });
+  if (found.status === "not_found") return new DuckmirrorError("ACCOUNT_UNKNOWN", { input });
+  return new DuckmirrorError("ACCOUNT_AMBIGUOUS", { input, count: found.candidates.length });
+};
+
+/** Reads the snapshot; null without one. */
+const ofSnapshot = async <T>(config: Config, read: Parameters<typeof readSnapshot<T>>[1]): Promise<T | null> => {
+  try {
+    return await readSnapshot(snapshotPath(config.dataDir), read);
+  } catch (error) {
+    if (isCode(error, "SNAPSHOT_MISSING")) return null;
+    throw error;
+  }
+};
+
+/** Loads the answer and publishes it; false while another process holds the warehouse. */
+const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<boolean> => {
+  const { dataDir, memory, audit, strictness } = config;
+  try {
+    const strict = tableStrictness(strictness);
+    const options = { dataDir, clock, memory, auditRetentionDays: audit.retentionDays, strictness: strict };
+    const warehouse = await openWarehouse(options);
+    try {
+      const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
+      const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
+      await takeCalls(warehouse, { dataDir, archive, clock });
+      await warehouse.publish();
+    } finally {
+      await warehouse.close();
+    }
+    return true;
+  } catch (error) {
+    if (isCode(error, "WRITER_BUSY")) return false;
+    throw error;
+  }
+};
+
+/** Asks the service within credits and rate. Throws BUDGET_SPENT, QUOTA_SPENT and the errors of the response. */
+const ask = async (config: Config, question: LookupQuestion, context: LookupContext) => {
+  const { clock, random, signal, version, connect = openOwnAccess } = context;
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  const { maxCredits, reserveCredits: reserve, dataDir } = config;
+  const ledger = createLedger({ clock, maxCredits, reserve });
+  const quota = await ofSnapshot(config, ({ database }) => readLastQuota(database));
+  // One request: no earlier response of this command can show the remaining credits.
+  if (quota !== null && (quota.resetsAt ?? 0) > clock.now()) ledger.observe(quota, clock.now());
+  const redact = await redactorOf(config, await readForgotten(warehousePaths(dataDir).archiveDir));
+  const access = await connect(config, { clock, version, token: context.token, signal });
+  try {
+    return await askService(question, config, {
+      dataDir,
+      runId: newRunId(clock.now(), random),
+      sender: redactingSender(access.sender, redact),
+      ledger,
+      clock,
+      random,
+      signal,
+      timeLimitMs: config.timeouts.totalMs,
+    });
+  } finally {
+    await access.close();
+  }
+};
+
+const trimmed = ({ kind, input }: LookupQuestion): LookupQuestion => {
+  const text = input.trim();
+  if (text === "") throw new DuckmirrorError("USAGE", { detail: `lookup ${kind}: the text is empty` });
+  return { kind, input: text };
+};
+
+/** The mirror's answer, if it is fresh enough; else null. Needs no token and no connection. Throws USAGE. */
+export const lookupInMirror = async (
+  config: Config,
+  request: LookupRequest,
+  { clock }: Pick<LookupContext, "clock">,
+): Promise<LookupResult | null> => {
+  const question = trimmed(request);
+  const stream = streamSpec(question.kind === "company" ? "companies" : "account_insights");
+  const oldest = clock.now() - (request.maxAgeMs ?? config.maxAgeMs[stream.name] ?? stream.maxAgeMs);
+  const found = await ofSnapshot(config, ({ database }) => answerFromMirror(database, question, oldest));
+  if (found === null) return null;
+  return { ...question, ...found, source: "mirror", credits: 0, kept: true, error: errorOf(question, found) };
+};
+
+/**
+ * The service's answer, for one credit; it is kept in the mirror. Throws configuration errors, BUDGET_SPENT and
+ * QUOTA_SPENT before anything is sent, CREDENTIALS_REFUSED, REQUEST_FAILED and faults. That nothing was found is in the
+ * result.
+ */
+export const lookupAtService = async (
+  config: Config,
+  request: LookupRequest,
+  context: LookupContext,
+): Promise<LookupResult> => {
+  const question = trimmed(request);
+  const { found, credits } = await ask(config, question, context);
+  const kept = await keepAnswer(config, context);
+  return { ...question, ...found, source: "service", credits, kept, error: errorOf(question, found) };
+};

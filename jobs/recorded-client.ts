@@ -1,0 +1,89 @@
+// A client for commands that send single requests without holding the warehouse (`check`, `feedback`). It notes every
+// call in a call file; the next process that holds the warehouse books them in the ledger.
+import type { Client } from "../src/api/client.ts";
+import type { ApiCall, ApiOutcome } from "../src/api/outcome.ts";
+import { causeOf, verdictOf } from "../src/api/retry-policy.ts";
+import type { LedgerStream } from "../src/catalog/streams.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { detailOf } from "../src/core/errors.ts";
+import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
+import { newRunId } from "../src/sync/run/run-sync.ts";
+import { appendCallLine } from "../src/warehouse/calls/call-files.ts";
+import type { CallLine } from "../src/warehouse/calls/call-lines.ts";
+import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";
+import { type AccessContext, clientOf } from "./service-access.ts";
+
+/** Longest time from a line to the next one, beside the time limit of a request, ms: a wait for the rate. */
+const LONGEST_PAUSE_MS = 600_000;
+
+export interface RecordedContext extends AccessContext {
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Called once if the calls cannot be noted. */
+  readonly warn: (text: string) => void;
+}
+
+const quotaOf = (outcome: ApiOutcome): QuotaReading | null => {
+  const usage = outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null;
+  return usage === null ? null : { capturedAt: outcome.sentAt + outcome.durationMs, ...usage };
+};
+
+/** Writes lines of one command. A line that cannot be written is reported once and stops nothing. */
+const lineWriter = (dataDir: string, runId: string, warn: RecordedContext["warn"]) => {
+  let warned = false;
+  return (line: CallLine): void => {
+    try {
+      appendCallLine(dataDir, runId, line);
+    } catch (error) {
+      if (!warned) warn(`the ledger will lack requests of this command: ${detailOf(error)}`);
+      warned = true;
+    }
+  };
+};
+
+/**
+ * A client whose calls enter the ledger as a run of `mode`. Nothing is written before the first call. Throws
+ * BASE_URL_MISSING, TOKEN_OVER_PLAIN_HTTP.
+ */
+export const recordedClient = (
+  config: Config,
+  context: RecordedContext,
+  { mode, stream }: { readonly mode: string; readonly stream: LedgerStream },
+): Client => {
+  const { clock, random, warn } = context;
+  const client = clientOf(config, context);
+  const runId = newRunId(clock.now(), random);
+  const write = lineWriter(config.dataDir, runId, warn);
+  const untilNext = () => clock.now() + config.timeouts.totalMs + LONGEST_PAUSE_MS;
+  let sent = 0;
+  let failure: string | null = null;
+
+  const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
+    const order = { runId, stream, scope: "", call };
+    sent += 1;
+    const attempt = sent;
+    const requestId = `${runId}-${attempt}`;
+    const { runId: _, ...row } = orderedRow(order);
+    if (attempt === 1) write({ line: "begin", runId, mode, at: clock.now(), until: untilNext() });
+    write({ line: "sent", requestId, ...row, at: clock.now(), until: untilNext() });
+    const outcome = await client.send(call, signal);
+    const lastAttempt = { attempt: 1, maxAttempts: 1, random: 0.5, now: clock.now(), remainingCredits: null };
+    const verdict = verdictOf(outcome, lastAttempt);
+    const {
+      serviceRequestId = null,
+      apiVersion = null,
+      ...request
+    } = requestRow({ order, outcome }, requestId, attempt, verdict);
+    const quota = quotaOf(outcome);
+    write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota, until: untilNext() });
+    failure = outcome.kind === "ok" ? null : causeOf(outcome);
+    return outcome;
+  };
+  return {
+    send,
+    close: async () => {
+      if (sent > 0) write({ line: "end", at: clock.now(), error: failure, quota: null });
+      await client.close();
+    },
+  };
+};

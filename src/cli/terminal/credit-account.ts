@@ -1,0 +1,66 @@
+// The credits of `status`: as JSON and as lines for people.
+import { counted, formatCount } from "../../core/text/units.ts";
+import type { CreditStatus } from "../../warehouse/read/read-credits.ts";
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Most undecided requests that are named; --json names all. */
+const MOST_NAMED = 5;
+
+/** Member `credits` of `status --json`; null: the service has reported no figure yet. */
+export const creditJson = ({ credits, undecided, pending }: CreditStatus) =>
+  credits && {
+    limit: credits.limit,
+    used: credits.used,
+    remaining: credits.remaining,
+    resets_at: iso(credits.resetsAt),
+    captured_at: iso(credits.capturedAt),
+    spent_here: credits.spentHere,
+    ambiguous_here: credits.ambiguousHere,
+    spent_by_others: credits.spentByOthers,
+    /** Calls of other commands that enter the ledger with the next sync. */
+    pending_here: pending,
+    undecided: undecided.map((request) => ({
+      request_id: request.requestId,
+      run_id: request.runId,
+      endpoint: request.endpoint,
+      url: request.url,
+      started_at: iso(request.startedAt),
+      error: request.error,
+    })),
+  };
+
+const differenceText = ({ spentByOthers, uncounted }: NonNullable<CreditStatus["credits"]>): string => {
+  if (uncounted > 0) return `; the service counts ${formatCount(uncounted)} fewer`;
+  return spentByOthers === null || spentByOthers === 0
+    ? ""
+    : `; the service counts ${formatCount(spentByOthers)} more, spent by others`;
+};
+
+const creditLine = ({ credits }: CreditStatus, ago: (ms: number | null) => string): string => {
+  if (credits === null) return "credits: the service has not reported any yet";
+  const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
+  const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
+  const reset = credits.resetsAt === null ? "" : `, reset ${iso(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
+  return (
+    `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
+    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}${differenceText(credits)}`
+  );
+};
+
+/** The account of the credits; then what is undecided, by name, and what the ledger lacks yet. */
+export const creditLines = (status: CreditStatus, ago: (ms: number | null) => string): readonly string[] => {
+  const { undecided, pending } = status;
+  const named = undecided
+    .slice(0, MOST_NAMED)
+    .map(({ url, startedAt, error }) => `undecided: ${url} (${ago(startedAt)}): ${error ?? "no answer"}`);
+  const more = undecided.length - named.length;
+  return [
+    creditLine(status, ago),
+    ...named,
+    ...(more > 0 ? [`undecided: ${counted(more, "more request")}; --json names them`] : []),
+    ...(pending > 0
+      ? [`${counted(pending, "request")} of other commands will enter the ledger with the next sync`]
+      : []),
+  ];
+};

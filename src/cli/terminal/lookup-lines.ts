@@ -1,0 +1,40 @@
+// What a lookup found, for people: single values first, then lists and objects.
+import type { LookupResult } from "../../../jobs/lookup.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { counted, formatDuration } from "../../core/text/units.ts";
+
+const WIDTH = 24;
+
+const plain = (value: JsonValue): string =>
+  typeof value === "object" && value !== null
+    ? JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part))
+    : String(value);
+
+/** Lines of a member; objects and lists are indented below their name. */
+const linesOf = (name: string, value: JsonValue, indent: string): readonly string[] => {
+  if (value === null) return [];
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => `${indent}  - ${plain(item)}`);
+    return items.length === 0 ? [] : [`${indent}${name}`, ...items];
+  }
+  if (!isJsonObject(value)) return [`${indent}${name.padEnd(WIDTH)}${plain(value)}`];
+  const members = Object.entries(value).flatMap(([part, inner]) => linesOf(part, inner, `${indent}  `));
+  return members.length === 0 ? [] : [`${indent}${name}`, ...members];
+};
+
+const membersOf = (value: JsonValue): readonly string[] =>
+  isJsonObject(value) ? Object.entries(value).flatMap(([name, inner]) => linesOf(name, inner, "")) : [];
+
+/** The result as text, with its source and cost. `now`: ms since the epoch. */
+export const lookupLines = (result: LookupResult, now: number): string => {
+  const { source, credits, asOf, kept, record, latestEarningsCall: call, candidates } = result;
+  const age = source === "mirror" ? `, as of ${formatDuration(Math.max(0, now - asOf))} ago` : "";
+  const later = kept ? "" : "; it enters the mirror when the process that holds the warehouse publishes";
+  return [
+    ...membersOf(record),
+    ...(call === null ? [] : linesOf("latestEarningsCall", call, "")),
+    ...candidates.map((candidate) => `candidate               ${plain(candidate)}`),
+    `source: ${source}${age}, ${counted(credits, "credit")}${later}`,
+    "",
+  ].join("\n");
+};

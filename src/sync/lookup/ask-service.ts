@@ -1,0 +1,176 @@
+// Sends the one request of a lookup, without holding the warehouse: its lines go to a call file, its answer to the archive.
+// The next holder of the warehouse loads both, so a paid answer is never lost.
+import type { ApiCall } from "../../api/outcome.ts";
+import type { Ledger } from "../../budget/credits/local-ledger.ts";
+import { ENDPOINTS, pathOf } from "../../catalog/endpoints.ts";
+import { streamSpec } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
+import { appendCallLine } from "../../warehouse/calls/call-files.ts";
+import type { CallLine } from "../../warehouse/calls/call-lines.ts";
+import { warehousePaths } from "../../warehouse/file/working-file.ts";
+import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
+import { createFetcher, type Fetched } from "../request/fetcher.ts";
+import { initialShape } from "../request/list-shape.ts";
+import type { Sender } from "../request/sender.ts";
+import { embeddedRecords } from "../rows/embeds.ts";
+import { INPUT_SCOPE } from "../rows/loads.ts";
+import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
+import { createQuotaRecorder } from "../running/quota-recorder.ts";
+import { type LookupFound, nothingFound } from "./mirror-answer.ts";
+
+export interface AskDeps {
+  readonly dataDir: string;
+  readonly runId: string;
+  readonly sender: Sender;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** Time limit of one request, ms. */
+  readonly timeLimitMs: number;
+}
+
+export interface AskResult {
+  readonly found: LookupFound;
+  readonly credits: number;
+}
+
+/** A rate refusal can make it wait for an hour at most, ms. */
+const LONGEST_PAUSE_MS = 3_600_000;
+const INCLUDES = "latestEarningsCall,latestEarningsCallAnalysis";
+
+/** Forms of the request, the fullest first: a refusal is free. */
+const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonly ApiCall[] => {
+  if (kind === "account") {
+    const { accountId: _, ...sections } = insightCall("", options).query;
+    const { path, endpoint } = insightCall("", options);
+    const named = input.includes(".") && !/\s/.test(input) ? { domain: input } : { query: input };
+    return [{ endpoint, path, query: { ...named, ...sections } }];
+  }
+  const stream = streamSpec("companies");
+  const full = companyCall({ kind: "input", value: input }, initialShape(1), stream, options);
+  const path = pathOf("resolveCompany", { input });
+  return [
+    { ...full, query: { ...full.query, include: INCLUDES } },
+    { ...full, query: { include: INCLUDES } },
+    { endpoint: "resolveCompany", path, query: {} },
+  ];
+};
+
+const foundIn = (question: LookupQuestion, { result }: Fetched): LookupFound | null => {
+  if (result.kind === "absent") return nothingFound(result.receivedAt);
+  if (result.kind !== "answer") return null;
+  const { outcome, receivedAt } = result;
+  const { status, candidates, bestMatch } = lookupOutcome(question, outcome.envelope);
+  const keys = ["latestEarningsCall", "latestEarningsCalls"];
+  const [call = null] = embeddedRecords(outcome.included, { include: "", keys, table: "earnings_calls" });
+  return {
+    status,
+    asOf: receivedAt,
+    record: status === "found" ? outcome.data : null,
+    latestEarningsCall: call,
+    latestEarningsCallAnalysis: outcome.included?.latestEarningsCallAnalysis ?? null,
+    candidates,
+    bestMatch,
+  };
+};
+
+/** Error of a request that brought no usable answer. */
+const failureOf = ({ result }: Fetched, call: ApiCall, stopped: DuckmirrorError | null): DuckmirrorError => {
+  if (result.kind === "failed" || result.kind === "no-credit") return result.error;
+  if (result.kind !== "adjust") return stopped ?? new DuckmirrorError("INTERRUPTED");
+  const { path } = ENDPOINTS[call.endpoint];
+  return new DuckmirrorError("REQUEST_FAILED", {
+    endpoint: `GET ${path}`,
+    detail: `status ${result.outcome.status} ${result.outcome.excerpt}`.trim(),
+  });
+};
+
+/**
+ * Asks the service. Throws BUDGET_SPENT or QUOTA_SPENT before anything is sent, DATA_DIR_UNWRITABLE or DISK_FULL if the
+ * answer could not be kept, and the errors of the response.
+ */
+export const askService = async (question: LookupQuestion, options: CallOptions, deps: AskDeps): Promise<AskResult> => {
+  const { dataDir, runId, clock, signal } = deps;
+  const stream = question.kind === "company" ? "companies" : "account_insights";
+  const scope = `${question.kind === "company" ? INPUT_SCOPE : LOOKUP_SCOPE}${question.input}`;
+  let begun = false;
+  const write = (line: CallLine) => {
+    try {
+      appendCallLine(dataDir, runId, line);
+    } catch (cause) {
+      if (cause instanceof DuckmirrorError) throw cause;
+      throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+    }
+  };
+  const until = () => clock.now() + deps.timeLimitMs + LONGEST_PAUSE_MS;
+  const bodies = openArchive({ dir: warehousePaths(dataDir).archiveDir, runId, now: clock.now() });
+  const quota = createQuotaRecorder(clock);
+  let stopped: DuckmirrorError | null = null;
+  const over = new AbortController();
+  const forms = formsOf(question, options);
+  let call = forms[0];
+  /** Intents go to the call file, which other processes read; bodies to the archive. */
+  const archive: Archive = {
+    ...bodies,
+    intent: async ({ runId: _, sentAt, ...sent }) => {
+      if (!begun) write({ line: "begin", runId, mode: "lookup", at: clock.now(), until: until() });
+      begun = true;
+      write({
+        line: "sent",
+        ...sent,
+        stream,
+        endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path,
+        at: sentAt,
+        until: until(),
+      });
+    },
+  };
+  let sequence = 0;
+  const fetcher = createFetcher(
+    {
+      ...deps,
+      archive,
+      emit: () => undefined,
+      onQuota: quota.see,
+      signal: AbortSignal.any([signal, over.signal]),
+      hardSignal: signal,
+      stop: (error) => {
+        stopped ??= error;
+        over.abort(error);
+      },
+    },
+    () => `${runId}-${++sequence}`,
+  );
+  const answered = (request: RequestRecord) => {
+    const { serviceRequestId = null, apiVersion = null } = request;
+    write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota: null, until: until() });
+  };
+
+  let failure: DuckmirrorError | null = null;
+  let credits = 0;
+  try {
+    for (const form of forms) {
+      call = form;
+      const fetched = await fetcher.fetch({
+        order: () => ({ runId, stream, scope, walkId: null, call: form, detail: { ...question } }),
+      });
+      await bodies.flush();
+      fetched.requests.forEach(answered);
+      credits += fetched.requests.filter(({ charge }) => charge === "spent").length;
+      const found = foundIn(question, fetched);
+      if (found !== null) return { found, credits };
+      failure = failureOf(fetched, form, stopped);
+      if (fetched.result.kind !== "adjust") throw failure;
+    }
+    throw failure ?? new DuckmirrorError("INTERRUPTED");
+  } finally {
+    await bodies.close();
+    const reading = quota.take(true);
+    if (begun) write({ line: "end", at: clock.now(), error: failure?.code ?? null, quota: reading });
+  }
+};

@@ -1,0 +1,37 @@
+// Lists to read anew: the plan treats them as never read, and plans nothing else. Nothing is deleted first: the walk decides
+// on deletes as every walk does. Pure.
+import type { StreamName } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { type Candidate, type MirrorView, stateKey } from "./candidate.ts";
+
+export interface ResetList {
+  readonly stream: StreamName;
+  /** null: every list of the stream. */
+  readonly scope: string | null;
+}
+
+const isReset = (lists: readonly ResetList[], stream: string, scope: string): boolean =>
+  lists.some((list) => list.stream === stream && (list.scope === null || list.scope === scope));
+
+/** The view without the states of these lists: their walks start at the first page. */
+export const withoutStates = (view: MirrorView, lists: readonly ResetList[]): MirrorView => {
+  const kept = [...view.states.values()].filter(({ stream, scope }) => !isReset(lists, stream, scope));
+  return { ...view, states: new Map(kept.map((state) => [stateKey(state.stream, state.scope), state])) };
+};
+
+/** The work on these lists. Throws USAGE when the mirror reads none of them. */
+export const resetCandidates = (
+  candidates: readonly Candidate[],
+  lists: readonly ResetList[],
+): readonly Candidate[] => {
+  const chosen = candidates.filter(({ stream, scope }) => isReset(lists, stream, scope));
+  const unknown = lists.find((list) => !chosen.some(({ stream, scope }) => isReset([list], stream, scope)));
+  if (unknown !== undefined) {
+    const { stream, scope } = unknown;
+    const detail = `--reset ${stream}${scope === null ? "" : `:${scope}`}: the mirror reads no such list yet`;
+    throw new DuckmirrorError("USAGE", { detail });
+  }
+  return chosen.map((candidate) =>
+    candidate.mode === "walk" ? { ...candidate, overlap: true, because: "--reset" } : candidate,
+  );
+};

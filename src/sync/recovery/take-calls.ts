@@ -1,0 +1,133 @@
+// Books the calls that commands made without holding the warehouse: `check`, `feedback`, and whatever ran beside a
+// worker. Each command becomes a run with its ledger rows.
+import { isStreamName } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import type { ArchivedResponse } from "../../warehouse/archive/read-archive.ts";
+import { readCallFiles, removeCallFile } from "../../warehouse/calls/call-files.ts";
+import type { OutsideCalls, SentCall } from "../../warehouse/calls/call-lines.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { INPUT_SCOPE, unknownInputLoad } from "../rows/loads.ts";
+import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
+import { archivedLoads, parseArchived } from "./archived-answer.ts";
+import { archivedRequest } from "./recover.ts";
+
+const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall, runId: string): RequestRecord => ({
+  requestId,
+  runId,
+  stream,
+  scope,
+  endpoint,
+  url,
+  status: null,
+  charge: "ambiguous",
+  startedAt: at,
+  durationMs: 0,
+  bytes: 0,
+  rows: 0,
+  attempt: 1,
+  error: "no answer before the process ended",
+});
+
+/** The account of a lookup counts as checked, so that the next sync does not pay for its insight again. */
+const checkedAccount = (outcome: LookupOutcome, now: number, runId: string): readonly ScopeState[] =>
+  outcome.kind !== "account" || outcome.status !== "found"
+    ? []
+    : [
+        {
+          stream: "account_insights",
+          scope: String(outcome.id),
+          status: "idle",
+          walkId: null,
+          cursor: null,
+          watermark: null,
+          totalCount: null,
+          rowsAtWalk: null,
+          checkedAt: now,
+          walkedAt: now,
+          unconfirmed: null,
+          error: null,
+          runId,
+        },
+      ];
+
+/** Loads an archived answer of a lookup with its ledger row. Returns what the lookup found; null: nothing usable. */
+const bookAnswer = async (
+  warehouse: Warehouse,
+  calls: OutsideCalls,
+  { header, body }: ArchivedResponse,
+): Promise<LookupOutcome | null> => {
+  const { runId, answered } = calls;
+  const answer = parseArchived(header, body);
+  const question = lookupQuestion.safeParse(header.detail);
+  const loads = answer === null ? [] : archivedLoads(answer, null);
+  const frozen = frozenMisfit(loads, warehouse.strictness) !== null;
+  const outcome = answer === null || !question.success ? null : lookupOutcome(question.data, answer.envelope.envelope);
+  const known = answered.find(({ requestId }) => requestId === header.requestId);
+  const error = answer === null ? "RESPONSE_INVALID" : frozen ? "SCHEMA_FROZEN" : null;
+  const stream = isStreamName(header.stream) ? header.stream : "companies";
+  await warehouse.commit({
+    runId,
+    loads: frozen ? [] : loads,
+    requests: [{ ...(known ?? archivedRequest(header, stream, 0, error)), error }],
+    scopes: outcome === null || frozen ? [] : checkedAccount(outcome, header.receivedAt, runId),
+    quota: null,
+  });
+  return outcome;
+};
+
+/** A company that the service does not know: the mirror keeps that, so that not every lookup asks again. */
+const unknownInputs = (requests: readonly RequestRecord[]): readonly TableLoad[] =>
+  requests
+    .filter(({ status, stream, scope }) => status === 404 && stream === "companies" && scope.startsWith(INPUT_SCOPE))
+    .map(({ scope, requestId, startedAt, durationMs }) =>
+      unknownInputLoad({ scope, requestId, receivedAt: startedAt + durationMs }),
+    );
+
+/** Booking the same calls twice changes nothing, so a crash before the file is removed is harmless. */
+const book = async (warehouse: Warehouse, archive: ArchiveStore, calls: OutsideCalls): Promise<void> => {
+  const { runId, mode, startedAt, finishedAt, answered, open, quota, error } = calls;
+  await warehouse.startRun({ runId, mode, startedAt });
+  const archived = new Set<string>();
+  let found: LookupOutcome | null = null;
+  for await (const response of archive.responses(runId)) {
+    archived.add(response.header.requestId);
+    found = await bookAnswer(warehouse, calls, response);
+  }
+  const requests = [...answered, ...open.map((call) => ambiguousCall(call, runId))].filter(
+    ({ requestId }) => !archived.has(requestId),
+  );
+  await warehouse.commit({ runId, loads: unknownInputs(requests), requests, scopes: [], quota });
+  const summary = found === null ? null : outcomeJson(found);
+  await warehouse.finishRun(runId, { status: "done", finishedAt, summary, error });
+};
+
+/** A data directory whose calls are to be booked. `archive`: where the answers of lookups are. */
+export interface Booking {
+  readonly dataDir: string;
+  readonly archive: ArchiveStore;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/**
+ * Books every call file whose process has ended. A file that cannot be removed is booked again, which changes nothing.
+ * Throws the errors of a commit.
+ */
+export const takeCalls = async (warehouse: Warehouse, { dataDir, archive, clock }: Booking): Promise<void> => {
+  for (const calls of await readCallFiles(dataDir)) {
+    if (calls.until >= clock.now()) continue;
+    await book(warehouse, archive, calls);
+    removeCallFile(dataDir, calls.runId);
+  }
+};
+
+/** The warehouse that also books such calls before it publishes, so that a snapshot lacks none of them. */
+export const bookingWarehouse = (warehouse: Warehouse, booking: Booking): Warehouse => ({
+  ...warehouse,
+  publish: async () => {
+    await takeCalls(warehouse, booking);
+    return warehouse.publish();
+  },
+});

@@ -1,0 +1,76 @@
+// Ledger rows of requests: one per attempt. Pure.
+import { readAnswerId } from "../../api/envelope.ts";
+import type { ApiOutcome } from "../../api/outcome.ts";
+import { chargeOf, type Verdict } from "../../api/retry-policy.ts";
+import { ENDPOINTS } from "../../catalog/endpoints.ts";
+import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import { urlOf } from "./calls.ts";
+import type { FetchOrder } from "./turn.ts";
+
+type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call">;
+
+/** An attempt with its outcome. */
+interface Answered {
+  readonly order: Ordered;
+  readonly outcome: ApiOutcome;
+}
+
+const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
+  if (outcome.kind === "ok") return null;
+  if (outcome.kind === "refused") return `HTTP ${outcome.status}`;
+  return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
+};
+
+/** What a ledger row says before its request is answered. */
+export const orderedRow = ({ runId, stream, scope, call }: Ordered) => ({
+  runId,
+  stream,
+  scope,
+  endpoint: ENDPOINTS[call.endpoint].path,
+  url: urlOf(call),
+});
+
+/** Rows of attempts whose sender died; each may have cost a credit. */
+export const lostRows = (
+  { order, lostAttempts, outcome }: Answered & { readonly lostAttempts: number },
+  requestId: string,
+): readonly RequestRecord[] =>
+  Array.from({ length: lostAttempts }, (_, index) => ({
+    ...orderedRow(order),
+    requestId: `${requestId}.lost${index + 1}`,
+    status: null,
+    charge: "ambiguous",
+    startedAt: outcome.sentAt,
+    durationMs: 0,
+    bytes: 0,
+    rows: 0,
+    attempt: 1,
+    error: "the process that sent it ended",
+  }));
+
+/** Ids that the service gave its response. */
+const idOf = (outcome: ApiOutcome): Pick<RequestRecord, "serviceRequestId" | "apiVersion"> => {
+  const id =
+    outcome.kind === "ok" ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
+  return { serviceRequestId: id?.requestId ?? null, apiVersion: id?.apiVersion ?? null };
+};
+
+/** Row of an attempt. `attempt`: 1-based. */
+export const requestRow = (
+  { order, outcome }: Answered,
+  requestId: string,
+  attempt: number,
+  verdict: Verdict,
+): RequestRecord => ({
+  ...orderedRow(order),
+  requestId,
+  status: outcome.status,
+  charge: chargeOf(outcome),
+  startedAt: outcome.sentAt,
+  durationMs: outcome.durationMs,
+  bytes: outcome.kind === "broken" ? 0 : outcome.bytes,
+  rows: outcome.kind === "ok" && Array.isArray(outcome.data) ? outcome.data.length : 0,
+  attempt,
+  error: errorText(outcome, verdict),
+  ...idOf(outcome),
+});

@@ -1,0 +1,87 @@
+// Credits as `status` shows them: the service's last figures, this mirror's spending, and what is undecided.
+import { z } from "zod";
+import { readCallFiles } from "../calls/call-files.ts";
+import type { Database } from "../duckdb/database.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+const count = z.number();
+
+const creditRow = z.object({
+  credit_limit: count.nullable(),
+  used: count.nullable(),
+  remaining: count,
+  /** ms since the epoch. */
+  resets_at: count.nullable(),
+  captured_at: count,
+  spent_here: count,
+  ambiguous_here: count,
+  late_here: count,
+});
+
+const undecidedRow = z
+  .object({
+    request_id: z.string(),
+    run_id: z.string(),
+    endpoint: z.string(),
+    url: z.string(),
+    started_at: count,
+    error: z.string().nullable(),
+  })
+  .transform((row) => ({
+    requestId: row.request_id,
+    runId: row.run_id,
+    endpoint: row.endpoint,
+    url: row.url,
+    startedAt: row.started_at,
+    error: row.error,
+  }));
+
+/** A call of another command that is not in the snapshot's ledger yet. */
+interface PendingCall {
+  readonly startedAt: number;
+  /** It cost a credit, or may have. */
+  readonly costs: boolean;
+}
+
+const pendingCalls = async (database: Database, dataDir: string): Promise<readonly PendingCall[]> => {
+  const calls = (await readCallFiles(dataDir)).flatMap(({ answered, open }) => [
+    ...answered.map(({ requestId, startedAt, charge }) => ({ requestId, startedAt, costs: charge !== "free" })),
+    ...open.map(({ requestId, at }) => ({ requestId, startedAt: at, costs: true })),
+  ]);
+  if (calls.length === 0) return [];
+  const ids = JSON.stringify(calls.map(({ requestId }) => requestId));
+  const row = z.object({ request_id: z.string() });
+  const booked = await database.query(sqlText("status/booked-calls.sql"), [ids], row);
+  const known = new Set(booked.map(({ request_id }) => request_id));
+  return calls.filter(({ requestId }) => !known.has(requestId));
+};
+
+/** Reads them from the snapshot in `dataDir`. Times are ms since the epoch. */
+export const readCredits = async (database: Database, dataDir: string) => {
+  const [row] = await database.query(sqlText("status/credits.sql"), [], creditRow);
+  const undecided = await database.query(sqlText("status/undecided.sql"), [], undecidedRow);
+  const pending = await pendingCalls(database, dataDir);
+  if (row === undefined) return { credits: null, undecided, pending: pending.length };
+  const { used, captured_at: capturedAt, spent_here: spentHere, ambiguous_here: ambiguousHere } = row;
+  const counted = pending.filter(({ costs, startedAt }) => costs && startedAt <= capturedAt).length;
+  /** Most of `used` that may be this mirror's own, and the least that must be. */
+  const most = spentHere + ambiguousHere + counted;
+  const least = spentHere - row.late_here;
+  const credits = {
+    limit: row.credit_limit,
+    used,
+    remaining: row.remaining,
+    resetsAt: row.resets_at,
+    capturedAt,
+    /** Credits this mirror spent in the period, and requests with an unknown charge. */
+    spentHere,
+    ambiguousHere,
+    /** Credits that no request of this mirror can explain. */
+    spentByOthers: used === null ? null : Math.max(0, used - most),
+    /** Credits that this mirror certainly spent and the service does not count. */
+    uncounted: used === null ? 0 : Math.max(0, least - used),
+  };
+  return { credits, undecided, pending: pending.length };
+};
+
+export type CreditStatus = Awaited<ReturnType<typeof readCredits>>;

@@ -27,6 +27,10 @@ export const forgottenKind = (at: number): ChangeKind => ({ table: "contacts", c
 
 export const NOTHING_REDACTED: RedactedChanges = new Map();
 
+/** Those with a number up to `last`. */
+export const redactedUpTo = (past: RedactedChanges, last: number): RedactedChanges =>
+  new Map([...past].filter(([n]) => n <= last));
+
 /** `count` consecutive numbers from `first` on. */
 export interface NumberRange {
   readonly first: number;

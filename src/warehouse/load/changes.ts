@@ -13,7 +13,7 @@ import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { openChangeLog, readFeedState } from "./change-log.ts";
-import { forgottenKind, NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
+import { forgottenKind, NOTHING_REDACTED, type RedactedChanges, redactedUpTo } from "./change-numbers.ts";
 import { writeCheckpoint } from "./commit.ts";
 import { writeScopeStates } from "./scope-states.ts";
 import { startFeed } from "./start-feed.ts";
@@ -106,7 +106,7 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       const summary = jsonText(entry.summary).text;
       const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
       await tx.run(sqlText("warehouse/finish-run.sql"), end);
-      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, past);
+      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, redactedUpTo(past, entry.changes ?? 0));
       return 0;
     }
     case "learned":
@@ -114,7 +114,7 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       return 0;
     case "forgotten": {
       await tx.run(sqlText("warehouse/forgotten-rows.sql"), [entry.rows]);
-      await addRedacted(tx, entry.deleted.map(forgottenId), entry.now, past);
+      if (entry.deleted.length > 0) await addRedacted(tx, entry.deleted.map(forgottenId), entry.now, past);
       return 0;
     }
     case "walk-forgotten":

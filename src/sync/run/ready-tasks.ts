@@ -41,13 +41,17 @@ export const enoughReady = (run: SyncRun): boolean => {
   return false;
 };
 
+/** True until the task's first page is committed and its next pages are decided. */
+const isUndecided = ({ status, pages, ready, inFlight }: ScopeTask): boolean =>
+  pages === 0 || (status === "active" && pages === 1 && ready.length === 0 && inFlight.length === 0);
+
 /**
- * Lowest worth to spend a credit on. Until every organization list has returned its first page, credits are kept for
- * these lists.
+ * Lowest worth to spend a credit on. Until the first page of every organization list shows how many follow, credits are
+ * kept for these lists.
  */
 const leastWorth = (run: SyncRun): number => {
   for (const task of run.active.values()) {
-    if (task.candidate.worth >= LIST_WORTH && task.pages === 0) return LIST_WORTH;
+    if (task.candidate.worth >= LIST_WORTH && isUndecided(task)) return LIST_WORTH;
   }
   return 0;
 };

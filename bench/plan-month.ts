@@ -3,6 +3,7 @@
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
+import { accessOf, type KnownTier, tierAfter } from "../src/core/state/tier.ts";
 import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
 import { type AccountFact, type Candidate, type MirrorView, stateKey } from "../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../src/sync/plan/due.ts";
@@ -29,8 +30,8 @@ const WORLD = {
 type List = keyof typeof WORLD.rows;
 const isList = (name: StreamName): name is List => Object.hasOwn(WORLD.rows, name);
 const COMPANY_LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"] as const;
-/** Plans whose keys see public company data only: companies come by name, and organization lists are empty. */
-const PUBLIC: readonly StreamName[] = ["companies", ...COMPANY_LISTS, "usage"];
+/** Followed companies of an organization without Full Access. */
+const FOLLOWED = [20, 100, 1000];
 
 const randomFrom = (seed: number) => {
   let state = seed;
@@ -40,8 +41,17 @@ const randomFrom = (seed: number) => {
   };
 };
 
+/** Credits by what they bought. */
+interface Spending {
+  companies: number;
+  /** Lists of Full Access, which are empty without it. */
+  organization: number;
+  usage: number;
+}
+
 interface Month {
   readonly spent: number;
+  readonly on: Spending;
   /** Day on which every scope had been mirrored once; null: not within the month. */
   readonly wholeOn: number | null;
   /** Share of company lists, insights and (by name) companies mirrored at the end. */
@@ -51,8 +61,13 @@ interface Month {
   readonly company: readonly number[];
 }
 
-/** One organization for a month. */
-const simulate = (plan: PlanName, size: number): Month => {
+const ALWAYS_OPEN = { access: "open", creditLimit: null } as const;
+
+/**
+ * One organization for a month. The free plan has no Full Access: companies come by name, and organization lists are
+ * empty. `knowing`: the planner knows the tier and the credits of the period, which it did not before decision 0101.
+ */
+const simulate = (plan: PlanName, size: number, knowing = true): Month => {
   const random = randomFrom(size + plan.length);
   const isPublic = plan === "free";
   const names = Array.from({ length: size }, (_, i) => `company-${i}.example`);
@@ -68,6 +83,8 @@ const simulate = (plan: PlanName, size: number): Month => {
   const inputs = new Map<string, { input: string; companyId: string; resolvedAt: number }>();
   let now = START;
   let spent = 0;
+  let tier: KnownTier | null = null;
+  const on: Spending = { companies: 0, organization: 0, usage: 0 };
   let wholeOn: number | null = null;
   const clock: Clock = { now: () => now, sleep: async () => undefined };
   const { creditsPerMonth: limit } = PLANS[plan];
@@ -78,16 +95,18 @@ const simulate = (plan: PlanName, size: number): Month => {
   const known = () => stateOf("accounts", "")?.walkedAt != null;
   const view = (): MirrorView => ({
     now,
+    creditLimit: knowing ? limit : ALWAYS_OPEN.creditLimit,
     states,
-    accounts: known() ? facts : [],
-    companies: new Set(known() ? facts.map(({ companyId }) => companyId ?? "") : []),
+    accounts: known() && !isPublic ? facts : [],
+    companies: new Set(known() && !isPublic ? facts.map(({ companyId }) => companyId ?? "") : []),
     inputs: [...inputs.values()],
     hints,
     signalsWithoutContent: [],
   });
   const plannedNow = () =>
     dueCandidates(view(), {
-      streams: isPublic ? PUBLIC : STREAM_NAMES,
+      streams: STREAM_NAMES,
+      access: knowing ? accessOf(tier, now) : ALWAYS_OPEN.access,
       named: false,
       full: false,
       companies: isPublic ? names : [],
@@ -98,7 +117,10 @@ const simulate = (plan: PlanName, size: number): Month => {
       largestPage: PAGE,
     });
 
-  const rowsOf = (stream: StreamName) => (isList(stream) ? WORLD.rows[stream] * size : 5);
+  const rowsOf = (stream: StreamName) => {
+    if (!isList(stream)) return 5;
+    return isPublic ? 0 : WORLD.rows[stream] * size;
+  };
   /** Requests that a look or a walk takes now. */
   const costOf = ({ stream, scope, mode }: Candidate): number => {
     if (mode === "walk") return Math.max(1, Math.ceil(rowsOf(stream) / PAGE));
@@ -129,6 +151,10 @@ const simulate = (plan: PlanName, size: number): Month => {
       });
     }
     states.set(stateKey(stream, scope), { stream, scope, ...common, ...counts });
+    if (stream === "accounts") {
+      const shows = isPublic ? "public" : "full";
+      tier = tierAfter(tier, { shows, because: "", held: false }, now);
+    }
     hints.delete(stateKey(stream, scope));
     if (stream === "accounts" && before !== undefined) {
       for (const [i, fact] of facts.entries())
@@ -147,11 +173,12 @@ const simulate = (plan: PlanName, size: number): Month => {
   /** One sync: what is due by its value, as far as the credits go. */
   const sync = () => {
     const ledger = createLedger({ clock, pace: "even", runEveryMs: RUN_EVERY });
-    const spend = (): boolean => {
+    const spend = (stream: StreamName): boolean => {
       const reservation = ledger.tryReserve();
       // Refused by the service, at no credit.
       if (!reservation.ok || spent === limit) return false;
       spent += 1;
+      on[stream === "usage" ? "usage" : streamSpec(stream).tier === "full" ? "organization" : "companies"] += 1;
       ledger.settle(reservation.id, "spent");
       ledger.observe({ limit, used: spent, remaining: limit - spent, resetsAt: START + MONTH }, now);
       return true;
@@ -164,7 +191,7 @@ const simulate = (plan: PlanName, size: number): Month => {
         const key = stateKey(candidate.stream, candidate.scope);
         taken.add(key);
         for (let left = pagesLeft.get(key) ?? costOf(candidate); left > 0; left--) {
-          if (spend()) continue;
+          if (spend(candidate.stream)) continue;
           pagesLeft.set(key, left);
           return;
         }
@@ -187,6 +214,7 @@ const simulate = (plan: PlanName, size: number): Month => {
   const seen = scopes.filter(([stream, scope]) => stateOf(stream, scope) !== undefined);
   return {
     spent,
+    on,
     wholeOn,
     covered: seen.length / scopes.length,
     organization: isPublic ? [] : (["accounts", "contacts", "signals"] as const).map((list) => age(list, "")),
@@ -212,10 +240,28 @@ const figureOf = (plan: PlanName, size: number): Figure => {
   };
 };
 
+const spendingText = ({ companies, organization, usage }: Spending): string =>
+  `${companies} credits on companies, ${organization} on empty lists, ${usage} on usage`;
+
+/** Without Full Access: what the credits buy, with the tier known and without. */
+const publicFigure = (size: number): Figure => {
+  const after = simulate("free", size).on;
+  const before = simulate("free", size, false).on;
+  const spent = after.companies + after.organization + after.usage;
+  return {
+    measure: `free, without Full Access, ${size.toLocaleString("en-US")} followed companies`,
+    value: `${spendingText(after)}; before: ${spendingText(before)}`,
+    aim: "≥ 95% on companies, ≤ 1 on empty lists",
+    reached: after.companies >= 0.95 * spent && after.organization <= 1,
+  };
+};
+
 export const planMonth: BenchCase = {
   id: "plan-month",
   title:
     "A month on each plan, a sync every six hours, in simulated time: what is mirrored and how old it is at the end",
-  run: async (): Promise<readonly Figure[]> =>
-    (["free", "build", "scale", "pro"] as const).flatMap((plan) => SIZES.map((size) => figureOf(plan, size))),
+  run: async (): Promise<readonly Figure[]> => [
+    ...(["free", "build", "scale", "pro"] as const).flatMap((plan) => SIZES.map((size) => figureOf(plan, size))),
+    ...FOLLOWED.map(publicFigure),
+  ],
 };

@@ -59,7 +59,8 @@ const toJson = (status: MirrorStatus) => ({
 
 type StreamStatus = MirrorStatus["streams"][number];
 
-const stateOf = (found: StreamStatus | undefined): string => {
+const stateOf = (found: StreamStatus | undefined, isAsked: boolean): string => {
+  if (!isAsked && (found === undefined || found.complete)) return "not in this tier";
   if (!found || (found.lastCheckAt === null && !found.complete && found.walking === 0)) return "never synced";
   if (found.failed > 0) return found.scopes === 1 ? "failed" : `${found.failed} of ${found.scopes} failed`;
   if (found.walking > 0) return "under way";
@@ -70,7 +71,8 @@ const stateOf = (found: StreamStatus | undefined): string => {
 const inOrder = (status: MirrorStatus) =>
   STREAM_NAMES.map((stream) => {
     const found = status.streams.find((each) => each.stream === stream);
-    return { stream, found, state: stateOf(found) };
+    const isAsked = streamSpec(stream).tier === "public" || status.tier?.tier !== "public";
+    return { stream, found, state: stateOf(found, isAsked) };
   });
 
 const right = (name: string): TableColumn => ({ name, align: "right" });

@@ -44,6 +44,8 @@ export interface AccountFact {
 export interface MirrorView {
   /** ms since the epoch. */
   readonly now: number;
+  /** Credits of the period; null: the service has not reported them. */
+  readonly creditLimit: number | null;
   readonly states: ReadonlyMap<string, ScopeState>;
   readonly accounts: readonly AccountFact[];
   /** Ids of mirrored companies. */
@@ -98,8 +100,19 @@ export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number 
     ? null
     : Math.max(1, Math.ceil(total / (options.shapes.get(stream.name)?.perPage ?? options.largestPage)));
 
-export const maxAge = ({ options }: Context, stream: StreamSpec): number =>
-  options.maxAgeMs[stream.name] ?? stream.maxAgeMs;
+/** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
+const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));
+
+/** Age after which a stream is due. `limit`: credits of the period, null: not known. */
+export const dueAge = (
+  { name, strategy, maxAgeMs }: StreamSpec,
+  configured: DueOptions["maxAgeMs"],
+  limit: number | null,
+): number =>
+  configured[name] ?? (strategy === "capture" || strategy === "log" ? Math.max(maxAgeMs, readingAge(limit)) : maxAgeMs);
+
+export const maxAge = ({ options, view }: Context, stream: StreamSpec): number =>
+  dueAge(stream, options.maxAgeMs, view.creditLimit);
 
 /** True when `--full` asks for what was last read at this time; null: never. */
 export const isDueByFull = ({ options }: Context, readAt: number | null): boolean =>

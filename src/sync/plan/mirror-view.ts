@@ -74,7 +74,9 @@ export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: n
   const signalsWithoutContent = whileUnchanged(warehouse, ["signals"], async () =>
     content ? database.query(sqlText("plan/signals-without-content.sql"), [MOST_DETAILS], contentless) : [],
   );
+  const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {
+    const creditLimit = (await quota())?.limit ?? null;
     const [states, ...rest] = await Promise.all([
       warehouse.scopeStates(),
       accounts(),
@@ -85,6 +87,7 @@ export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: n
     ]);
     return {
       now,
+      creditLimit,
       states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
       accounts: rest[0],
       companies: rest[1],

@@ -1,6 +1,6 @@
 // Outlook: long-term cost of keeping the mirror fresh, and credits left at the reset after a plan. Pure.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import { type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
+import { type DueOptions, type MirrorView, maxAge, stateKey } from "./candidate.ts";
 import { askable } from "./due.ts";
 import type { Forecast } from "./forecast.ts";
 
@@ -38,7 +38,7 @@ export const steadyCreditsPerDay = (view: MirrorView, options: DueOptions, syncE
   const companies = new Set([...tracked, ...followed]).size;
   const perDay = askable({ view, options }).map((name) => {
     const stream = streamSpec(name);
-    const age = Math.max(options.maxAgeMs[name] ?? stream.maxAgeMs, syncEveryMs);
+    const age = Math.max(maxAge({ view, options }, stream), syncEveryMs);
     switch (stream.scope) {
       case "company":
         // Profiles of tracked companies are embedded in their accounts.

@@ -5,7 +5,8 @@ import type { KnownTier } from "../../core/state/tier.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
-import type { DueOptions } from "./candidate.ts";
+import { type DueOptions, dueAge } from "./candidate.ts";
+import { readLastQuota } from "./mirror-view.ts";
 
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
@@ -44,7 +45,8 @@ export const rememberWanted = async (
   now: number,
 ): Promise<void> => {
   const { companies, configured, maxAgeMs } = options;
-  const ages = configured.map((name) => [name, maxAgeMs[name] ?? streamSpec(name).maxAgeMs]);
+  const limit = (await readLastQuota(warehouse.database))?.limit ?? null;
+  const ages = configured.map((name) => [name, dueAge(streamSpec(name), maxAgeMs, limit)]);
   const wanted = JSON.stringify({ inputs: [...companies].sort(), max_age_ms: Object.fromEntries(ages) });
   if ((await warehouse.capabilities()).get("wanted") !== wanted) await warehouse.setCapability("wanted", wanted, now);
 };

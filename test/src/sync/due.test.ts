@@ -28,6 +28,7 @@ const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {
 
 const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView => ({
   now: NOW,
+  creditLimit: null,
   states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
   accounts: [
     { id: "1", companyId: "c_1", priority: 3, score: 10, changedAt: NOW - DAY },
@@ -176,4 +177,19 @@ test("an insight is fetched again when its account changed", () => {
   const accounts = view.accounts.map((account) => (account.id === "2" ? { ...account, changedAt: NOW } : account));
   const due = dueCandidates({ ...view, accounts }, OPTIONS);
   expect(shown(due)).toContainEqual(["account_insights", "2", "on-change", "the account changed"]);
+});
+
+test.each([
+  [100, 29.9, false],
+  [100, 30.1, true],
+  [1000, 2.9, false],
+  [1000, 3.1, true],
+  [10_000, 1.1, true],
+  [null, 1.1, true],
+])("with %s credits a period a reading of the usage is due after %s days: %s", (creditLimit, days, isDue) => {
+  const read = complete().map((state) => ({ ...state, checkedAt: state.stream === "usage" ? NOW - days * DAY : NOW }));
+  const due = dueCandidates(aView(read, { creditLimit }), OPTIONS).filter(({ stream }) => stream === "usage");
+  expect(due.map(({ scope }) => scope)).toEqual(isDue ? ["limits", "requests", "usage"] : []);
+  const configured = dueCandidates(aView(read, { creditLimit }), { ...OPTIONS, maxAgeMs: { usage: DAY } });
+  expect(configured.some(({ stream }) => stream === "usage")).toBe(true);
 });

@@ -80,17 +80,17 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
 
 /** Runs one sync. Throws WRITER_BUSY, configuration errors and faults; all other endings are in the result. */
 export const syncJob = async (given: Config, request: SyncRequest, context: JobContext): Promise<SyncResult> => {
-  const config = await withFollowing(given);
-  const options = syncOptions(config, request);
   const { tracer = noTracer } = context;
-  const { profile } = config;
+  const { profile } = given;
   const more = { traceparent: request.traceparent, attributes: { "duckmirror.profile": profile } };
   return inSpan(
     tracer,
     "sync",
     (span) =>
-      withinTime(context, request.maxDurationMs, (signal) =>
-        withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
+      withinTime(context, request.maxDurationMs, async (signal) => {
+        const config = await withFollowing(given);
+        const options = syncOptions(config, request);
+        return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           await eraseAsked(given, deps.warehouse, context.clock);
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
@@ -98,8 +98,8 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const result = await runSync({ ...options, runId, fullSince }, deps);
           tellSync(span, result.report, result.error);
           return result;
-        }),
-      ),
+        });
+      }),
     more,
   );
 };

@@ -43,6 +43,8 @@ const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
 export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Backlog => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
+  /** The last plan holds the account list alone, as long as the tier is unknown. */
+  let awaitsTier = accessIn(run) === "unknown";
   let { states } = initial.view;
 
   const enqueue = (candidates: readonly Candidate[]): boolean => {
@@ -91,7 +93,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
   return {
     replan: async () => {
       run.replan = false;
-      const plan = await planner({ shapes: run.shapes, access: accessIn(run) }, deps.clock.now());
+      const access = accessIn(run);
+      awaitsTier = access === "unknown";
+      const plan = await planner({ shapes: run.shapes, access }, deps.clock.now());
       states = plan.view.states;
       return enqueue(plan.candidates);
     },
@@ -105,6 +109,10 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
     isEmpty: () => pending.length === 0,
     leave: () => {
       for (const candidate of pending) run.stats.of(candidate.stream).left = true;
+      if (!awaitsTier) return;
+      // These were not even planned: they waited for the account list to show the tier.
+      const planned = new Set([...run.taken].map((key) => key.split("\n")[0]));
+      for (const name of options.streams) if (!planned.has(name)) run.stats.of(name).left = true;
     },
   };
 };

@@ -87,3 +87,17 @@ test("lists that turn empty are asked for until a day has passed; the rows stay 
   expect((await asked({ allowMassDelete: true, full: true })).paths).toContain("/v1/accounts");
   expect(await rig.rows("select count(*) as n from accounts")).toEqual([{ n: 0 }]);
 });
+
+test("a run that ends before the account list has answered leaves every other stream to the next one", async () => {
+  const { service } = await start();
+  service.data.accounts.push(anAccount(1));
+  service.data.signals.push(aSignal(1, { accountId: 1 }));
+  const { report } = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "0" });
+  const status = new Map(report.streams.map((stream) => [stream.stream, stream.status]));
+  for (const name of ["accounts", "contacts", "signals", "companies", "usage"]) {
+    expect([name, status.get(name)]).toEqual([name, "stopped"]);
+  }
+  expect(report.streams.every(({ complete }) => !complete)).toBe(true);
+  await rig.sync();
+  expect(await rig.rows("select id from signals")).toEqual([{ id: 1 }]);
+});

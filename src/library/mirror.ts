@@ -29,10 +29,12 @@ import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+export type { JsonObject, JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
 export type { Forecast, StreamForecast } from "../sync/plan/forecast.ts";
 export type { Credits, Outlook } from "../sync/plan/outlook.ts";
+export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";

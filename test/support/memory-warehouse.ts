@@ -108,6 +108,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return [...table("owners").keys()].filter((id) => !named.has(id)).map((id) => ({ id }));
     },
     [sqlText("plan/inputs.sql")]: () => [],
+    [sqlText("plan/last-quota.sql")]: () => [],
     [sqlText("plan/hints.sql")]: () => [],
     [sqlText("plan/crashed-runs.sql")]: () =>
       [...runs].filter(([, status]) => status === "running").map(([run_id]) => ({ run_id })),

@@ -30,7 +30,7 @@ const aService = (options: FakeOptions = {}): FakeService => {
       filings: [{ id: 1, type: "10-K" }],
     };
   }
-  return createFakeService(data, options);
+  return createFakeService(data, { credits: 1_000_000, ...options });
 };
 
 const pathOf = (stream: StreamName, companyId: string) => streamSpec(stream).path.replace("{companyId}", companyId);

@@ -113,6 +113,7 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
       content: [],
       maxAgeMs: {},
       reconcileEveryMs: 30 * DAY,
+      budgets: {},
       shapes: new Map(),
       largestPage: PAGE,
     });

@@ -4,6 +4,8 @@ import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
+import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
+import { readSpent } from "../src/sync/budgets/spending.ts";
 import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
@@ -24,6 +26,8 @@ export interface PlanReport {
   readonly tier: KnownTier | null;
   /** Number of followed inputs. */
   readonly followed: number;
+  /** Budgets that leave due work out of the next sync. */
+  readonly cuts: readonly Cut[];
 }
 
 /** The lowest of the known limits. */
@@ -52,7 +56,9 @@ const reportOn = async (
     limit: quota?.limit ?? null,
     resetsAt: quota?.resetsAt ?? null,
   };
-  const forecast = forecastOf(candidates);
+  const spent = await readSpent(warehouse.database, { budgets: config.budgets, resetsAt: credits.resetsAt, now });
+  const within = withinBudgets(candidates, { budgets: config.budgets, spent, limit: credits.limit });
+  const forecast = forecastOf(within.candidates);
   const outlook = outlookOf({
     view,
     options: { ...options, shapes, access },
@@ -63,7 +69,7 @@ const reportOn = async (
     now,
   });
   const allowance = allowanceOf(config, credits.remaining);
-  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length };
+  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length, cuts: within.cuts };
 };
 
 /**
@@ -89,7 +95,7 @@ export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clo
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** Contract of `plan --json`. */
-export const planJson = ({ forecast, outlook, credits, allowance, tier }: PlanReport) => ({
+export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts }: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
@@ -103,6 +109,7 @@ export const planJson = ({ forecast, outlook, credits, allowance, tier }: PlanRe
   left_at_reset: outlook.leftAtReset,
   tier: tier?.tier ?? "unknown",
   tier_since: iso(tier?.since ?? null),
+  cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,

@@ -59,7 +59,7 @@ export const recordedClient = (
   let failure: string | null = null;
 
   const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
-    const order = { runId, stream, scope: "", call };
+    const order = { runId, stream, scope: "", call, work: "reading" } as const;
     sent += 1;
     const attempt = sent;
     const requestId = `${runId}-${attempt}`;

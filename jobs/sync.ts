@@ -68,6 +68,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     excludeFields: config.excludeFields,
     maxAgeMs: config.maxAgeMs,
     reconcileEveryMs: config.reconcileEveryMs,
+    budgets: config.budgets,
     largestPage: config.maxPageSize,
     maxShare: config.maxDeleteShare,
     allowMassDelete: request.allowMassDelete,

@@ -69,6 +69,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       service_request_id:
         "What the service calls its answer (meta.requestId), for support; NULL where it does not say.",
       api_version: "Version of the interface that answered (meta.apiVersion).",
+      work: "What it was made for: look, walk, content, record, reading or verify; NULL where that is not known.",
     },
   },
   {

@@ -98,6 +98,11 @@ export const ERRORS = {
     "The run reached its allowance of {allowance:credit}.",
     "The mirror is consistent. Run sync again to go on, or raise --max-credits.",
   ),
+  BUDGET_REACHED: row(
+    EXIT.budget,
+    "Due work is left, because credits of a budget are spent: {budgets}.",
+    "The mirror is consistent, and later syncs go on with what is left. `duckmirror plan` shows it; raise the setting `budgets` to go faster.",
+  ),
   DURATION_SPENT: row(
     EXIT.budget,
     "The sync reached its time limit.",

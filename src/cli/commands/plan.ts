@@ -58,10 +58,20 @@ const tierText = ({ tier, followed }: PlanReport): string => {
   return `no Full Access since ${since} (${tier.evidence}), so its lists are left out\n${nothing}`;
 };
 
+/** One line for each budget that leaves due work out. */
+const cutsText = ({ cuts }: PlanReport): string =>
+  cuts
+    .map(({ budget, allowed, spent, leftOut }) => {
+      const before = spent === 0 ? "" : `, ${formatCount(spent)} spent`;
+      return `budget ${budget} (${formatCount(allowed)}${before}) leaves out ${counted(leftOut, "request")}\n`;
+    })
+    .join("");
+
 const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const { forecast, outlook } = report;
-  const access = tierText(report);
-  if (forecast.streams.length === 0) return `Nothing is due.\n${access}`;
+  const notes = `${tierText(report)}${cutsText(report)}`;
+  if (forecast.streams.length === 0)
+    return `${report.cuts.length === 0 ? "Nothing is due." : "Nothing fits the budgets."}\n${notes}`;
   const count = (requests: number, atLeast: boolean) => `${atLeast ? "≥ " : ""}${formatCount(requests)}`;
   const table = renderTable(
     [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
@@ -81,7 +91,7 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const requests = count(forecast.requests, forecast.atLeast);
   const total = `${one ? "1 request, 1 credit" : `${requests} requests, as many credits`}${time}`;
   const more = forecast.atLeast ? "\nWhat depends on lists not read yet (companies, insights) comes on top." : "";
-  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n${access}`;
+  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n${notes}`;
 };
 
 export const command = defineCommand({

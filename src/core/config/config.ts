@@ -216,6 +216,8 @@ export const resolveConfig = (parts: {
     /** Stream → ms; other streams keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,
+    /** Stream or kind of work → its budget. */
+    budgets: setting.budgets,
     syncEveryMs: setting.sync_every,
     /** How long one sync may run, ms; null: as long as it takes. */
     syncTimeoutMs: setting.sync_timeout,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseBytes, parseDuration } from "../text/units.ts";
 import { auditSettings } from "./audit-settings.ts";
+import { budgetsSetting } from "./budget-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
@@ -186,6 +187,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     reconcile_every: duration
       .prefault("7d")
       .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+    budgets: budgetsSetting(stream, vocabulary.streams),
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` shows what is left at the reset, and pace even shares credits by it.",
     }),

@@ -157,7 +157,7 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
     for (const form of forms) {
       call = form;
       const fetched = await fetcher.fetch({
-        order: () => ({ runId, stream, scope, walkId: null, call: form, detail: { ...question } }),
+        order: () => ({ runId, stream, scope, walkId: null, call: form, work: "record", detail: { ...question } }),
       });
       await bodies.flush();
       fetched.requests.forEach(answered);

@@ -1,5 +1,6 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
+import type { Budgets } from "../../core/config/budget-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
@@ -76,6 +77,7 @@ export interface DueOptions {
   readonly content: readonly string[];
   readonly maxAgeMs: Readonly<Record<string, number>>;
   readonly reconcileEveryMs: number;
+  readonly budgets: Budgets;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly largestPage: number;
   /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */
@@ -113,6 +115,10 @@ export const dueAge = (
 
 export const maxAge = ({ options, view }: Context, stream: StreamSpec): number =>
   dueAge(stream, options.maxAgeMs, view.creditLimit);
+
+/** Shortest time between two complete walks of a list: how often it is reconciled, or longer by the budget of walks. */
+export const walkAge = ({ options }: Context, reconcileMs: number): number =>
+  Math.max(reconcileMs, options.budgets.walks?.minIntervalMs ?? 0);
 
 /** True when `--full` asks for what was last read at this time; null: never. */
 export const isDueByFull = ({ options }: Context, readAt: number | null): boolean =>

@@ -15,6 +15,7 @@ import {
   type ScopeMode,
   staleness,
   stateKey,
+  walkAge,
 } from "./candidate.ts";
 import { accountWork, accountWorth, inputWorth } from "./worth.ts";
 
@@ -163,7 +164,8 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
       return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
     const stale = staleness(context, stream, state);
     if (stale === null) return [];
-    return view.now - state.walkedAt > 4 * maxAge(context, stream)
-      ? candidate("walk", `reconciled more than ${age(4 * maxAge(context, stream))} ago`, "due", true)
+    const reconcileMs = walkAge(context, 4 * maxAge(context, stream));
+    return view.now - state.walkedAt > reconcileMs
+      ? candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, "due", true)
       : candidate("known", stale);
   });

@@ -2,7 +2,15 @@
 // (docs/PLANNING.md).
 // Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import type { Candidate, Context, DueOptions, MirrorView } from "./candidate.ts";
+import type { BudgetedWork } from "../../core/config/budget-settings.ts";
+import {
+  type Candidate,
+  type Context,
+  type DueOptions,
+  type MirrorView,
+  type ScopeMode,
+  stateKey,
+} from "./candidate.ts";
 import { companyList, companyProfiles, resolutions } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
 
@@ -38,13 +46,38 @@ export const askable = ({ view, options }: Context): readonly StreamName[] => {
   return streams.filter((name) => streamSpec(name).tier === "public" || (access === "probe" && name === "accounts"));
 };
 
+/** Modes that a budget of looks, walks or content limits, and when such work was last done. */
+const BUDGETED: Readonly<
+  Partial<Record<ScopeMode, { readonly budget: BudgetedWork; readonly at: "checkedAt" | "walkedAt" }>>
+> = {
+  watermark: { budget: "looks", at: "checkedAt" },
+  filter: { budget: "looks", at: "checkedAt" },
+  known: { budget: "looks", at: "checkedAt" },
+  walk: { budget: "walks", at: "walkedAt" },
+  detail: { budget: "content", at: "checkedAt" },
+};
+
+/**
+ * True when a budget's `min_interval` since the last reading is not over. What was never read, or not to its end, is read
+ * at any time; so is everything with --full.
+ */
+const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidate): boolean => {
+  const state = view.states.get(stateKey(stream, scope));
+  if (options.full || state === undefined || state.status === "walking") return false;
+  const since = (at: number | null) => (at === null ? Number.POSITIVE_INFINITY : view.now - at);
+  const kind = BUDGETED[mode];
+  if (mode === "walk" && state.walkedAt === null) return false;
+  const ofKind = kind === undefined ? 0 : (options.budgets[kind.budget]?.minIntervalMs ?? 0);
+  const ofStream = options.budgets[stream]?.minIntervalMs ?? 0;
+  return since(state.checkedAt) < ofStream || (kind !== undefined && since(state[kind.at]) < ofKind);
+};
+
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
   const streams = askable(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
-  return [
-    ...(usesCompanies ? resolutions(context) : []),
-    ...streams.flatMap((name) => candidatesOf(context, name)),
-  ].sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
+  return [...(usesCompanies ? resolutions(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
+    .filter((candidate) => !isTooSoon(context, candidate))
+    .sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

@@ -10,6 +10,7 @@ import {
   type ScopeMode,
   staleness,
   stateKey,
+  walkAge,
 } from "./candidate.ts";
 import { accountWork, contentWorth, listWorth } from "./worth.ts";
 
@@ -38,8 +39,9 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
   if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", whole, { overlap: true });
-  if (view.now - state.walkedAt > options.reconcileEveryMs) {
-    return candidate("walk", `reconciled more than ${age(options.reconcileEveryMs)} ago`, whole, { overlap: true });
+  const reconcileMs = walkAge(context, options.reconcileEveryMs);
+  if (view.now - state.walkedAt > reconcileMs) {
+    return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, whole, { overlap: true });
   }
   const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
   const sortable = options.shapes.get(stream.name)?.changeOrder !== false;

@@ -4,6 +4,7 @@ import { type Envelope, readEnvelope } from "../../api/envelope.ts";
 import { ENDPOINTS, type EndpointName } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
+import type { Work } from "../../warehouse/record/checkpoint.ts";
 import { loadsOf } from "../rows/loads.ts";
 import { archivedDetail } from "../task/wanted-call.ts";
 
@@ -26,6 +27,8 @@ export interface ArchivedAnswer {
   /** Whether the pages of its walk share rows; null when it belongs to no walk. */
   readonly overlap: boolean | null;
   readonly granted: readonly string[];
+  /** What it was requested for; null: not known. */
+  readonly work: Work | null;
 }
 
 /** Parses an archived response; null when it is no envelope (it was archived because it was paid for). */
@@ -43,6 +46,7 @@ export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnsw
     read: detail.success ? detail.data.read : null,
     overlap: detail.success ? detail.data.overlap : null,
     granted: detail.success ? detail.data.granted : [],
+    work: detail.success ? detail.data.work : null,
   };
 };
 

@@ -46,6 +46,7 @@ export const archivedRequest = (
   bytes: header.bytes,
   rows,
   attempt: 1,
+  work: null,
   error,
 });
 
@@ -63,6 +64,7 @@ const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: strin
   bytes: 0,
   rows: 0,
   attempt: 1,
+  work: null,
   error: "no answer before the process ended",
 });
 
@@ -107,7 +109,12 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
     runId: header.runId,
     loads: archivedLoads(answer, continues && task?.firstMirror === true ? null : header.walkId),
     requests: [
-      { ...archivedRequest(header, stream, rows, null), serviceRequestId: id.requestId, apiVersion: id.apiVersion },
+      {
+        ...archivedRequest(header, stream, rows, null),
+        serviceRequestId: id.requestId,
+        apiVersion: id.apiVersion,
+        work: answer.work,
+      },
     ],
     scopes,
     quota: null,

@@ -28,6 +28,7 @@ const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall
   bytes: 0,
   rows: 0,
   attempt: 1,
+  work: null,
   error: "no answer before the process ended",
 });
 

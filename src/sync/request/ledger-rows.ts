@@ -7,7 +7,7 @@ import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import type { FetchOrder } from "./turn.ts";
 
-type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call">;
+type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call" | "work">;
 
 /** An attempt with its outcome. */
 interface Answered {
@@ -22,10 +22,11 @@ const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
 };
 
 /** What a ledger row says before its request is answered. */
-export const orderedRow = ({ runId, stream, scope, call }: Ordered) => ({
+export const orderedRow = ({ runId, stream, scope, call, work }: Ordered) => ({
   runId,
   stream,
   scope,
+  work,
   endpoint: ENDPOINTS[call.endpoint].path,
   url: urlOf(call),
 });
@@ -47,6 +48,10 @@ export const lostRows = (
     attempt: 1,
     error: "the process that sent it ended",
   }));
+
+/** Credits of attempts; one without a response may have cost its credit, so it counts. */
+export const creditsOf = (requests: readonly RequestRecord[]): number =>
+  requests.filter(({ charge }) => charge !== "free").length;
 
 /** Ids that the service gave its response. */
 const idOf = (outcome: ApiOutcome): Pick<RequestRecord, "serviceRequestId" | "apiVersion"> => {

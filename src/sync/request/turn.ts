@@ -15,6 +15,7 @@ import type { ProgressSink } from "../../core/report/progress-events.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
+import type { Work } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { refusedTurn, type Sender, type Sending } from "./sender.ts";
 
@@ -42,6 +43,7 @@ export interface FetchOrder {
   readonly scope: string;
   readonly walkId: string | null;
   readonly call: ApiCall;
+  readonly work: Work;
   /** Detail with which sync can load the response from the archive after a crash. */
   readonly detail: JsonValue;
 }

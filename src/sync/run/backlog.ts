@@ -1,6 +1,7 @@
 // Backlog: planned candidates without a task, most valuable first. Starts them as tasks while the run needs more
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
+import { workOf } from "../budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
@@ -73,6 +74,13 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
     return null;
   };
 
+  const isOverBudget = ({ stream, mode }: Candidate) => run.budgets.room({ stream, work: workOf(mode) }) === "spent";
+
+  const leaveToLater = ({ stream, mode }: Candidate): void => {
+    run.budgets.leaveOut({ stream, work: workOf(mode) });
+    run.stats.of(stream).left = true;
+  };
+
   const start = async (candidate: Candidate): Promise<void> => {
     const key = stateKey(candidate.stream, candidate.scope);
     const task = createTask({
@@ -103,7 +111,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       while (!enoughReady(run) && run.active.size < mostTasks) {
         const candidate = take();
         if (candidate === null) return;
-        if (!isUseless(run, candidate)) await start(candidate);
+        if (isUseless(run, candidate)) continue;
+        if (isOverBudget(candidate)) leaveToLater(candidate);
+        else await start(candidate);
       }
     },
     isEmpty: () => pending.length === 0,

@@ -6,12 +6,13 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
+import { creditsOf } from "../request/ledger-rows.ts";
 import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { failTask, putOff } from "../running/task-ends.ts";
 import { settleAbsentCompanies } from "../settle/apply-absences.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { landed, type ScopeTask } from "../task/scope-task.ts";
+import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { emitPage } from "./page-events.ts";
@@ -126,6 +127,8 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
   const { task, read } = picked;
   const { stream, scope } = task.candidate;
   let wanted: WantedCall = wantedCall(task, read, shapeOf(run, stream), run.options);
+  const purpose = purposeOf(task);
+  run.budgets.launch(purpose);
   const order = () => {
     // The shape may have become known while the request waited for its turn.
     wanted = wantedCall(task, read, shapeOf(run, stream), run.options);
@@ -136,6 +139,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
     traffic.wake();
   });
   const { result, requests } = fetched;
+  run.budgets.settle(purpose, creditsOf(requests));
   run.stats.countRequests(requests);
   if (result.kind === "answer") traffic.answerBytes += (result.outcome.bytes - traffic.answerBytes) / 4;
   traffic.penniless = result.kind === "no-credit";
@@ -172,11 +176,23 @@ const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   return run.active.size > 0;
 };
 
+/** Leaves tasks whose budget is spent to a later run, once nothing of them is in progress. */
+const leaveOverBudget = (run: SyncRun): void => {
+  for (const task of [...run.active.values()]) {
+    const purpose = purposeOf(task);
+    const waits = hasReady(task) && task.inFlight.length === task.ready.length && task.uncommitted === 0;
+    if (!waits || task.deciding || run.budgets.room(purpose) !== "spent") continue;
+    run.budgets.leaveOut(purpose);
+    putOff(run, task);
+  }
+};
+
 /** Sends requests until none is left or the run ends. */
 const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<void> => {
   const { signal } = run.deps;
   while (!signal.aborted) {
     if (run.replan) await backlog.replan();
+    leaveOverBudget(run);
     await backlog.promote(run.options.concurrency + MOST_UNCOMMITTED);
     const waits = traffic.penniless && traffic.open > 0;
     traffic.penniless = false;

@@ -3,13 +3,16 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
-import type { ScopeTask } from "../task/scope-task.ts";
+import { purposeOf, type ScopeTask } from "../task/scope-task.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;
 
 /** True when the task has a request to send: a page, or its single request. */
 export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (task.progress === null && !task.asked);
+
+/** True when no budget forbids the task's next request. */
+const hasBudget = (run: SyncRun, task: ScopeTask): boolean => run.budgets.room(purposeOf(task)) === "some";
 
 /** Streams with a page in flight. */
 const streamsUnderWay = (run: SyncRun): ReadonlySet<StreamName> => {
@@ -35,7 +38,7 @@ export const enoughReady = (run: SyncRun): boolean => {
   const underWay = streamsUnderWay(run);
   let ready = 0;
   for (const task of run.active.values()) {
-    if (hasReady(task) && !waitsForShape(run, task, underWay)) ready += 1;
+    if (hasReady(task) && !waitsForShape(run, task, underWay) && hasBudget(run, task)) ready += 1;
     if (ready === READY_TASKS) return true;
   }
   return false;
@@ -63,7 +66,7 @@ export const mostValuable = (run: SyncRun): ScopeTask | null => {
   let best: ScopeTask | null = null;
   for (const task of run.active.values()) {
     if (task.candidate.worth < least || (best !== null && task.candidate.worth <= best.candidate.worth)) continue;
-    if (hasReady(task) && !waitsForShape(run, task, underWay)) best = task;
+    if (hasReady(task) && !waitsForShape(run, task, underWay) && hasBudget(run, task)) best = task;
   }
   return best;
 };

@@ -8,6 +8,7 @@ import { accessOf } from "../../core/state/tier.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
+import { openBudgets } from "../budgets/budget-book.ts";
 import { forecastJson, forecastOf } from "../plan/forecast.ts";
 import { createPlanner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
@@ -107,7 +108,11 @@ const endOf = async (run: SyncRun): Promise<End> => {
       return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
     case undefined: {
       await noteMissingParents(run);
+      const cut = run.budgets.cut();
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+      if (failed.length === 0 && cut.length > 0) {
+        return { status: "stopped", error: new DuckmirrorError("BUDGET_REACHED", { budgets: cut.join(", ") }) };
+      }
       if (failed.length === 0) return { status: "done", error: null };
       return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
     }
@@ -167,6 +172,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     ),
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
+    budgets: await openBudgets(options.budgets, deps),
     shapes,
     rows: await readScopeRows(warehouse.database),
     active: new Map(),

@@ -9,6 +9,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { BudgetBook } from "../budgets/budget-book.ts";
 import { stateKey } from "../plan/candidate.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { CallOptions } from "../request/calls.ts";
@@ -81,6 +82,7 @@ export interface SyncRun {
   readonly fetcher: Fetcher;
   readonly committer: Committer;
   readonly stats: RunStats;
+  readonly budgets: BudgetBook;
   readonly shapes: Map<StreamName, ListShape>;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;

@@ -4,6 +4,7 @@ import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { detailCall } from "../request/calls.ts";
+import { creditsOf } from "../request/ledger-rows.ts";
 import { loadsOf } from "../rows/loads.ts";
 import type { SyncRun } from "../running/run-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
@@ -20,15 +21,22 @@ export const isAskable = (name: StreamName): name is AskableStream =>
 export type ByIdAnswer =
   | "absent"
   | "alive"
-  /** This run could not find out; the error is set if credits were the reason. */
+  /** This run could not find out; the error is set if its credits were the reason. */
   | { readonly noCredit: DuckmirrorError | null };
 
 /** Sends one request within the run's credits and rate. */
 export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = task;
-  const order = { runId: run.runId, stream: name, scope: "", walkId, call, detail: BY_ID };
+  const purpose = { stream: name, work: "walk" } as const;
+  if (run.budgets.room(purpose) !== "some") {
+    run.budgets.leaveOut(purpose);
+    return { noCredit: null };
+  }
+  const order = { runId: run.runId, stream: name, scope: "", walkId, call, work: purpose.work, detail: BY_ID };
+  run.budgets.launch(purpose);
   const { result, requests } = await run.fetcher.fetch({ order: () => order });
+  run.budgets.settle(purpose, creditsOf(requests));
   run.stats.countRequests(requests);
   const loads =
     result.kind !== "answer"

@@ -5,7 +5,8 @@ import type { PageMeta } from "../../api/outcome.ts";
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { LoadCounts, ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
+import { type Purpose, workOf } from "../budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
@@ -139,6 +140,13 @@ export const orderOf = (task: ScopeTask): ListOrder => {
       return { kind: "walk" };
   }
 };
+
+/** What the task's requests are made for. A look may turn into a walk, and a walk that does not add up into a look. */
+export const workOfTask = ({ candidate, progress }: ScopeTask): Work =>
+  workOf(progress === null ? candidate.mode : progress.kind);
+
+/** What the task's next credit is spent on. */
+export const purposeOf = (task: ScopeTask): Purpose => ({ stream: task.stream.name, work: workOfTask(task) });
 
 /** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */
 const saysMore = (request: ReadRequest, rows: number, { page, perPage, totalPages }: PageMeta): boolean => {

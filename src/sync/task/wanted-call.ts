@@ -1,6 +1,7 @@
 // Builds a task's next request, and the detail that the archive stores for loading its response later.
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
+import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
 import {
   type CallOptions,
   companyCall,
@@ -14,22 +15,25 @@ import {
 import type { ListShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { orderOf, type ScopeTask } from "./scope-task.ts";
+import { orderOf, type ScopeTask, workOfTask } from "./scope-task.ts";
 
 const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
 
 /**
  * Detail stored with an archived response: the read that it answers (null for a single request), whether pages of its
- * walk overlap (null when it belongs to no walk), and fields that the list was known to return (`granted`).
+ * walk overlap (null when it belongs to no walk), and fields that the list was known to return (`granted`), and
+ * what the request was made for.
  */
 export const archivedDetail = z.object({
   read: readRequest.nullable(),
   overlap: z.boolean().nullable(),
   granted: z.array(z.string()).readonly().default([]),
+  work: z.enum(WORK).nullable().default(null),
 });
 
 export interface WantedCall {
   readonly call: ApiCall;
+  readonly work: Work;
   readonly detail: z.infer<typeof archivedDetail>;
 }
 
@@ -59,14 +63,12 @@ export const wantedCall = (
   read: ReadRequest | null,
   shape: ListShape,
   options: CallOptions,
-): WantedCall => ({
-  call:
+): WantedCall => {
+  const work = workOfTask(task);
+  const call =
     read === null
       ? singleCall(task, shape, options)
-      : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, options),
-  detail: {
-    read,
-    overlap: task.progress?.kind === "walk" ? task.progress.coverage.overlap : null,
-    granted: read === null ? [] : shape.grants,
-  },
-});
+      : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, options);
+  const overlap = task.progress?.kind === "walk" ? task.progress.coverage.overlap : null;
+  return { call, work, detail: { read, overlap, granted: read === null ? [] : shape.grants, work } };
+};

@@ -4,7 +4,9 @@ import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import type { BudgetBook } from "../budgets/budget-book.ts";
 import type { Fetcher } from "../request/fetcher.ts";
+import { creditsOf } from "../request/ledger-rows.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { loadsOf } from "../rows/loads.ts";
 import type { Ending } from "../running/ending.ts";
@@ -19,6 +21,7 @@ export interface VerifyRun {
   /** Reason why no further request is possible. */
   readonly ending: Ending;
   readonly fetcher: Fetcher;
+  readonly budgets: BudgetBook;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly states: ReadonlyMap<string, ScopeState>;
   /** Load and delete differences. */
@@ -55,8 +58,16 @@ const NO_WALK = { read: null, overlap: null };
 
 /** Sends one request. The caller commits the response, with or without its rows. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const order = { runId: run.runId, stream, scope, walkId: null, call, detail: NO_WALK };
+  const order = { runId: run.runId, stream, scope, walkId: null, call, work: "verify" as const, detail: NO_WALK };
+  const purpose = { stream, work: order.work };
+  if (run.budgets.room(purpose) !== "some") {
+    run.budgets.leaveOut(purpose);
+    run.ending.stop(new DuckmirrorError("BUDGET_REACHED", { budgets: run.budgets.cut().join(", ") }));
+    return { kind: "stopped" };
+  }
+  run.budgets.launch(purpose);
   const { result, requests } = await run.fetcher.fetch({ order: () => order });
+  run.budgets.settle(purpose, creditsOf(requests));
   run.credits += requests.filter(({ charge }) => charge === "spent").length;
   switch (result.kind) {
     case "answer": {

@@ -7,6 +7,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
 import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { openBudgets } from "../budgets/budget-book.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes } from "../plan/remembered.ts";
@@ -185,6 +186,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
       { ...ended, stop, archive, onQuota: quota.see },
       () => `${runId}-${(++sequence).toString(36)}`,
     ),
+    budgets: await openBudgets(options.sync.budgets, deps),
     shapes,
     states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
     repair: options.repair,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { isLedgerStream, isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { WORK } from "../record/checkpoint.ts";
 
 const stream = z.string().refine(isStreamName);
 const isTable = (name: string): name is TableName => TABLE_NAMES.some((table) => table === name);
@@ -29,6 +30,7 @@ export const requestSchema = z.object({
   error: z.string().nullable(),
   serviceRequestId: z.string().nullable().default(null),
   apiVersion: z.string().nullable().default(null),
+  work: z.enum(WORK).nullable().default(null),
 });
 
 const scopeFields = z.object({

@@ -37,6 +37,7 @@ const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], commit
     VARCHAR,
     VARCHAR,
     VARCHAR,
+    VARCHAR,
   ];
   const rows = fresh.map((request): DuckDBValue[] => [
     request.requestId,
@@ -56,6 +57,7 @@ const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], commit
     request.error,
     request.serviceRequestId ?? null,
     request.apiVersion ?? null,
+    request.work,
   ]);
   await append(tx, "sync.requests", types, rows);
 };

@@ -42,6 +42,13 @@ export interface LoadCounts {
   readonly refused?: number;
 }
 
+/**
+ * What a request is made for: a look at what changed in a list, a walk of a whole list, content of one record, a record
+ * of its own, a reading (counts, usage), or a verification.
+ */
+export const WORK = ["look", "walk", "content", "record", "reading", "verify"] as const;
+export type Work = (typeof WORK)[number];
+
 /** One row of `sync.requests`: one HTTP call. */
 export interface RequestRecord {
   readonly requestId: string;
@@ -66,6 +73,8 @@ export interface RequestRecord {
   /** `meta.requestId` and `meta.apiVersion` of the response; absent or null if it lacks them. */
   readonly serviceRequestId?: string | null;
   readonly apiVersion?: string | null;
+  /** null: not known. */
+  readonly work: Work | null;
 }
 
 /** Rows of the mirror that the service did not confirm, or rows of the service that the mirror lacks. */

@@ -49,6 +49,7 @@ const OPTIONS: DueOptions = {
   content: [],
   maxAgeMs: {},
   reconcileEveryMs: 7 * DAY,
+  budgets: {},
   shapes: new Map(),
   largestPage: 100,
 };

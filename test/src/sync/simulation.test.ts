@@ -140,6 +140,7 @@ const OPTIONS: SyncOptions = {
   view: "default",
   maxAgeMs: {},
   reconcileEveryMs: 1e15,
+  budgets: {},
   largestPage: 40,
   maxShare: 1,
   allowMassDelete: true,

@@ -41,6 +41,7 @@ export const aRequest = (requestId: string, more: Partial<RequestRecord> = {}): 
   bytes: 100,
   rows: 1,
   attempt: 1,
+  work: null,
   error: null,
   ...more,
 });

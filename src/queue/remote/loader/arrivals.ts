@@ -34,6 +34,7 @@ const lateRequest = ({ note, body }: Packed, skewMs: number): RequestRecord | nu
     bytes: body.length,
     rows: 0,
     attempt: 1,
+    work: null,
     error: "answered twice, or after the run had ended: not loaded",
   };
 };
@@ -69,6 +70,7 @@ export const accountLost = async (warehouse: Warehouse, { note }: Packed, skewMs
       bytes: 0,
       rows: 0,
       attempt: 1,
+      work: null,
       error: "the process that sent it ended",
     }),
   );

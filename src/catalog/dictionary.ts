@@ -3,7 +3,7 @@
 import type { FieldSpec } from "./fields.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { isStreamName, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
-import { isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
+import { isScopedTable, isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
 
 export type SchemaName = "main" | "history" | "sync" | "marts";
 
@@ -55,6 +55,12 @@ const MIRROR_COLUMNS: readonly DictionaryColumn[] = [
     "nothing was left over",
   ),
 ];
+
+const SCOPE_COLUMN = added(
+  "_in_scope",
+  "BOOLEAN",
+  "Whether the setting `scope` asks for the row; rows outside are not kept up to date.",
+);
 
 const VERSION_COLUMNS: readonly DictionaryColumn[] = [
   added("valid_from", "TIMESTAMPTZ", "When this version was written."),
@@ -117,7 +123,11 @@ const mirrored = (name: TableName): DictionaryTable => {
     grain: spec.grain,
     key: spec.key,
     source: sourceOf(name),
-    columns: [...spec.fields.map((field) => columnOf(spec, field)), ...MIRROR_COLUMNS],
+    columns: [
+      ...spec.fields.map((field) => columnOf(spec, field)),
+      ...MIRROR_COLUMNS,
+      ...(isScopedTable(name) ? [SCOPE_COLUMN] : []),
+    ],
   };
 };
 
@@ -127,7 +137,7 @@ const versions = (table: DictionaryTable): DictionaryTable => ({
   grain: `One row per superseded or deleted version of a row of main.${table.name}.`,
   key: [],
   source: `main.${table.name}`,
-  columns: [...table.columns, ...VERSION_COLUMNS],
+  columns: [...table.columns.filter((column) => column !== SCOPE_COLUMN), ...VERSION_COLUMNS],
 });
 
 const ledger = (): readonly DictionaryTable[] =>

@@ -48,6 +48,11 @@ const specs = {
 
 export type TableName = keyof typeof specs;
 
+/** Tables whose rows the setting `scope` chooses; they have a column `_in_scope`. */
+export const SCOPED_TABLES = ["accounts", "contacts", "signals"] as const;
+export type ScopedTable = (typeof SCOPED_TABLES)[number];
+export const isScopedTable = (name: string): name is ScopedTable => SCOPED_TABLES.some((table) => table === name);
+
 export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly TableName[];
 
 /** The spec of a table. */

@@ -218,6 +218,8 @@ export const resolveConfig = (parts: {
     reconcileEveryMs: setting.reconcile_every,
     /** Stream or kind of work → its budget. */
     budgets: setting.budgets,
+    /** Rows of accounts, contacts and signals to mirror. */
+    rowScope: setting.scope,
     syncEveryMs: setting.sync_every,
     /** How long one sync may run, ms; null: as long as it takes. */
     syncTimeoutMs: setting.sync_timeout,

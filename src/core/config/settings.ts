@@ -2,11 +2,11 @@
 // Flags, environment and file are all text (or lists and maps of text), so one parser serves all three.
 import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
-import { parseBytes, parseDuration } from "../text/units.ts";
+import { parseBytes } from "../text/units.ts";
 import { auditSettings } from "./audit-settings.ts";
-import { budgetsSetting } from "./budget-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
+import { planSettings } from "./plan-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
 import { serverSettings } from "./server-settings.ts";
 import {
@@ -14,7 +14,6 @@ import {
   duration,
   many,
   one,
-  pairs,
   Refusal,
   refuse,
   retentionDays,
@@ -174,20 +173,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
     ...auditSettings,
-    max_age: pairs((name, value) => {
-      const known = stream(name);
-      if (known instanceof Refusal) return known;
-      return parseDuration(value) ?? refuse(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
-    })
-      .prefault({})
-      .meta({
-        description: "Age after which a stream's rows are refreshed without any other reason.",
-        examples: [{ accounts: "7d", signal_counts: "12h" }],
-      }),
-    reconcile_every: duration
-      .prefault("7d")
-      .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
-    budgets: budgetsSetting(stream, vocabulary.streams),
+    ...planSettings(stream, vocabulary.streams),
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` shows what is left at the reset, and pace even shares credits by it.",
     }),

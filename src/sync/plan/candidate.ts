@@ -1,6 +1,7 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/budget-settings.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
@@ -78,6 +79,7 @@ export interface DueOptions {
   readonly maxAgeMs: Readonly<Record<string, number>>;
   readonly reconcileEveryMs: number;
   readonly budgets: Budgets;
+  readonly rowScope: RowScope;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly largestPage: number;
   /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */

@@ -4,6 +4,8 @@ import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
 import { isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
+import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import type { ListShape } from "./list-shape.ts";
 
@@ -13,6 +15,8 @@ export interface CallOptions {
   readonly view: "default" | "export";
   /** Fields that must not be stored (`table.field`); not requested where the service allows a choice. */
   readonly excludeFields?: readonly string[];
+  /** Rows that lists are to return. */
+  readonly rowScope: RowScope;
 }
 
 /** Order of a list: the walk's order, by change date, or filtered by change date. */
@@ -25,7 +29,7 @@ const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, st
   options.view !== "default" && takes(endpoint, "view") ? { view: options.view } : {};
 
 /** True for a field that is excluded completely. */
-const excludes = (options: CallOptions, table: TableName) => {
+const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName) => {
   const names = new Set(options.excludeFields);
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
 };
@@ -88,6 +92,7 @@ export const listCall = (
         ? { [stream.filter.param]: new Date(order.after).toISOString() }
         : {}),
       ...(includes !== "" && shape.include ? { include: includes } : {}),
+      ...(shape.filters ? filtersOf(options.rowScope, stream.name) : {}),
       ...fieldsQuery(endpoint, stream, shape, options),
       ...viewed(endpoint, options),
     },
@@ -102,7 +107,7 @@ export const detailCall = (
 ): ApiCall => {
   if (endpoint === undefined) throw new TypeError(`${name} has no details`);
   const { fields } = tableSpec(table);
-  const kept = fields.filter((field) => !excludes({ content: [], view: "default", ...options }, table)(field));
+  const kept = fields.filter((field) => !excludes(options, table)(field));
   const query = kept.length === fields.length ? {} : { onlyWithFields: kept.map((field) => field.name).join(",") };
   return { endpoint, path: pathOf(endpoint, { id }), query };
 };
@@ -131,7 +136,7 @@ const SECTIONS = ["summary", "research", "swotAnalysis", "value"].map((name) => 
 
 /** The insight of one account, without excluded sections. */
 export const insightCall = (accountId: string, options: Pick<CallOptions, "excludeFields">): ApiCall => {
-  const excluded = excludes({ content: [], view: "default", ...options }, "account_insights");
+  const excluded = excludes(options, "account_insights");
   const kept = SECTIONS.filter((section) => !excluded(section)).map(({ name }) => name);
   const sections = kept.length === SECTIONS.length ? {} : { sections: ["profile", ...kept].join(",") };
   return { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: { accountId, ...sections } };

@@ -14,6 +14,8 @@ export const listShapeSchema = z.object({
   content: z.boolean(),
   /** `onlyWithFields` is sent for light fields that the default response may lack. */
   names: z.boolean().default(true),
+  /** Filters of the setting `scope` are sent. */
+  filters: z.boolean().default(true),
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
@@ -34,6 +36,7 @@ export const initialShape = (perPage: number): ListShape => ({
   include: true,
   content: true,
   names: true,
+  filters: true,
   grants: [],
   lacks: [],
   walkedWith: [],
@@ -48,6 +51,7 @@ export interface RefusedRequest {
   readonly content: boolean;
   /** Light fields were named that were not configured. */
   readonly names: boolean;
+  readonly filters: boolean;
 }
 
 /** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
@@ -78,6 +82,7 @@ export const shapeAfterRefusal = (
 ): ListShape | null => {
   const words = excerpt.toLowerCase();
   const blames = (pattern: RegExp) => pattern.test(words);
+  if (refused.filters && blames(/filter/)) return { ...shape, filters: false };
   if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
   if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
   if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
@@ -95,5 +100,6 @@ export const shapeAfterRefusal = (
   if (refused.sort) return { ...next, sort: false, perPage: options.largest };
   if (refused.include) return { ...next, include: false, perPage: options.largest };
   if (refused.content) return { ...next, content: false, perPage: options.largest };
+  if (refused.filters) return { ...next, filters: false, perPage: options.largest };
   return null;
 };

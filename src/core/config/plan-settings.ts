@@ -1,0 +1,24 @@
+// Settings that decide what a sync reads: ages, budgets and the scope of rows.
+import { parseDuration } from "../text/units.ts";
+import { budgetsSetting } from "./budget-settings.ts";
+import { scopeSetting } from "./scope-settings.ts";
+import { duration, pairs, Refusal, refuse, shown } from "./setting-parsers.ts";
+
+/** `stream`: the name of a stream, or the problem with it. */
+export const planSettings = (stream: (name: string) => string | Refusal, streams: readonly string[]) => ({
+  max_age: pairs((name, value) => {
+    const known = stream(name);
+    if (known instanceof Refusal) return known;
+    return parseDuration(value) ?? refuse(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
+  })
+    .prefault({})
+    .meta({
+      description: "Age after which a stream's rows are refreshed without any other reason.",
+      examples: [{ accounts: "7d", signal_counts: "12h" }],
+    }),
+  reconcile_every: duration
+    .prefault("7d")
+    .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+  budgets: budgetsSetting(stream, streams),
+  scope: scopeSetting,
+});

@@ -1,0 +1,106 @@
+// Row scope: the part of a list that the setting `scope` asks for, as filters of the service (API.md, "Endpoints") and as
+// a test of single rows. Pure.
+import type { StreamName } from "../../catalog/streams.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { literal } from "../../core/text/sql-text.ts";
+import { timeMs } from "../../core/time.ts";
+
+/** Most ids in one request: its address must stay short. */
+const MOST_IDS = 100;
+/** The document does not say whether `afterDate` includes its day, or in which zone it begins. */
+const DAY_MS = 86_400_000;
+
+const earliestOf = (since: string): number => (timeMs(since) ?? 0) - DAY_MS;
+
+/** One condition: values that a field may have. */
+interface Condition {
+  readonly field: string;
+  readonly column: string;
+  readonly values: readonly string[];
+  readonly param: string;
+  /** Most values of the parameter. */
+  readonly most: number;
+}
+
+const conditionsOf = (scope: RowScope, stream: StreamName): readonly Condition[] => {
+  const condition = (
+    field: string,
+    column: string,
+    values: readonly string[] | undefined,
+    param: string,
+    most: number,
+  ) => (values === undefined ? [] : [{ field, column, values, param, most }]);
+  switch (stream) {
+    case "accounts":
+      return [
+        ...condition("type", "type", scope.accounts?.type, "type", 99),
+        ...condition("priority", "priority", scope.accounts?.priority, "priority", 1),
+        ...condition("ownerId", "owner_id", scope.accounts?.owner_id, "ownerId", 1),
+        ...condition("id", "id", scope.accounts?.ids, "ids", MOST_IDS),
+      ];
+    case "contacts":
+      return [
+        ...condition("type", "type", scope.contacts?.type, "type", 99),
+        ...condition("changeType", "change_type", scope.contacts?.change_type, "changeType", 1),
+      ];
+    case "signals":
+      return condition("type", "type", scope.signals?.type, "type", 99);
+    default:
+      return [];
+  }
+};
+
+/** True when the setting limits the rows of this stream. */
+export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable =>
+  Object.keys(filtersNamed(scope, stream)).length > 0 || conditionsOf(scope, stream).length > 0;
+
+/** Filters without a test of single rows. */
+const filtersNamed = (scope: RowScope, stream: StreamName): Readonly<Record<string, string>> => {
+  if (stream === "signals") return scope.signals?.since === undefined ? {} : { afterDate: scope.signals.since };
+  if (stream !== "accounts" || scope.accounts === undefined) return {};
+  const { text, signals_of_type: types, signals_after: after } = scope.accounts;
+  return {
+    ...(text === undefined ? {} : { textQuery: text }),
+    ...(types === undefined ? {} : { hasSignalsOfType: types.join(",") }),
+    ...(after === undefined ? {} : { hasSignalsAfterDate: after }),
+  };
+};
+
+/**
+ * The filters of a stream's list; null: it is read whole, because it has no scope, or because the service takes fewer values
+ * than the scope names.
+ */
+export const filtersOf = (scope: RowScope, stream: StreamName): Readonly<Record<string, string>> | null => {
+  const conditions = conditionsOf(scope, stream);
+  if (!isScoped(scope, stream) || conditions.some(({ values, most }) => values.length > most)) return null;
+  const listed = Object.fromEntries(conditions.map(({ param, values }) => [param, values.join(",")]));
+  return { ...listed, ...filtersNamed(scope, stream) };
+};
+
+/** What of the scope decides on a stream's rows, as text that changes with it. */
+export const scopeText = (scope: RowScope, stream: ScopedTable): string => JSON.stringify(scope[stream] ?? {});
+
+/** True for a record that is certainly outside. What only the service can judge counts as inside. */
+export const isOutside = (scope: RowScope, stream: StreamName, record: JsonValue): boolean => {
+  if (!isJsonObject(record)) return false;
+  const outside = conditionsOf(scope, stream).some(({ field, values }) => {
+    const value = record[field];
+    return value !== undefined && (value === null || !values.includes(String(value)));
+  });
+  if (outside || stream !== "signals" || scope.signals?.since === undefined) return outside;
+  const at = typeof record.date === "string" ? timeMs(record.date) : null;
+  return at !== null && at < earliestOf(scope.signals.since);
+};
+
+/** The same as a condition on alias `t` of the stream's table; null: no row is certainly outside. */
+export const outsideSql = (scope: RowScope, stream: ScopedTable): string | null => {
+  const conditions = conditionsOf(scope, stream).map(
+    ({ column, values }) => `coalesce(CAST(t.${column} AS VARCHAR) NOT IN (${values.map(literal).join(", ")}), true)`,
+  );
+  const since = stream === "signals" ? scope.signals?.since : undefined;
+  const earliest = since === undefined ? null : new Date(earliestOf(since)).toISOString();
+  const all = [...conditions, ...(earliest === null ? [] : [`t."date" < TIMESTAMPTZ ${literal(earliest)}`])];
+  return all.length === 0 ? null : `(${all.join(" OR ")}) IS TRUE`;
+};

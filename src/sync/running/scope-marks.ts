@@ -1,0 +1,94 @@
+// Keeps `_in_scope` of accounts, contacts and signals true to the setting `scope`. Of a list that is read with filters, the
+// marked rows are those that the list returned last: its counts are compared with them. A list that is read whole counts all of its
+// rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
+import { z } from "zod";
+import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { rememberShape } from "../plan/remembered.ts";
+import { filtersOf, isScoped, outsideSql, scopeText } from "../rows/row-scope.ts";
+import { blankState } from "../task/scope-state.ts";
+
+type Shapes = ReadonlyMap<string, ListShape>;
+
+export interface ScopeRun {
+  readonly warehouse: Warehouse;
+  readonly rowScope: RowScope;
+  readonly runId: string;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+const mark = async (warehouse: Warehouse, table: ScopedTable, inScope: boolean, condition: string): Promise<number> =>
+  warehouse.database.run(
+    `UPDATE main.${quoted(table)} AS t SET _in_scope = ${inScope} WHERE _in_scope IS DISTINCT FROM ${inScope} AND ${condition}`,
+  );
+
+const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): boolean =>
+  isScoped(rowScope, table) && (filtersOf(rowScope, table) === null || shapes.get(table)?.filters === false);
+
+const scopeName = (table: ScopedTable) => `scope.${table}`;
+
+/** Lists whose scope differs from the one that they were last read with. */
+export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
+  SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
+
+/**
+ * Prepares a run: a list whose scope has changed is read completely, and its rows are marked by what is known of them until that
+ * walk has shown which are inside.
+ */
+export const openScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, shapes: Map<string, ListShape>) => {
+  for (const table of changedScopes(await warehouse.capabilities(), rowScope)) {
+    const outside = outsideSql(rowScope, table);
+    await mark(warehouse, table, true, outside === null ? "true" : `NOT ${outside}`);
+    if (outside !== null) await mark(warehouse, table, false, outside);
+    const shape = shapes.get(table);
+    if (shape?.filters === false) {
+      shapes.set(table, { ...shape, filters: true });
+      await rememberShape(warehouse, table, { ...shape, filters: true }, now);
+    }
+    const known = (await warehouse.scopeStates(table)).some(({ scope }) => scope === "");
+    const scopes = known ? [blankState({ stream: table, scope: "", runId })] : [];
+    await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
+    await warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
+  }
+  for (const table of SCOPED_TABLES) if (isReadWhole(rowScope, table, shapes)) await mark(warehouse, table, true, "true");
+};
+
+/** Ends a run: marks the rows of lists that were read whole. */
+export const closeScope = async ({ warehouse, rowScope }: ScopeRun, shapes: Shapes): Promise<void> => {
+  for (const table of SCOPED_TABLES) {
+    const outside = isReadWhole(rowScope, table, shapes) ? outsideSql(rowScope, table) : null;
+    if (outside !== null) await mark(warehouse, table, false, outside);
+  }
+};
+
+const met = (table: ScopedTable, walkId: string) =>
+  `EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = '${walkId.replaceAll("'", "''")}' AND w.table_name = '${table}' AND w.id = CAST(t.id AS VARCHAR))`;
+
+/** Marks rows that a filtered walk returned as inside. */
+export const markReturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
+  mark(warehouse, table, true, met(table, walkId));
+
+/** Marks rows that a filtered walk did not return as outside. They may also be gone; nobody asked. */
+export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
+  mark(warehouse, table, false, `NOT ${met(table, walkId)}`);
+
+const idRow = z.object({ id: z.string() });
+
+/** Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole keep theirs. */
+export const eraseOutside = async (
+  { warehouse, rowScope, runId, now }: ScopeRun,
+  shapes: Shapes,
+): Promise<ReadonlyMap<ScopedTable, number>> => {
+  const erased = new Map<ScopedTable, number>();
+  for (const table of SCOPED_TABLES) {
+    if (!isScoped(rowScope, table) || isReadWhole(rowScope, table, shapes)) continue;
+    const sql = `SELECT CAST(id AS VARCHAR) AS id FROM main.${quoted(table)} WHERE NOT _in_scope`;
+    const ids = (await warehouse.database.query(sql, [], idRow)).map(({ id }) => id);
+    if (ids.length > 0) erased.set(table, await warehouse.deleteKeys({ table, ids, runId, now }));
+  }
+  return erased;
+};

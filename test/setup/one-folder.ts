@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-const PREFIX = "duckmirror-run-";
+/** How the name of a run's folder begins. */
+export const RUN_FOLDER = "duckmirror-run-";
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -26,8 +27,8 @@ const remove = (folder: string): void => {
 
 const removeAbandoned = (parent: string): void => {
   for (const name of readdirSync(parent)) {
-    const pid = Number(name.slice(PREFIX.length));
-    if (!name.startsWith(PREFIX) || !Number.isInteger(pid) || isRunning(pid)) continue;
+    const pid = Number(name.slice(RUN_FOLDER.length));
+    if (!name.startsWith(RUN_FOLDER) || !Number.isInteger(pid) || isRunning(pid)) continue;
     remove(join(parent, name));
   }
 };
@@ -35,7 +36,7 @@ const removeAbandoned = (parent: string): void => {
 /** Workers inherit TMPDIR. Each project of the configuration calls this; the first call makes the folder. */
 export default (): (() => void) => {
   const parent = tmpdir();
-  const folder = join(parent, `${PREFIX}${process.pid}`);
+  const folder = join(parent, `${RUN_FOLDER}${process.pid}`);
   if (basename(parent) === basename(folder)) return () => undefined;
   removeAbandoned(parent);
   mkdirSync(folder, { recursive: true });

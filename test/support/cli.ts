@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import pc from "picocolors";
-import { afterEach } from "vitest";
 import type { CliDeps } from "../../src/cli/command.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createScrubber } from "../../src/core/secret.ts";
+import { afterTest } from "./after-test.ts";
+import { copyMigratedMirror } from "./migrated-mirror.ts";
 
 export interface CliRun {
   readonly code: number;
@@ -32,8 +33,13 @@ export interface CliSetup {
   readonly onErr?: (text: string) => void;
 }
 
-/** Runs `duckmirror <argv>` in process. */
+/** Commands that create the mirror where there is none. */
+const CREATES_MIRROR = ["sync", "lookup"];
+
+/** Runs `duckmirror <argv>` in process. A data directory that the environment names and that does not exist is migrated already. */
 export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promise<CliRun> => {
+  const dataDir = setup.env?.DUCKMIRROR_DATA_DIR;
+  if (dataDir !== undefined && CREATES_MIRROR.includes(argv[0] ?? "")) await copyMigratedMirror(dataDir);
   let out = "";
   let err = "";
   const answers = [...(setup.answers ?? [])];
@@ -92,12 +98,10 @@ export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promis
   return { code, out, err };
 };
 
-const folders: string[] = [];
-
 /** A folder of its own for one test, removed after it. */
 export const aFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-test-"));
-  folders.push(folder);
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
@@ -118,7 +122,3 @@ export const aContactsMirror = async (
   if (code !== 0) throw new Error(err);
   return { dataDir, env };
 };
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});

@@ -78,10 +78,15 @@ export const emptyData = (): FakeData => ({
   insights: {},
 });
 
-export const createFakeService = (data: FakeData, initial: FakeOptions = {}): FakeService => {
+/** `answered`: requests that it answered before, which count as its own. */
+export const createFakeService = (
+  data: FakeData,
+  initial: FakeOptions = {},
+  answered: FakeService["log"] = [],
+): FakeService => {
   let options = initial;
-  const log: (FakeRequest & { status: number })[] = [];
-  let requests = 0;
+  const log: (FakeRequest & { status: number })[] = [...answered];
+  let requests = answered.length;
 
   const usage = () => {
     if (options.credits === undefined) return {};

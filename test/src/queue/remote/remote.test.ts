@@ -6,7 +6,8 @@ import { lockLetter, openLetter } from "../../../../src/queue/remote/letters.ts"
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { readArchive } from "../../../../src/warehouse/archive/read-archive.ts";
-import { afterTest, anOrg, aRedis, type Organization } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrg, aRedis, type Organization } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
 
 const urlsOf = (org: Organization) =>

@@ -105,20 +105,29 @@ export const aFolder = (): string => {
   return folder;
 };
 
-/** A mirror of a sandbox's contacts that `sync` made, and the environment of further commands. */
-export const aContactsMirror = async (
-  service: { readonly url: string; readonly token: string },
-  more: Readonly<Record<string, string>> = {},
-): Promise<{ readonly dataDir: string; readonly env: Record<string, string> }> => {
+interface MirrorAt {
+  readonly dataDir: string;
+  /** Environment of its commands. */
+  readonly env: Record<string, string>;
+}
+type Service = { readonly url: string; readonly token: string };
+
+/** Where a mirror of a sandbox can be made. `more`: further settings. */
+export const aPlaceFor = ({ url, token }: Service, more: Readonly<Record<string, string>> = {}): MirrorAt => {
   const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: service.url,
-    DUCKMIRROR_TOKEN: service.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_STREAMS: "contacts",
-    ...more,
+  return {
+    dataDir,
+    env: { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: token, DUCKMIRROR_DATA_DIR: dataDir, ...more },
   };
-  const { code, err } = await cli(["sync", "--quiet"], { env });
+};
+
+/** A mirror of a sandbox's contacts that `sync` made. */
+export const aContactsMirror = async (
+  service: Service,
+  more: Readonly<Record<string, string>> = {},
+): Promise<MirrorAt> => {
+  const place = aPlaceFor(service, { DUCKMIRROR_STREAMS: "contacts", ...more });
+  const { code, err } = await cli(["sync", "--quiet"], { env: place.env });
   if (code !== 0) throw new Error(err);
-  return { dataDir, env };
+  return place;
 };

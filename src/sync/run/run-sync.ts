@@ -141,7 +141,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const shapes = await readShapes(warehouse);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
-  const access = options.allowMassDelete && tier !== null ? "open" : accessOf(tier, startedAt);
+  const access = accessOf(tier, startedAt, options.allowMassDelete);
   const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });

@@ -11,9 +11,7 @@ const LISTS = ["accounts", "contacts", "signals"] as const;
 
 /** Routes of the Full Access tier that may be asked now. */
 export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierAccess => {
-  // A user who accepts that lists turned empty wants them to be read.
-  if (options.allowMassDelete && tier !== null) return "open";
-  const access = accessOf(tier, deps.clock.now());
+  const access = accessOf(tier, deps.clock.now(), options.allowMassDelete);
   const accounts = stateKey("accounts", "");
   // An account list that failed, or showed nothing, must not hold up the others.
   const asked = taken.has(accounts) && active.get(accounts)?.pages !== 0;

@@ -3,6 +3,9 @@ import { configDefaults, defineConfig } from "vitest/config";
 const acceptance = "test/acceptance/**/*.test.ts";
 // These have commands of their own: `npm run test:clients` needs Python packages, `npm run test:long` takes long.
 const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts", "test/**/*.long.test.ts"];
+// These leave nothing running behind, so they may share processes: a process of its own costs each file half a second of
+// processor time, and again what its code costs until it is compiled.
+const sharing = "test/src/{budget,catalog,core,replica,sandbox,sync,warehouse}/**/*.test.ts";
 const redis = "test/support/redis-available.ts";
 const folder = "test/setup/one-folder.ts";
 
@@ -13,7 +16,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
-    setupFiles: ["test/setup/end-children.ts"],
+    setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
     // Two cores are the reference machine; some files wait for a rate most of their time, so three go well together.
     maxWorkers: 3,
     projects: [
@@ -22,8 +25,18 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, acceptance, ...elsewhere],
+          exclude: [...configDefaults.exclude, acceptance, sharing, ...elsewhere],
           globalSetup: [folder, redis],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "sharing",
+          include: [sharing],
+          exclude: [...configDefaults.exclude, ...elsewhere],
+          globalSetup: [folder, redis],
+          isolate: false,
         },
       },
       // These run the built program; it is built once, before the first of them.

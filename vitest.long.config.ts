@@ -27,7 +27,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
-    setupFiles: ["test/setup/end-children.ts"],
+    setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
     maxWorkers: 3,
     globalSetup: [
       "test/setup/one-folder.ts",

@@ -106,7 +106,7 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
   const plannedNow = () =>
     dueCandidates(view(), {
       streams: STREAM_NAMES,
-      access: knowing ? accessOf(tier, now) : ALWAYS_OPEN.access,
+      access: knowing ? accessOf(tier, now, false) : ALWAYS_OPEN.access,
       named: false,
       full: false,
       companies: isPublic ? names : [],
@@ -114,6 +114,7 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
       maxAgeMs: {},
       reconcileEveryMs: 30 * DAY,
       budgets: {},
+      rowScope: {},
       shapes: new Map(),
       largestPage: PAGE,
     });

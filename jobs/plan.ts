@@ -48,7 +48,7 @@ const reportOn = async (
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
-  const access = tier === null || request.allowMassDelete ? "open" : accessOf(tier, now);
+  const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete);
   const { candidates, view } = await createPlanner(warehouse, options)({ shapes, access }, now);
   const quota = await readLastQuota(warehouse.database);
   const credits = {

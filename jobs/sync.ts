@@ -31,6 +31,8 @@ export interface SyncRequest {
   readonly traceparent?: string | undefined;
   /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
   readonly reset?: readonly string[];
+  /** Move rows outside the setting `scope` to history. */
+  readonly eraseOutside?: boolean;
 }
 
 /** The lists of `--reset`. Throws USAGE for an unknown stream. */
@@ -78,6 +80,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     concurrency: config.concurrency,
     archiveRetentionDays: config.archiveRetentionDays,
     historyRetentionDays: config.historyRetentionDays,
+    eraseOutside: request.eraseOutside ?? false,
   };
 };
 

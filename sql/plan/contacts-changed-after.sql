@@ -3,4 +3,4 @@
 -- Readers: src/sync/plan/mirror-view.ts.
 SELECT count(*) AS rows
 FROM main.contacts
-WHERE last_change_detected_on > $1
+WHERE last_change_detected_on > $1 AND _in_scope

@@ -63,7 +63,7 @@ started AS (
 companies AS (
   SELECT company_id, min(known_at) AS known_at, bool_or(tracked) AS tracked
   FROM (
-    SELECT company_id, _first_synced_at AS known_at, true AS tracked FROM main.accounts
+    SELECT company_id, _first_synced_at AS known_at, true AS tracked FROM main.accounts WHERE _in_scope
     UNION ALL
     SELECT company_id, _first_synced_at, false
     FROM main.company_inputs
@@ -93,7 +93,7 @@ live AS (
       )
   FROM companies
   UNION ALL
-  SELECT 'account_insights', CAST(id AS VARCHAR), _first_synced_at, false FROM main.accounts
+  SELECT 'account_insights', CAST(id AS VARCHAR), _first_synced_at, false FROM main.accounts WHERE _in_scope
 ),
 accounts_state AS (
   SELECT status, checked_at, walked_at FROM sync.stream_state WHERE stream = 'accounts' AND scope = ''

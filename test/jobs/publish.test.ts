@@ -10,8 +10,8 @@ import { createFakeService } from "../support/fake-service.ts";
 import { hurriedClock, startSyncRig } from "../support/sync-rig.ts";
 
 test("the report of a sync counts what a run wrote that a fault ended", async () => {
-  const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
-  let left = 45;
+  const service = createFakeService(anOrganization(6), { maxPerPage: 5 });
+  let left = 25;
   const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: "1" }, hurriedClock(), async (config, context) => {
     const connection = await openOwnAccess(config, context);
     const send: typeof connection.sender.send = (...order) => {

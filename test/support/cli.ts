@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import pc from "picocolors";
-import { afterEach } from "vitest";
 import type { CliDeps } from "../../src/cli/command.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createScrubber } from "../../src/core/secret.ts";
+import { afterTest } from "./after-test.ts";
+import { copyMigratedMirror } from "./migrated-mirror.ts";
 
 export interface CliRun {
   readonly code: number;
@@ -32,8 +33,13 @@ export interface CliSetup {
   readonly onErr?: (text: string) => void;
 }
 
-/** Runs `duckmirror <argv>` in process. */
+/** Commands that create the mirror where there is none. */
+const CREATES_MIRROR = ["sync", "lookup"];
+
+/** Runs `duckmirror <argv>` in process. A data directory that the environment names and that does not exist is migrated already. */
 export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promise<CliRun> => {
+  const dataDir = setup.env?.DUCKMIRROR_DATA_DIR;
+  if (dataDir !== undefined && CREATES_MIRROR.includes(argv[0] ?? "")) await copyMigratedMirror(dataDir);
   let out = "";
   let err = "";
   const answers = [...(setup.answers ?? [])];
@@ -92,33 +98,36 @@ export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promis
   return { code, out, err };
 };
 
-const folders: string[] = [];
-
 /** A folder of its own for one test, removed after it. */
 export const aFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-test-"));
-  folders.push(folder);
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
-/** A mirror of a sandbox's contacts that `sync` made, and the environment of further commands. */
-export const aContactsMirror = async (
-  service: { readonly url: string; readonly token: string },
-  more: Readonly<Record<string, string>> = {},
-): Promise<{ readonly dataDir: string; readonly env: Record<string, string> }> => {
+interface MirrorAt {
+  readonly dataDir: string;
+  /** Environment of its commands. */
+  readonly env: Record<string, string>;
+}
+type Service = { readonly url: string; readonly token: string };
+
+/** Where a mirror of a sandbox can be made. `more`: further settings. */
+export const aPlaceFor = ({ url, token }: Service, more: Readonly<Record<string, string>> = {}): MirrorAt => {
   const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: service.url,
-    DUCKMIRROR_TOKEN: service.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_STREAMS: "contacts",
-    ...more,
+  return {
+    dataDir,
+    env: { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: token, DUCKMIRROR_DATA_DIR: dataDir, ...more },
   };
-  const { code, err } = await cli(["sync", "--quiet"], { env });
-  if (code !== 0) throw new Error(err);
-  return { dataDir, env };
 };
 
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
+/** A mirror of a sandbox's contacts that `sync` made. */
+export const aContactsMirror = async (
+  service: Service,
+  more: Readonly<Record<string, string>> = {},
+): Promise<MirrorAt> => {
+  const place = aPlaceFor(service, { DUCKMIRROR_STREAMS: "contacts", ...more });
+  const { code, err } = await cli(["sync", "--quiet"], { env: place.env });
+  if (code !== 0) throw new Error(err);
+  return place;
+};

@@ -78,10 +78,15 @@ export const emptyData = (): FakeData => ({
   insights: {},
 });
 
-export const createFakeService = (data: FakeData, initial: FakeOptions = {}): FakeService => {
+/** `answered`: requests that it answered before, which count as its own. */
+export const createFakeService = (
+  data: FakeData,
+  initial: FakeOptions = {},
+  answered: FakeService["log"] = [],
+): FakeService => {
   let options = initial;
-  const log: (FakeRequest & { status: number })[] = [];
-  let requests = 0;
+  const log: (FakeRequest & { status: number })[] = [...answered];
+  let requests = answered.length;
 
   const usage = () => {
     if (options.credits === undefined) return {};
@@ -181,10 +186,27 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
     const named = (rows: readonly Row[], names: readonly string[]) =>
       options.filters === "ignore"
         ? rows
-        : rows.filter((row) => names.every((name) => query[name] === undefined || row[name] === query[name]));
+        : rows.filter((row) => names.every((name) => query[name]?.split(",").includes(String(row[name])) !== false));
+    const where = (rows: readonly Row[], param: string, test: (row: Row, value: string) => boolean) => {
+      const value = query[param];
+      return value === undefined || options.filters === "ignore" ? rows : rows.filter((row) => test(row, value));
+    };
     if (first === "accounts") {
       const ids = options.filters === "ignore" ? undefined : query.ids?.split(",");
-      const rows = data.accounts.filter((row) => ids === undefined || ids.includes(String(row.id)));
+      const chosen = data.accounts.filter((row) => ids === undefined || ids.includes(String(row.id)));
+      const rows = where(
+        where(named(chosen, ["type", "priority", "ownerId"]), "textQuery", ({ name }, text) =>
+          String(name).includes(text),
+        ),
+        "hasSignalsOfType",
+        ({ id }, types) =>
+          data.signals.some(
+            ({ accountId, type, date }) =>
+              accountId === id &&
+              types.split(",").includes(String(type)) &&
+              String(date) > String(query.hasSignalsAfterDate),
+          ),
+      );
       return second === undefined ? list(rows, query) : one(byId(data.accounts, second), query);
     }
     if (first === "contacts") {
@@ -199,8 +221,10 @@ export const createFakeService = (data: FakeData, initial: FakeOptions = {}): Fa
       for (const row of data.signals) counts[String(row.type)] = (counts[String(row.type)] ?? 0) + 1;
       return ok({ data: counts });
     }
-    if (first === "signals")
-      return second === undefined ? list(data.signals, query) : one(byId(data.signals, second), query);
+    if (first === "signals") {
+      const rows = where(named(data.signals, ["type"]), "afterDate", ({ date }, after) => String(date) > after);
+      return second === undefined ? list(rows, query) : one(byId(data.signals, second), query);
+    }
     if (first === "companies" && second === "by-input") {
       return one(
         data.companies.find((row) => row.id === third || row.domain === third),

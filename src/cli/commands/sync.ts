@@ -15,6 +15,7 @@ const inputSchema = z.object({
   maxCredits: z.string().optional(),
   maxDuration: z.string().optional(),
   allowMassDelete: z.boolean().default(false),
+  erase: z.boolean().default(false),
   reset: z.array(z.string()).default([]),
   withParents: z.boolean().default(false),
 });
@@ -44,6 +45,7 @@ export const command = defineCommand({
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--reset <stream[:scope]>", "read this list anew, and nothing else; may be repeated", collected)
+      .option("--erase", "move rows outside the setting `scope` to history")
       .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
   examples: {
     "duckmirror sync": "everything that is due",
@@ -51,6 +53,7 @@ export const command = defineCommand({
     "duckmirror sync --max-credits 50": "the most valuable 50 credits' worth",
     "duckmirror sync news_articles --with-parents": "a first mirror of news: the accounts, then their companies' news",
     "duckmirror sync --reset signals": "read all signals anew; rows are only deleted if the list proves it",
+    "duckmirror sync --erase": "sync, and keep only what the setting `scope` asks for",
     "duckmirror sync --full --json": "compare every list completely; the report as JSON",
   },
   input: inputSchema,
@@ -63,6 +66,7 @@ export const command = defineCommand({
       full: input.full,
       maxDurationMs: durationOf(input.maxDuration) ?? config.syncTimeoutMs,
       allowMassDelete: input.allowMassDelete,
+      eraseOutside: input.erase,
     };
     const { streams } = request;
     if (input.reset.length > 0 && streams.length > 0)

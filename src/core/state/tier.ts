@@ -56,9 +56,10 @@ export const isNews = (known: KnownTier | null, evidence: TierEvidence, now: num
  */
 export type TierAccess = "open" | "probe" | "closed" | "unknown";
 
-export const accessOf = (known: KnownTier | null, now: number): TierAccess => {
+/** `acceptsEmpty`: the user accepts that lists turned empty, and so wants them to be read. */
+export const accessOf = (known: KnownTier | null, now: number, acceptsEmpty: boolean): TierAccess => {
   if (known === null) return "unknown";
-  if (known.tier === "full") return "open";
+  if (known.tier === "full" || acceptsEmpty) return "open";
   return now - known.seen_at >= PROBE_EVERY_MS ? "probe" : "closed";
 };
 

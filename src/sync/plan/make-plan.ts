@@ -5,6 +5,7 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
+import { changedScopes } from "./remembered.ts";
 import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 
 /** The part of the configuration that planning needs. */
@@ -29,9 +30,14 @@ export type Planner = (known: Known, now: number) => Promise<Plan>;
 export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
-  const viewAt = mirrorViews(warehouse, wantsContent);
+  const viewAt = mirrorViews(warehouse, { content: wantsContent, rowScope: options.rowScope });
   return async (known, now) => {
-    const found = await viewAt(now);
+    // A list with another scope is read completely.
+    const changed = changedScopes(await warehouse.capabilities(), options.rowScope);
+    const found = withoutStates(
+      await viewAt(now),
+      changed.map((stream) => ({ stream, scope: "" })),
+    );
     if (options.reset.length === 0) return { candidates: dueCandidates(found, { ...options, ...known }), view: found };
     const view = withoutStates(found, options.reset);
     const due = dueCandidates(view, { ...options, ...known });

@@ -3,11 +3,13 @@ import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ChangeCounts } from "../../warehouse/record/checkpoint.ts";
+import { idsInScope, isScoped } from "../rows/row-scope.ts";
 import { type MirrorView, stateKey } from "./candidate.ts";
 import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
 
@@ -52,10 +54,15 @@ const whileUnchanged = <T>(
  * Hints and contents also depend on the states; but what a run checks, it does not take twice. `content`: whether signal
  * contents are configured.
  */
-export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: number) => Promise<MirrorView>) => {
+export const mirrorViews = (
+  warehouse: MirrorReader,
+  { content, rowScope }: { readonly content: boolean; readonly rowScope: RowScope },
+): ((now: number) => Promise<MirrorView>) => {
   const { database } = warehouse;
+  const inScope = (table: "accounts" | "signals", rows: string) =>
+    isScoped(rowScope, table) ? `SELECT r.* FROM (${rows}) AS r WHERE r.id IN (${idsInScope(rowScope, table)})` : rows;
   const accounts = whileUnchanged(warehouse, ["accounts"], () =>
-    database.query(sqlText("plan/accounts.sql"), [], account),
+    database.query(inScope("accounts", sqlText("plan/accounts.sql")), [], account),
   );
   const companies = whileUnchanged(warehouse, ["companies"], async () => {
     const rows = await database.query(sqlText("plan/companies.sql"), [], company);
@@ -72,7 +79,9 @@ export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: n
     );
   });
   const signalsWithoutContent = whileUnchanged(warehouse, ["signals"], async () =>
-    content ? database.query(sqlText("plan/signals-without-content.sql"), [MOST_DETAILS], contentless) : [],
+    content
+      ? database.query(inScope("signals", sqlText("plan/signals-without-content.sql")), [MOST_DETAILS], contentless)
+      : [],
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {

@@ -1,10 +1,13 @@
-// Two facts that a run stores in the mirror for later runs and readers: what each list accepts, and which streams are
-// configured.
+// Facts that a run stores in the mirror for later runs and readers: what each list accepts, which streams are configured,
+// the tier, and the scope that lists were read with.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
+import type { RowScope } from "../../core/config/scope-settings.ts";
 import type { KnownTier } from "../../core/state/tier.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
+import { scopeText } from "../rows/row-scope.ts";
 import { type DueOptions, dueAge } from "./candidate.ts";
 import { readLastQuota } from "./mirror-view.ts";
 
@@ -50,3 +53,17 @@ export const rememberWanted = async (
   const wanted = JSON.stringify({ inputs: [...companies].sort(), max_age_ms: Object.fromEntries(ages) });
   if ((await warehouse.capabilities()).get("wanted") !== wanted) await warehouse.setCapability("wanted", wanted, now);
 };
+
+const scopeName = (table: ScopedTable) => `scope.${table}`;
+
+/** Lists whose scope differs from the one that they were last read with. */
+export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
+  SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
+
+/** Stores the scope that the list is read with from now on. */
+export const rememberScope = (
+  warehouse: Warehouse,
+  rowScope: RowScope,
+  table: ScopedTable,
+  now: number,
+): Promise<void> => warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);

@@ -11,6 +11,7 @@ import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/recor
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { INPUT_SCOPE, unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
+import { unreadState } from "../task/scope-state.ts";
 import { archivedLoads, parseArchived } from "./archived-answer.ts";
 import { archivedRequest } from "./recover.ts";
 
@@ -36,23 +37,7 @@ const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall
 const checkedAccount = (outcome: LookupOutcome, now: number, runId: string): readonly ScopeState[] =>
   outcome.kind !== "account" || outcome.status !== "found"
     ? []
-    : [
-        {
-          stream: "account_insights",
-          scope: String(outcome.id),
-          status: "idle",
-          walkId: null,
-          cursor: null,
-          watermark: null,
-          totalCount: null,
-          rowsAtWalk: null,
-          checkedAt: now,
-          walkedAt: now,
-          unconfirmed: null,
-          error: null,
-          runId,
-        },
-      ];
+    : [{ ...unreadState("account_insights", String(outcome.id), runId), checkedAt: now, walkedAt: now }];
 
 /** Loads an archived answer of a lookup with its ledger row. Returns what the lookup found; null: nothing usable. */
 const bookAnswer = async (

@@ -104,3 +104,9 @@ export const outsideSql = (scope: RowScope, stream: ScopedTable): string | null 
   const all = [...conditions, ...(earliest === null ? [] : [`t."date" < TIMESTAMPTZ ${literal(earliest)}`])];
   return all.length === 0 ? null : `(${all.join(" OR ")}) IS TRUE`;
 };
+
+/** A query for the ids, as text, of rows inside the scope: rows that this run received are judged by their values. */
+export const idsInScope = (scope: RowScope, stream: ScopedTable): string => {
+  const outside = outsideSql(scope, stream);
+  return `SELECT CAST(t.id AS VARCHAR) FROM main.${stream} AS t WHERE t._in_scope${outside === null ? "" : ` AND NOT ${outside}`}`;
+};

@@ -5,7 +5,7 @@ import { workOf } from "../budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
-import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
+import { isFiltered, type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { accessIn } from "../running/tier-book.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
@@ -90,6 +90,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       rows: run.rows.get(key) ?? 0,
       runId: run.runId,
       now: deps.clock.now(),
+      filtered: isFiltered(run, candidate.stream),
       content: contentNames(streamSpec(candidate.stream), options),
     });
     run.active.set(taskKey(task), task);

@@ -21,6 +21,7 @@ import { createEnding } from "../running/ending.ts";
 import { createQuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
 import { createRunStats } from "../running/run-stats.ts";
+import { closeScope, eraseOutside, openScope } from "../running/scope-marks.ts";
 import { noteTier } from "../running/tier-book.ts";
 import { dropOwners } from "../settle/apply-absences.ts";
 import { dropInsights } from "../settle/apply-deletes.ts";
@@ -121,6 +122,14 @@ const endOf = async (run: SyncRun): Promise<End> => {
   }
 };
 
+/** Marks, and on request erases, rows outside the scope. */
+const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promise<void> => {
+  const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
+  await closeScope(scopeRun, shapes);
+  if (!options.eraseOutside) return;
+  for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+};
+
 /**
  * Runs one sync. Rejects only on faults (disk full, a bug); everything that the service causes is in the report.
  * Publishes the snapshot at the end.
@@ -144,9 +153,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     });
   }
   const shapes = await readShapes(warehouse);
+  const scopeRun = { warehouse, rowScope: options.rowScope, runId, now: startedAt };
+  await openScope(scopeRun, shapes);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
-  const access = options.allowMassDelete && tier !== null ? "open" : accessOf(tier, startedAt);
+  const access = accessOf(tier, startedAt, options.allowMassDelete);
   const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
@@ -214,6 +225,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     const { inserted, updated, deleted } = run.stats.of("accounts");
     if (inserted + updated + deleted > 0) await dropOwners(run);
     await dropInsights(run);
+    await endScope(run);
     end = await endOf(run);
   } catch (error) {
     await archive.close();

@@ -4,6 +4,7 @@ import type { OkOutcome } from "../../api/outcome.ts";
 import { causeOf } from "../../api/retry-policy.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import type { JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
@@ -14,6 +15,7 @@ import type { FetchResult } from "../request/fetcher.ts";
 import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
@@ -53,6 +55,23 @@ const settleShape = async (
   const isNew = String([learned.grants, learned.lacks]) !== String([shape.grants, shape.lacks]);
   if (shape.settled && perPage === shape.perPage && !isNew) return;
   await storeShape(run, name, { ...shape, ...learned, perPage, settled: true });
+};
+
+/** A record outside the scope shows that the service does not apply the filters: from then on the list is read whole. */
+const noticeIgnoredFilters = async (
+  run: SyncRun,
+  { stream }: ScopeTask,
+  { call }: WantedCall,
+  records: readonly JsonValue[],
+) => {
+  const { rowScope } = run.options;
+  const shape = shapeOf(run, stream.name);
+  const names = Object.keys(filtersOf(rowScope, stream.name) ?? {});
+  const wasFiltered = shape.filters && names.some((name) => call.query[name] !== undefined);
+  if (!wasFiltered || !records.some((record) => isOutside(rowScope, stream.name, record))) return;
+  const text = `${stream.name}: the service ignores ${names.join(", ")}, so the list is read whole`;
+  run.deps.emit({ kind: "note", level: "warn", text });
+  await storeShape(run, stream.name, { ...shape, filters: false });
 };
 
 const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
@@ -122,6 +141,7 @@ export const takeListAnswer = async (
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
   await settleShape(run, task, request, wanted, outcome);
+  await noticeIgnoredFilters(run, task, wanted, outcome.data);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page);
   if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
@@ -207,6 +227,7 @@ export const askDifferently = async (
     include: query.include !== undefined,
     content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
     names: namesLightFields(task.stream, query),
+    filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
   };
   const { name } = task.stream;
   if (request !== null) landed(task, request);

@@ -4,7 +4,8 @@ import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
+import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";
+import { markReturned } from "../running/scope-marks.ts";
 import { closeTask, commitState, failTask } from "../running/task-ends.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import { closeGap, endLook } from "../settle/close-gap.ts";
@@ -90,6 +91,15 @@ const walkInstead = async (run: SyncRun, task: ScopeTask, because: string): Prom
   return decide(run, task);
 };
 
+/** Of a filtered list, the rows that count are those inside the scope; a complete walk shows which these are. */
+const countScope = async (run: SyncRun, task: ScopeTask, complete: boolean): Promise<void> => {
+  const { name } = task.stream;
+  if (!isFiltered(run, name) || task.uncommitted > 0) return;
+  const { warehouse } = run.deps;
+  if (complete && task.progress?.kind === "walk") await markReturned(warehouse, name, task.walkId);
+  task.rows = await warehouse.countRows(name);
+};
+
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
   // Reads that were decided but not sent are decided again, because the list may have changed.
@@ -99,6 +109,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   const complete = coverageOf(task.progress)?.complete === true;
   if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
   if (complete && task.inFlight.length > 0) return;
+  await countScope(run, task, complete);
   const seen = complete ? await seenBy(run, task) : 0;
   if (complete && task.progress.kind === "filter") {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);

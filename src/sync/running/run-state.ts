@@ -2,6 +2,7 @@
 // (dispatcher.ts).
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ProgressSink } from "../../core/report/progress-events.ts";
 import type { KnownTier, TierEvidence } from "../../core/state/tier.ts";
@@ -16,6 +17,7 @@ import type { CallOptions } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { initialShape, type ListShape } from "../request/list-shape.ts";
 import type { Sender } from "../request/sender.ts";
+import { filtersOf } from "../rows/row-scope.ts";
 import type { DeleteGuard } from "../task/delete-guard.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
@@ -33,6 +35,8 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   /** Days that archived answers and old versions are kept; null: for ever. */
   readonly archiveRetentionDays: number | null;
   readonly historyRetentionDays: number | null;
+  /** Move rows outside the setting `scope` to history. */
+  readonly eraseOutside: boolean;
 }
 
 /** The organization's tier, kept between runs. */
@@ -111,5 +115,9 @@ export interface SyncRun {
 /** The list's shape; if unknown, the start shape with the largest page. */
 export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
+
+/** True when the stream's list is read with the filters of the setting `scope`. */
+export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
+  shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
 
 export const taskKey = (task: ScopeTask): string => stateKey(task.candidate.stream, task.candidate.scope);

@@ -6,10 +6,10 @@ import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/scope-settings.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import { changedScopes, rememberScope, rememberShape } from "../plan/remembered.ts";
 import type { ListShape } from "../request/list-shape.ts";
-import { rememberShape } from "../plan/remembered.ts";
-import { filtersOf, isScoped, outsideSql, scopeText } from "../rows/row-scope.ts";
-import { blankState } from "../task/scope-state.ts";
+import { filtersOf, isScoped, outsideSql } from "../rows/row-scope.ts";
+import { unreadState } from "../task/scope-state.ts";
 
 type Shapes = ReadonlyMap<string, ListShape>;
 
@@ -29,12 +29,6 @@ const mark = async (warehouse: Warehouse, table: ScopedTable, inScope: boolean, 
 const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): boolean =>
   isScoped(rowScope, table) && (filtersOf(rowScope, table) === null || shapes.get(table)?.filters === false);
 
-const scopeName = (table: ScopedTable) => `scope.${table}`;
-
-/** Lists whose scope differs from the one that they were last read with. */
-export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
-  SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
-
 /**
  * Prepares a run: a list whose scope has changed is read completely, and its rows are marked by what is known of them until that
  * walk has shown which are inside.
@@ -50,11 +44,12 @@ export const openScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, s
       await rememberShape(warehouse, table, { ...shape, filters: true }, now);
     }
     const known = (await warehouse.scopeStates(table)).some(({ scope }) => scope === "");
-    const scopes = known ? [blankState({ stream: table, scope: "", runId })] : [];
+    const scopes = known ? [unreadState(table, "", runId)] : [];
     await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
-    await warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
+    await rememberScope(warehouse, rowScope, table, now);
   }
-  for (const table of SCOPED_TABLES) if (isReadWhole(rowScope, table, shapes)) await mark(warehouse, table, true, "true");
+  for (const table of SCOPED_TABLES)
+    if (isReadWhole(rowScope, table, shapes)) await mark(warehouse, table, true, "true");
 };
 
 /** Ends a run: marks the rows of lists that were read whole. */

@@ -5,15 +5,13 @@ import { stateKey } from "../plan/candidate.ts";
 import { rememberTier } from "../plan/remembered.ts";
 import type { PageRead } from "../strategies/contract.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
-import type { SyncRun } from "./run-state.ts";
+import { isFiltered, type SyncRun } from "./run-state.ts";
 
 const LISTS = ["accounts", "contacts", "signals"] as const;
 
 /** Routes of the Full Access tier that may be asked now. */
 export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierAccess => {
-  // A user who accepts that lists turned empty wants them to be read.
-  if (options.allowMassDelete && tier !== null) return "open";
-  const access = accessOf(tier, deps.clock.now());
+  const access = accessOf(tier, deps.clock.now(), options.allowMassDelete);
   const accounts = stateKey("accounts", "");
   // An account list that failed, or showed nothing, must not hold up the others.
   const asked = taken.has(accounts) && active.get(accounts)?.pages !== 0;
@@ -24,7 +22,7 @@ const evidenceOf = (run: SyncRun, task: ScopeTask, read: PageRead): TierEvidence
   const { name, tier } = task.stream;
   if (tier !== "full") return null;
   if (read.rows > 0) return { shows: "full", because: `${name} were returned` };
-  const isEmpty = name === "accounts" && read.page === 1 && (read.total ?? 0) === 0;
+  const isEmpty = name === "accounts" && !isFiltered(run, name) && read.page === 1 && (read.total ?? 0) === 0;
   const held = LISTS.some((list) => (run.rows.get(stateKey(list, "")) ?? 0) > 0);
   return isEmpty && !run.fullAccess ? { shows: "public", because: "the account list is empty", held } : null;
 };

@@ -3,9 +3,12 @@
 
 import { z } from "zod";
 import type { StreamSpec } from "../../catalog/streams.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { counted } from "../../core/text/units.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import type { SyncRun } from "../running/run-state.ts";
+import { isFiltered, type SyncRun } from "../running/run-state.ts";
+import { markUnreturned } from "../running/scope-marks.ts";
 import { adjustRows, closeTask, commitState, failTask, putOff } from "../running/task-ends.ts";
 import { guardDeletes, type MissingRows, PROBES } from "../task/delete-guard.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
@@ -81,8 +84,30 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
   closeTask(run, task);
 };
 
+/**
+ * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a credit if they
+ * exist. A list without any row proves nothing.
+ */
+const leaveOutside = async (run: SyncRun, table: ScopedTable, tasks: readonly ScopeTask[]): Promise<void> => {
+  const { warehouse, clock, emit } = run.deps;
+  for (const task of tasks) {
+    const { rows, missing } = await missingOf(run, task);
+    const empty = missing > 0 && missing === rows;
+    if (!empty) {
+      const left = await markUnreturned(warehouse, table, task.walkId);
+      emit({ kind: "note", level: "info", text: `${table}: ${counted(left, "row")} left the scope` });
+      adjustRows(run, task, -left);
+    }
+    const unconfirmed = empty ? { rows, because: "the list with the filters of scope is empty" } : null;
+    const now = clock.now();
+    await commitState(run, finishedState(task, { whole: true, addsUp: !empty, unconfirmed, now, runId: run.runId }));
+    closeTask(run, task);
+  }
+};
+
 /** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
 export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
+  if (isFiltered(run, stream.name)) return leaveOutside(run, stream.name, tasks);
   const scopes: MissingRows[] = [];
   for (const task of tasks) scopes.push(await missingOf(run, task));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);

@@ -10,7 +10,7 @@ import { counted } from "../../core/text/units.ts";
 import type { Suspect } from "../../warehouse/load/suspects.ts";
 import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { unconfirmedIn } from "../running/completeness.ts";
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
+import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";
 import { adjustRows, closeTask, commitState } from "../running/task-ends.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { lookAfterWalk } from "../task/change-course.ts";
@@ -161,7 +161,8 @@ export const closeGap = async (run: SyncRun, task: ScopeTask): Promise<"ended" |
   const { name } = task.stream;
   let kept: string | null = null;
   // A first walk returned exactly the mirrored rows.
-  if (isAskable(name) && !task.firstMirror) kept = await settleSuspects(run, task, name);
+  // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
+  if (isAskable(name) && !task.firstMirror && !isFiltered(run, name)) kept = await settleSuspects(run, task, name);
   const open = await openIn(run, task);
   const onlyCount = open !== null && (task.firstMirror || (await missingOf(run, task)).missing === 0);
   if (onlyCount && canLook(run, task)) {

@@ -6,6 +6,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
+import { unreadState } from "../task/scope-state.ts";
 
 /** Run that removes the rows, and its time, ms since the epoch. */
 interface Removal {
@@ -32,23 +33,6 @@ export const removeLists = async (
   return deleted;
 };
 
-/** State of a scope that was never read. */
-const unread = (stream: StreamName, scope: string, runId: string): ScopeState => ({
-  stream,
-  scope,
-  status: "idle",
-  walkId: null,
-  cursor: null,
-  watermark: null,
-  totalCount: null,
-  rowsAtWalk: null,
-  checkedAt: null,
-  walkedAt: null,
-  unconfirmed: null,
-  error: null,
-  runId,
-});
-
 const erasableRow = z.object({ company_id: z.string() });
 
 /**
@@ -68,10 +52,13 @@ export const eraseUnfollowed = async (
   for (const { company_id: company } of rows) {
     for (const count of (await removeLists(warehouse, company, { runId, now })).values()) deleted += count;
     deleted += await warehouse.deleteKeys({ table: "companies", ids: [company], runId, now });
-    states.push(...COMPANY_LISTS.map((name) => unread(name, company, runId)), unread("companies", company, runId));
+    states.push(
+      ...COMPANY_LISTS.map((name) => unreadState(name, company, runId)),
+      unreadState("companies", company, runId),
+    );
   }
   deleted += await warehouse.deleteKeys({ table: "company_inputs", ids: [...erase], runId, now });
-  states.push(...erase.map((input) => unread("companies", `${INPUT_SCOPE}${input}`, runId)));
+  states.push(...erase.map((input) => unreadState("companies", `${INPUT_SCOPE}${input}`, runId)));
   await warehouse.commit({ runId, loads: [], requests: [], scopes: states, quota: null });
   return deleted;
 };

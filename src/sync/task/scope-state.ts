@@ -1,4 +1,5 @@
-// Builds a task's row of `sync.stream_state`, during the task and after it. Pure.
+// Builds rows of `sync.stream_state`: before a scope is read, during its task, and after it. Pure.
+import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
@@ -9,6 +10,23 @@ export const totalOf = (task: ScopeTask): number | null => {
   if (task.progress === null || task.progress.kind === "filter") return task.before?.totalCount ?? null;
   return task.progress.kind === "log" ? task.progress.total : (coverageOf(task.progress)?.total ?? null);
 };
+
+/** State of a scope that was never read. */
+export const unreadState = (stream: StreamName, scope: string, runId: string): ScopeState => ({
+  stream,
+  scope,
+  status: "idle",
+  walkId: null,
+  cursor: null,
+  watermark: null,
+  totalCount: null,
+  rowsAtWalk: null,
+  checkedAt: null,
+  walkedAt: null,
+  unconfirmed: null,
+  error: null,
+  runId,
+});
 
 /** The task's row of `sync.stream_state` while it is running. */
 export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({

@@ -84,6 +84,8 @@ export const createTask = (input: {
   readonly rows: number;
   readonly runId: string;
   readonly now: number;
+  /** The list is read with filters, so the mirror may hold rows of it that do not count. */
+  readonly filtered?: boolean;
   /** Heavy fields to request; unset: the same as before the interruption. */
   readonly content?: readonly string[];
 }): ScopeTask => {
@@ -100,7 +102,7 @@ export const createTask = (input: {
     progress: resumed?.progress ?? startProgress(candidate, stream, shape, before, overlaps(candidate, rows)),
     newest: resumed?.newest ?? null,
     firstNewest: resumed?.firstNewest ?? null,
-    firstMirror: resumed?.firstMirror ?? rows === 0,
+    firstMirror: resumed?.firstMirror ?? (rows === 0 && input.filtered !== true),
     rows,
     rejected: resumed?.rejected ?? 0,
     refused: resumed?.refused ?? 0,

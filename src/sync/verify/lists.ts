@@ -65,6 +65,7 @@ const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question)
       include: false,
       content: query.onlyWithFields !== undefined,
       names: namesLightFields(streamSpec(stream), query),
+      filters: false,
     };
     const next = shapeAfterRefusal(shape, refused, reply.excerpt, {
       largest: run.options.largestPage,

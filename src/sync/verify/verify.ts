@@ -1,11 +1,10 @@
 // Verify: compares the mirror with the service at the fewest credits, and repairs differences on request.
 // A run like any other: its requests are in the ledger, its responses in the archive, its changes in history.
-import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
-import { tableSpec } from "../../catalog/tables.ts";
+import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
+import type { Archive } from "../../warehouse/archive/archive.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
-import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -13,16 +12,17 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import { newRunId } from "../run/run-sync.ts";
 import { createEnding } from "../running/ending.ts";
-import { createQuotaRecorder } from "../running/quota-recorder.ts";
+import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions } from "../running/run-state.ts";
+import { closeScope, openScope } from "../running/scope-marks.ts";
 import { type Check, planChecks, type VerifyFacts } from "./checks.ts";
-import { checkFilter, checkPage, type Finding } from "./lists.ts";
-import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
-import { recount, repairCounts, walkCredits } from "./repair.ts";
-import type { CheckReport, Difference, VerifyReport } from "./report.ts";
+import { readFacts } from "./facts.ts";
+import { distinct, earlyEnd, errorOf, type Findings } from "./findings.ts";
+import { makeChecks } from "./make-checks.ts";
+import { repairCounts } from "./repair.ts";
+import type { VerifyReport } from "./report.ts";
 import type { VerifyRun } from "./session.ts";
 
 export interface VerifyOptions {
@@ -40,80 +40,6 @@ export interface VerifyResult {
   readonly error: DuckmirrorError | null;
 }
 
-const LISTS: ReadonlySet<StreamName> = new Set([...ORGANIZATION_LISTS, ...COMPANY_LISTS]);
-/** Consecutive failed checks before the service counts as down. */
-const MOST_FAILURES = 3;
-
-const valuesOf = async (deps: SyncDeps, field: "type" | "changeType"): Promise<readonly string[]> => {
-  const spec = tableSpec("contacts").fields.find(({ name }) => name === field);
-  const mirrored = await countByValue(deps.warehouse.database, "contacts", spec?.column ?? "");
-  return [...new Set([...(spec?.allowed ?? []).map(String), ...mirrored.keys()])];
-};
-
-const readFacts = async (
-  deps: SyncDeps,
-  options: VerifyOptions,
-  states: readonly ScopeState[],
-  pageSize: VerifyFacts["pageSize"],
-): Promise<VerifyFacts> => {
-  const { database } = deps.warehouse;
-  const seed = Math.floor(deps.random() * 2 ** 32);
-  const rows = await readScopeRows(database);
-  const draw = (table: Parameters<typeof sampleIds>[1]) => sampleIds(database, table, seed, options.sample);
-  return {
-    lists: states.flatMap(({ stream, scope, walkedAt }) => {
-      const whole = scope === "" || walkedAt !== null;
-      const own = LISTS.has(stream) && !scope.startsWith(DETAIL_SCOPE) && !scope.startsWith(INPUT_SCOPE);
-      return own && whole ? [{ stream, scope, rows: rows.get(stateKey(stream, scope)) ?? 0 }] : [];
-    }),
-    pageSize,
-    accounts: await draw("accounts"),
-    contacts: await draw("contacts"),
-    signals: await draw("signals"),
-    companies: await draw("companies"),
-    insights: await draw("account_insights"),
-    contactTypes: await valuesOf(deps, "type"),
-    contactChangeTypes: await valuesOf(deps, "changeType"),
-  };
-};
-
-const make = (run: VerifyRun, check: Check): Promise<Finding> => {
-  switch (check.kind) {
-    case "page":
-      return checkPage(run, check);
-    case "filter":
-      return checkFilter(run, check);
-    case "ids":
-      return checkIds(run, check);
-    case "signal-counts":
-      return checkSignalCounts(run);
-    case "detail":
-    case "company":
-    case "insight":
-      return checkRecord(run, check);
-    default:
-      return check satisfies never;
-  }
-};
-
-const scopeOf = (check: Check): string => {
-  if (check.kind === "page") return check.scope;
-  if (check.kind === "filter") return `${check.param}=${check.value}`;
-  return "id" in check ? check.id : "";
-};
-
-/** One entry per difference, even if several checks found it; a repaired difference counts as repaired. */
-const distinct = (differences: readonly Difference[]): readonly Difference[] => {
-  const known = new Map<string, Difference>();
-  for (const difference of differences) {
-    const { stream, scope, kind, key, field } = difference;
-    const id = JSON.stringify([stream, scope, kind, key, field]);
-    const before = known.get(id);
-    known.set(id, { ...difference, repaired: difference.repaired || before?.repaired === true });
-  }
-  return [...known.values()];
-};
-
 /** Takes what earlier runs of this id have cost out of the ledger's allowance. Returns that, in credits. */
 const chargeEarlierRuns = async ({ ledger, warehouse }: SyncDeps, runId: string): Promise<number> => {
   const credits = await creditsOfRuns(warehouse, runId);
@@ -123,12 +49,6 @@ const chargeEarlierRuns = async ({ ledger, warehouse }: SyncDeps, runId: string)
     ledger.settle(reservation.id, "spent");
   }
   return credits;
-};
-
-/** Credits that this verification may still spend. */
-const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
-  const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
-  return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
 };
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
@@ -142,51 +62,62 @@ const summaryOf = (report: VerifyReport): JsonValue => ({
   repaired: report.differences.filter(({ repaired }) => repaired).length,
 });
 
-const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => {
-  if (differences.length === 0) return null;
-  const repaired = differences.filter((difference) => difference.repaired).length;
-  return new DuckmirrorError("VERIFY_DIFFERS", {
-    count: differences.length,
-    repaired: repaired === 0 ? "" : `, ${repaired} of them repaired`,
-  });
-};
+/** What the verification reads before it starts. */
+interface Prepared {
+  readonly states: readonly ScopeState[];
+  readonly shapes: VerifyRun["shapes"];
+  readonly budgets: VerifyRun["budgets"];
+  readonly facts: VerifyFacts;
+  readonly checks: readonly Check[];
+}
 
-/**
- * Runs one verification. Never exceeds the ledger's allowance, repairs included. Throws SNAPSHOT_MISSING when nothing
- * is mirrored; otherwise rejects only on faults.
- */
-export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
-  const { warehouse, clock, emit, ledger } = deps;
-  const startedAt = clock.now();
+const prepare = async (
+  options: VerifyOptions,
+  deps: SyncDeps,
+  { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
+): Promise<Prepared> => {
+  const { warehouse } = deps;
   await recover(warehouse, deps.archive, await readScopeRows(warehouse.database), startedAt, deps.unsent);
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);
+  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes);
+  const budgets = await openBudgets(options.sync.budgets, deps);
   const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
-  const facts = await readFacts(deps, options, states, pageSize);
+  const facts = await readFacts(deps, options.sample, states, pageSize);
   const { streams } = options.sync;
   const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
+  return { states, shapes, budgets, facts, checks };
+};
 
-  const earlier = options.runId === undefined ? 0 : await chargeEarlierRuns(deps, options.runId);
-  const runId =
-    options.runId === undefined ? newRunId(startedAt, deps.random) : await unusedRunId(warehouse, options.runId);
-  await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
-  const quota = createQuotaRecorder(clock);
+/** A verification under way, and what must be closed and read when its checks are made. */
+interface Started {
+  readonly run: VerifyRun;
+  readonly archive: Archive;
+  readonly quota: QuotaRecorder;
+}
+
+const start = (
+  options: VerifyOptions,
+  deps: SyncDeps,
+  { states, shapes, budgets }: Prepared,
+  { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
+): Started => {
+  const { warehouse } = deps;
+  const quota = createQuotaRecorder(deps.clock);
   const archive = deps.archive.open({ runId, now: startedAt });
-  let sequence = 0;
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const ended = { ...deps, signal, hardSignal };
+  let sequence = 0;
+  const nextId = () => `${runId}-${(++sequence).toString(36)}`;
   const run: VerifyRun = {
     runId,
     options: options.sync,
     deps: ended,
     ending,
-    fetcher: createFetcher(
-      { ...ended, stop, archive, onQuota: quota.see },
-      () => `${runId}-${(++sequence).toString(36)}`,
-    ),
-    budgets: await openBudgets(options.sync.budgets, deps),
+    fetcher: createFetcher({ ...ended, stop, archive, onQuota: quota.see }, nextId),
+    budgets,
     shapes,
     states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
     repair: options.repair,
@@ -197,83 +128,64 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
     },
     credits: 0,
   };
+  return { run, archive, quota };
+};
 
-  const pagesOf = (stream: StreamName, scope: string) => {
-    const rows = facts.lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
-    return LISTS.has(stream) ? Math.ceil(rows / pageSize(stream)) : 1;
+/** `credits`: spent by earlier runs of this id, and by this one. */
+const reportOf = (run: VerifyRun, findings: Findings, checks: readonly Check[], credits: number): VerifyReport => {
+  const { limit, remaining, resetsAt } = run.deps.ledger.snapshot();
+  return {
+    run_id: run.runId,
+    credits: { spent: credits, remaining, limit, resets_at: iso(resetsAt) },
+    checks: findings.reports,
+    checks_left: checks.length - findings.reports.length,
+    differences: findings.differences,
   };
-  const reports: CheckReport[] = [];
-  let differences: Difference[] = [];
-  let failures = 0;
-  let failed: string | null = null;
-  let made = 0;
-  const tell = (stream: string, records: number) => {
-    const mine = reports.filter((report) => report.stream === stream);
-    const credits = mine.reduce((sum, report) => sum + report.credits, 0);
-    const count = { requests: mine.length, credits, rows: records, pagesDone: mine.length };
-    emit({ kind: "page", stream, ...count, pagesTotal: null, rowsTotal: null });
-  };
+};
+
+/** Walks the lists whose counts differ, if that is wanted and the verification came to its end. */
+const repaired = async (options: VerifyOptions, deps: SyncDeps, run: VerifyRun, findings: Findings) => {
+  const isOpen = findings.differences.some((difference) => !difference.repaired);
+  if (!options.repair || !isOpen) return findings;
+  const repairs = await repairCounts(options.sync, deps, run.runId, findings.differences);
+  run.credits += repairs.credits;
+  return { ...findings, differences: repairs.differences };
+};
+
+/**
+ * Runs one verification. Never exceeds the ledger's allowance, repairs included. Throws SNAPSHOT_MISSING when nothing
+ * is mirrored; otherwise rejects only on faults.
+ */
+export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise<VerifyResult> => {
+  const { warehouse, clock, emit } = deps;
+  const startedAt = clock.now();
+  const runId =
+    options.runId === undefined ? newRunId(startedAt, deps.random) : await unusedRunId(warehouse, options.runId);
+  const prepared = await prepare(options, deps, { runId, startedAt });
+  const { checks, facts } = prepared;
+  const earlier = options.runId === undefined ? 0 : await chargeEarlierRuns(deps, options.runId);
+  await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
+  const { run, archive, quota } = start(options, deps, prepared, { runId, startedAt });
+  let findings: Findings;
   try {
-    for (const check of checks) {
-      if (signal.aborted || failures >= MOST_FAILURES) break;
-      const before = run.credits;
-      const found = await make(run, check);
-      if (found.status === "stopped") break;
-      made += 1;
-      failures = found.status === "failed" ? failures + 1 : 0;
-      if (found.status === "failed") failed ??= found.note;
-      differences = [...differences, ...found.differences];
-      if (options.repair && found.differences.length > 0) differences = [...(await recount(deps, differences))];
-      reports.push({
-        check: check.kind,
-        stream: check.stream,
-        scope: scopeOf(check),
-        status: found.status,
-        records: found.records,
-        credits: run.credits - before,
-        note: found.note,
-      });
-      tell(check.stream, found.records);
-      if (signal.aborted || (options.repair && creditsLeft(ledger) <= walkCredits(differences, pagesOf))) break;
-    }
+    findings = await makeChecks(run, checks, facts);
   } finally {
-    ending.close();
+    run.ending.close();
     await archive.close();
   }
-  differences = [...distinct(differences)];
-
-  const reportOf = (before = 0): VerifyReport => {
-    const { limit, remaining, resetsAt } = ledger.snapshot();
-    return {
-      run_id: runId,
-      credits: { spent: before + run.credits, remaining, limit, resets_at: iso(resetsAt) },
-      checks: reports,
-      checks_left: checks.length - made,
-      differences,
-    };
-  };
+  findings = { ...findings, differences: distinct(findings.differences) };
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
-  const showed = reports.some(({ status }) => status === "equal" || status === "differs");
-  const reason = ending.reason();
-  const interrupted = reason?.kind === "interrupted" ? new DuckmirrorError("INTERRUPTED") : null;
-  const stopped = reason?.kind === "stopped" ? reason.error : null;
-  const broken =
-    failed === null || showed ? null : new DuckmirrorError("REQUEST_FAILED", { endpoint: "verify", detail: failed });
-  const credentials = stopped?.exitCode === EXIT.budget && showed ? null : stopped;
-  const early = credentials ?? interrupted ?? broken;
-  const first = reportOf();
+  const early = earlyEnd(run.ending.reason(), findings);
   await warehouse.finishRun(runId, {
     status: early === null ? "done" : early.exitCode === EXIT.budget ? "stopped" : "failed",
     finishedAt: clock.now(),
-    summary: summaryOf(first),
-    error: early?.code ?? errorOf(differences)?.code ?? null,
+    summary: summaryOf(reportOf(run, findings, checks, run.credits)),
+    error: early?.code ?? errorOf(findings.differences)?.code ?? null,
   });
-  if (options.repair && early === null && differences.some(({ repaired }) => !repaired)) {
-    const repairs = await repairCounts(options.sync, deps, runId, differences);
-    differences = [...repairs.differences];
-    run.credits += repairs.credits;
-  }
+  if (early === null) findings = await repaired(options, deps, run, findings);
+  await closeScope({ warehouse, rowScope: options.sync.rowScope, runId, now: clock.now() }, prepared.shapes);
   const published = await warehouse.publish();
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
-  return { report: reportOf(earlier), error: early ?? errorOf(differences) };
+  const report = reportOf(run, findings, checks, earlier + run.credits);
+  return { report, error: early ?? errorOf(findings.differences) };
 };

@@ -40,6 +40,7 @@ export const findSuspects = (sql: Sql, search: SuspectSearch): Promise<readonly 
   const query = `WITH judged AS (
     SELECT CAST(t.id AS VARCHAR) AS id, ${metBy} AS met, ${orphan} AS orphan, ${missedBefore} AS missed_before
     FROM main.${table} AS t
+    WHERE t._in_scope
   )
   SELECT id, met, orphan, NOT met AND missed_before IS TRUE AS missed_twice
   FROM judged
@@ -57,7 +58,7 @@ export const findMet = async (
 ): Promise<readonly string[]> => {
   const parent = table === "accounts" ? "" : "AND EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
   const rows = await sql.query(
-    `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`,
+    `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE t._in_scope AND ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`,
     [walkId, table, walkId, limit],
     idRow,
   );

@@ -1,7 +1,7 @@
 // Finds mirrored rows that a complete walk did not return, and moves them to history.
 // SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
-import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { isScopedTable, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -48,8 +48,11 @@ const scopedSql = (table: TableName, company: string | undefined): ScopedSql => 
   };
 };
 
-const unmet = ({ inScope, met }: ScopedSql) =>
-  `${inScope} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
+/** Condition on alias `t`: the list is expected to return the row (setting `scope`). */
+const counts = (table: TableName): string => (isScopedTable(table) ? "t._in_scope" : "true");
+
+const unmet = (table: TableName, { inScope, met }: ScopedSql) =>
+  `${inScope} AND ${counts(table)} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
 
 const goneRow = z.object({ company: z.string().nullable(), ids: z.array(z.string()) });
 /** Rows of a table by id; `company` where the table is kept per company. */
@@ -64,7 +67,7 @@ const idRow = z.object({ id: z.string() });
 /** Number of mirrored rows of a table, or of one company in it. */
 export const countRows = async (sql: Sql, table: TableName, company?: string): Promise<number> => {
   const { inScope, scopeParams } = scopedSql(table, company);
-  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope}`;
+  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope} AND ${counts(table)}`;
   return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
 };
 
@@ -75,7 +78,7 @@ export const findMissing = async (
   sampleSize: number,
 ): Promise<Missing> => {
   const scoped = scopedSql(table, company);
-  const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(scoped)}`;
+  const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(table, scoped)}`;
   const params = [...scoped.scopeParams, walkId, table];
   const rows = await countRows(sql, table, company);
   const missing = (await sql.query(`SELECT count(*) AS "rows" ${from}`, params, countsRow))[0]?.rows ?? 0;
@@ -129,7 +132,7 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
   const companyId = tableSpec(table).key[0] === "company_id" ? "t.company_id" : "NULL";
   return sql.query(
     `SELECT ${companyId} AS company, list(${scoped.id} ORDER BY ${scoped.id}) AS ids
-     FROM main.${quoted(table)} AS t WHERE ${unmet(scoped)} GROUP BY ALL ORDER BY ALL`,
+     FROM main.${quoted(table)} AS t WHERE ${unmet(table, scoped)} GROUP BY ALL ORDER BY ALL`,
     [...scoped.scopeParams, walkId, table],
     goneRow,
   );

@@ -2,8 +2,9 @@
 import { expect, test, vi } from "vitest";
 import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { aReport } from "../../support/reports.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
 const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";

@@ -6,9 +6,10 @@ import type { Config } from "../../../src/core/config/config.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import { startLocalWorker } from "../../../src/queue/local/worker.ts";
 import { engineRunner } from "../../../src/queue/run-engine.ts";
+import { afterTest } from "../../support/after-test.ts";
 import type { FakeAnswer } from "../../support/fake-service.ts";
 import { aFetcher, load } from "./remote/remote-rig.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
 
 interface End {
   readonly state: string;

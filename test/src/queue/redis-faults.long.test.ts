@@ -9,18 +9,9 @@ import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import { engineRunner } from "../../../src/queue/run-engine.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { aReport } from "../../support/reports.ts";
-import {
-  aDataDir,
-  afterTest,
-  anAsk,
-  anOrg,
-  aRedis,
-  aWorker,
-  type Organization,
-  reached,
-  type WorkerRig,
-} from "./worker-rig.ts";
+import { aDataDir, anAsk, anOrg, aRedis, aWorker, type Organization, reached, type WorkerRig } from "./worker-rig.ts";
 
 const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";
 

@@ -1,9 +1,10 @@
 // Redis with a user of its own for duckmirror, with the rights that docs/WORKER.md gives it and no others.
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
 import { documentedUser } from "../../support/documented-user.ts";
 import { aFetcher, load } from "./remote/remote-rig.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const PASSWORD = "a-password-of-its-own";
 /** A Redis that nobody enters without a password, and the address with the user of the documents. */

@@ -8,7 +8,8 @@ import { createScrubber } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
 import { startLocalWorker } from "../../../src/queue/local/worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+import { afterTest } from "../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
 
 const engine = { clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() };
 

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, vi } from "vitest";
+import { vi } from "vitest";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
@@ -17,17 +17,12 @@ import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import type { WorkerDeps } from "../../../src/queue/bullmq/worker-deps.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
-
-const endings: (() => Promise<unknown>)[] = [];
-/** Runs `end` after the test, the last one first. */
-export const afterTest = (end: () => Promise<unknown>): void => void endings.push(end);
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
 
 export const aDataDir = async (): Promise<string> => {
   const dir = await mkdtemp(join(tmpdir(), "duckmirror-worker-"));
@@ -56,6 +51,7 @@ export interface Organization {
 export const anOrg = async (name = "default", accounts = 3, server: ServerChoice = {}): Promise<Organization> => {
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, credits: 10_000 });
   const dataDir = await aDataDir();
+  await copyMigratedMirror(dataDir);
   let held: Promise<void> = Promise.resolve();
   let below = "/";
   const { url, close } = await startFakeServer(service, async (path) => (path.startsWith(below) ? held : undefined));

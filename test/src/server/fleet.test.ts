@@ -7,8 +7,9 @@ import { openAllQueues } from "../../../src/queue/fleet/all-queues.ts";
 import { registerMirror } from "../../../src/queue/fleet/mirrors.ts";
 import { createSteering } from "../../../src/queue/fleet/pauses.ts";
 import { startFetcherServer, startServer } from "../../../src/server/listen.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { aFetcher } from "../queue/remote/remote-rig.ts";
-import { afterTest, anOrg, aRedis, someTriggers } from "../queue/worker-rig.ts";
+import { anOrg, aRedis, someTriggers } from "../queue/worker-rig.ts";
 import { BEARER, serveQueue } from "./served-queue.ts";
 
 const PATIENCE = { timeout: 30_000 };

@@ -10,6 +10,7 @@ import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
 import type { ServerOptions } from "../../../src/server/server-context.ts";
+import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 
 export interface ServedMirror {
   readonly sandbox: Sandbox;
@@ -24,6 +25,7 @@ export interface ServedMirror {
 export const serveMirror = async (accounts = 5): Promise<ServedMirror> => {
   const sandbox = await startSandbox({ accounts, requestsPerMinute: 1_000_000, threads: 1 });
   const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-served-"));
+  await copyMigratedMirror(dataDir);
   const env = {
     DUCKMIRROR_BASE_URL: sandbox.url,
     DUCKMIRROR_TOKEN: sandbox.token,

@@ -5,8 +5,9 @@ import { snapshotPath } from "../../../src/core/data-dir.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { startServer } from "../../../src/server/listen.ts";
 import { queueBoard } from "../../../src/server/queue-board.ts";
+import { afterTest } from "../../support/after-test.ts";
 import type { TestRedis } from "../../support/redis.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 export const BEARER = { authorization: `Bearer ${KEY}` };

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { useMirrored } from "../../support/mirrored-rig.ts";
 import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 let rig: SyncRig | null = null;
@@ -17,6 +18,8 @@ const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
   expect(error).toBeNull();
   return rig;
 };
+const aMirror = useMirrored((log) => createFakeService(anOrganization(5), {}, log));
+const aMirrorOfPages = useMirrored((log) => createFakeService(anOrganization(5), { maxPerPage: 8 }, log));
 const reportOf = async (mirror: SyncRig, request: Parameters<SyncRig["sync"]>[0] = {}) => {
   const { report, error } = await mirror.sync(request);
   const stream = (name: string) => report.streams.find((candidate) => candidate.stream === name);
@@ -24,8 +27,7 @@ const reportOf = async (mirror: SyncRig, request: Parameters<SyncRig["sync"]>[0]
 };
 
 test("a changed account is updated, its old version goes to history, and its insight is fetched anew", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   Object.assign(service.data.accounts[2] ?? {}, { name: "Renamed", updatedAt: later });
   service.data.insights["3"] = { summary: { keyInsights: ["new"] } };
   const { stream, error } = await reportOf(mirror);
@@ -39,8 +41,7 @@ test("a changed account is updated, its old version goes to history, and its ins
 });
 
 test("the insight of a deleted account goes with it, also when the same run fetches it after the delete", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   service.data.accounts.splice(2, 1);
   const { error, stream } = await reportOf(mirror, { full: true });
   expect(error).toBeNull();
@@ -63,8 +64,7 @@ test("a look that found new rows is followed by a look again, not by a walk", as
 });
 
 test("a deleted contact is probed by id, removed and kept in history; when it returns it is live again", async () => {
-  const service = createFakeService(anOrganization(5), { maxPerPage: 8 });
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirrorOfPages();
   const [gone] = service.data.contacts.splice(7, 1);
   const { stream, error } = await reportOf(mirror);
   expect(error).toBeNull();
@@ -82,8 +82,7 @@ test("a deleted contact is probed by id, removed and kept in history; when it re
 });
 
 test("a row that the list lost but the service still knows by id is not deleted", async () => {
-  const service = createFakeService(anOrganization(5), { maxPerPage: 8 });
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirrorOfPages();
   const hidden = service.data.contacts[3];
   service.options = {
     maxPerPage: 8,
@@ -100,8 +99,7 @@ test("a row that the list lost but the service still knows by id is not deleted"
 });
 
 test("lists that turn empty because the tier was lowered delete nothing and exit with 5", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   const { accounts, contacts, signals, insights } = service.data;
   Object.assign(service.data, { accounts: [], contacts: [], signals: [], insights: {} });
   for (const full of [false, true]) {
@@ -124,8 +122,7 @@ test("lists that turn empty because the tier was lowered delete nothing and exit
 });
 
 test("a list that loses more than its share deletes nothing unless that is allowed", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   service.data.signals.splice(0, 20);
   const refused = await reportOf(mirror);
   expect(refused.error?.exitCode).toBe(5);
@@ -137,8 +134,7 @@ test("a list that loses more than its share deletes nothing unless that is allow
 });
 
 test("new hiring signals refresh that company's job openings, and no other list", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   // Only what arose after the last look at the company's list is a hint.
   const arisen = new Date(Date.now() + 60_000).toISOString();
   service.data.signals.push(
@@ -154,8 +150,7 @@ test("new hiring signals refresh that company's job openings, and no other list"
 });
 
 test("a full sync finds closed job openings of one company", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   service.data.lists.c_2?.["job-openings"]?.splice(0, 3);
   const { stream, error } = await reportOf(mirror, { full: true });
   expect(error).toBeNull();

@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 test("a run never spends more than --max-credits, ends with exit code 4, and the next one goes on from there", async () => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const service = createFakeService(anOrganization(6), { maxPerPage: 6 });
   rig = await startSyncRig(service, { DUCKMIRROR_MAX_CREDITS: "9" });
   let runs = 0;
   for (let error: { exitCode: number } | null = { exitCode: 4 }; error !== null; runs++) {
@@ -30,7 +30,7 @@ test("a run never spends more than --max-credits, ends with exit code 4, and the
   expect(new Set(repeated.map((url) => url.split("?")[0])).size).toBeLessThanOrEqual(3);
   expect(
     await rig.rows("select (select count(*) from job_openings) j, (select count(*) from account_insights) i"),
-  ).toEqual([{ j: 30, i: 10 }]);
+  ).toEqual([{ j: 18, i: 6 }]);
 });
 
 test("on a free plan the most valuable pages come first and the next period goes on", async () => {
@@ -98,7 +98,7 @@ test("a route that fails for good fails its stream, and the others are committed
 });
 
 test("the last reading of the quota counts every credit of the run, those of the usage routes as well", async () => {
-  const service = createFakeService(anOrganization(8), { maxPerPage: 10, credits: 5000 });
+  const service = createFakeService(anOrganization(4), { maxPerPage: 5, credits: 5000 });
   rig = await startSyncRig(service);
   for (let run = 0; run < 2; run++) {
     const { error } = await rig.sync({ full: run > 0 });

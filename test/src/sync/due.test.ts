@@ -50,6 +50,7 @@ const OPTIONS: DueOptions = {
   maxAgeMs: {},
   reconcileEveryMs: 7 * DAY,
   budgets: {},
+  rowScope: {},
   shapes: new Map(),
   largestPage: 100,
 };

@@ -15,18 +15,18 @@ const COUNTS = `select
   (select count(*) from owners) as owners, (select count(*) from news_articles) as news,
   (select count(*) from job_openings) as jobs, (select count(*) from earnings_calls) as calls,
   (select count(*) from filings) as filings, (select count(*) from account_insights) as insights`;
-const TEN = [
+const SIX = [
   {
-    accounts: 10,
-    contacts: 40,
-    signals: 60,
-    companies: 10,
+    accounts: 6,
+    contacts: 24,
+    signals: 36,
+    companies: 6,
     owners: 3,
-    news: 20,
-    jobs: 30,
-    calls: 5,
-    filings: 5,
-    insights: 10,
+    news: 12,
+    jobs: 18,
+    calls: 3,
+    filings: 3,
+    insights: 6,
   },
 ];
 
@@ -35,7 +35,7 @@ const mirrored = async (service: FakeService): Promise<SyncRig> => {
   const { report, error } = await rig.sync();
   expect(error).toBeNull();
   expect(report.status).toBe("done");
-  expect(await rig.rows(COUNTS)).toEqual(TEN);
+  expect(await rig.rows(COUNTS)).toEqual(SIX);
   return rig;
 };
 
@@ -45,19 +45,19 @@ const paidUrls = (service: FakeService): readonly string[] =>
     .map((entry) => `${entry.path}?${new URLSearchParams(entry.query)}`);
 
 test("a first mirror of an unchanged source spends one credit per page and fetches no page twice", async () => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 25, credits: 1000 });
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10, credits: 1000 });
   await mirrored(service);
   const history = service.log.filter((entry) => entry.path === "/v1/usage/requests" && entry.status === 200);
-  // accounts 1, contacts 2, signals 3, counts 1, four lists and one insight for each of ten companies, usage and limits 2.
-  expect(service.spent() - history.length).toBe(1 + 2 + 3 + 1 + 40 + 10 + 2);
+  // accounts 1, contacts 3, signals 4, counts 1, four lists and one insight for each of six companies, usage and limits 2.
+  expect(service.spent() - history.length).toBe(1 + 3 + 4 + 1 + 24 + 6 + 2);
   // The request history grows by the requests that read it.
-  expect(history.length).toBeLessThanOrEqual(Math.ceil(service.log.length / 25));
+  expect(history.length).toBeLessThanOrEqual(Math.ceil(service.log.length / 10));
   const urls = paidUrls(service);
   expect(new Set(urls).size).toBe(urls.length);
 });
 
 test("a second sync right after a complete one costs one credit per organization list and none per company", async () => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 25, credits: 1000 });
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10, credits: 1000 });
   const { sync } = await mirrored(service);
   const before = service.log.length;
   const { report } = await sync();
@@ -68,23 +68,23 @@ test("a second sync right after a complete one costs one credit per organization
 });
 
 const shapes: readonly (readonly [string, FakeOptions])[] = [
-  ["clamps pages silently to 7 rows but computes offsets from what was asked", { maxPerPage: 7, overPage: "clamp" }],
-  ["clamps pages and says so", { maxPerPage: 7, overPage: "honest" }],
-  ["ignores sorting", { maxPerPage: 25, sort: "ignore" }],
-  ["refuses sorting", { maxPerPage: 25, sort: "refuse" }],
-  ["refuses to embed", { maxPerPage: 25, included: "refuse" }],
-  ["embeds nothing although asked", { maxPerPage: 25, included: "none" }],
+  ["clamps pages silently to 4 rows but computes offsets from what was asked", { maxPerPage: 4, overPage: "clamp" }],
+  ["clamps pages and says so", { maxPerPage: 4, overPage: "honest" }],
+  ["ignores sorting", { maxPerPage: 10, sort: "ignore" }],
+  ["refuses sorting", { maxPerPage: 10, sort: "refuse" }],
+  ["refuses to embed", { maxPerPage: 10, included: "refuse" }],
+  ["embeds nothing although asked", { maxPerPage: 10, included: "none" }],
   ["embeds arrays under singular names", { included: "singular-array" }],
   ["embeds maps by id", { included: "object-map" }],
   ["embeds a single object", { included: "single" }],
-  ["never gives totalCount", { maxPerPage: 25, totals: false }],
+  ["never gives totalCount", { maxPerPage: 10, totals: false }],
   ["clamps pages silently and never gives totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
   ["clamps pages, says so, and never gives totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
 ];
 
 for (const [what, options] of shapes) {
   test(`a service that ${what} is mirrored completely`, async () => {
-    const service = createFakeService(anOrganization(10), options);
+    const service = createFakeService(anOrganization(6), options);
     if (options.included !== "refuse" && options.included !== "none" && options.included !== "single") {
       await mirrored(service);
       return;
@@ -94,7 +94,7 @@ for (const [what, options] of shapes) {
     const { error } = await rig.sync();
     expect(error).toBeNull();
     const [counts] = await rig.rows(COUNTS);
-    expect(counts).toMatchObject({ accounts: 10, companies: 10, jobs: 30, insights: 10 });
+    expect(counts).toMatchObject({ accounts: 6, companies: 6, jobs: 18, insights: 6 });
   });
 }
 

@@ -5,7 +5,7 @@ import { createFakeService } from "../../support/fake-service.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
 const aMirror = async () => {
-  const service = createFakeService(anOrganization(12), { maxPerPage: 25 });
+  const service = createFakeService(anOrganization(6), { maxPerPage: 12 });
   const rig = await startSyncRig(service);
   onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();

@@ -141,6 +141,8 @@ const OPTIONS: SyncOptions = {
   maxAgeMs: {},
   reconcileEveryMs: 1e15,
   budgets: {},
+  rowScope: {},
+  eraseOutside: false,
   largestPage: 40,
   maxShare: 1,
   allowMassDelete: true,

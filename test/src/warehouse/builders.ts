@@ -3,12 +3,14 @@ import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openWarehouse, type Warehouse } from "../../../src/warehouse/file/warehouse.ts";
+import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { tempDir } from "./temp-dir.ts";
 
 export * from "./checkpoints.ts";
 
 /** A warehouse in a directory of its own, closed after the test. */
 export const aWarehouse = async (dataDir = tempDir()): Promise<Warehouse> => {
+  await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   onTestFinished(() => warehouse.close());
   return warehouse;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { isCode } from "../../../src/core/errors.ts";
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
@@ -120,7 +120,8 @@ test("a killed writer's lock does not block the next one", async () => {
 
 test("directories and files are for their owner only", async () => {
   const dataDir = join(tempDir(), "data");
-  const warehouse = await aWarehouse(dataDir);
+  const warehouse = await open(dataDir);
+  onTestFinished(() => warehouse.close());
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)])]));
   await warehouse.publish();
   const mode = (path: string) => statSync(join(dataDir, path)).mode & 0o777;

@@ -8,7 +8,7 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { callsDir } from "../../../../src/warehouse/calls/call-files.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aPlaceFor, cli } from "../../../support/cli.ts";
 
 const HOUR_MS = 3_600_000;
 const program = new URL("../../../../src/cli/main.ts", import.meta.url).pathname;
@@ -35,17 +35,8 @@ afterEach(() => {
 });
 afterAll(() => sandbox.close());
 
-const aMirror = () => {
-  const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: sandbox.url,
-    DUCKMIRROR_TOKEN: sandbox.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_STREAMS: "accounts,contacts,signals",
-    DUCKMIRROR_LOG_LEVEL: "error",
-  };
-  return { dataDir, env };
-};
+const aMirror = () =>
+  aPlaceFor(sandbox, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_LOG_LEVEL: "error" });
 
 const rowsOf = async (dataDir: string, sql: string) => {
   const { rows } = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql });

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { callsDir } from "../../../../src/warehouse/calls/call-files.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aPlaceFor, cli } from "../../../support/cli.ts";
 import { aWarehouse } from "../../warehouse/builders.ts";
 
 let sandbox: Sandbox;
@@ -52,14 +52,7 @@ afterEach(() => {
 afterAll(() => sandbox.close());
 
 const aMirror = (more: Record<string, string> = {}) => {
-  const dataDir = join(aFolder(), "data");
-  const env: Record<string, string> = {
-    DUCKMIRROR_BASE_URL: sandbox.url,
-    DUCKMIRROR_TOKEN: sandbox.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_LOG_LEVEL: "error",
-    ...more,
-  };
+  const { dataDir, env } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error", ...more });
   const lookup = async (...argv: string[]) => {
     const run = await cli(["lookup", ...argv, "--json"], { env });
     return { ...run, found: run.out === "" ? null : JSON.parse(run.out) };

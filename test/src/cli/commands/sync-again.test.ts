@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aPlaceFor, cli } from "../../../support/cli.ts";
 
 let sandbox: Sandbox;
 let paths: string[] = [];
@@ -20,13 +20,7 @@ afterEach(() => {
 afterAll(() => sandbox.close());
 
 const aMirror = () => {
-  const dataDir = join(aFolder(), "data");
-  const env = {
-    DUCKMIRROR_BASE_URL: sandbox.url,
-    DUCKMIRROR_TOKEN: sandbox.token,
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_LOG_LEVEL: "error",
-  };
+  const { dataDir, env } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error" });
   const sync = (...argv: string[]) => cli(["sync", ...argv], { env });
   const rows = async (sql: string) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows;
   return { sync, rows };

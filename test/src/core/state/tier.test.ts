@@ -11,7 +11,7 @@ const empty = { shows: "public", because: "the account list is empty", held: fal
 
 describe("the tier", () => {
   test("is unknown at first, and the first answer decides it", () => {
-    expect(accessOf(null, NOW)).toBe("unknown");
+    expect(accessOf(null, NOW, false)).toBe("unknown");
     expect(tierAfter(null, empty, NOW)).toMatchObject({ tier: "public", since: NOW, seen_at: NOW });
     expect(tierAfter(null, records, NOW)).toMatchObject({ tier: "full", since: NOW });
   });
@@ -22,9 +22,14 @@ describe("the tier", () => {
     expect(isNews(FULL, records, 2 + DAY_MS)).toBe(true);
   });
 
+  test("does not matter to a user who accepts that lists turned empty, once it is known", () => {
+    expect([accessOf(PUBLIC, NOW, true), accessOf(FULL, NOW, true)]).toEqual(["open", "open"]);
+    expect(accessOf(null, NOW, true)).toBe("unknown");
+  });
+
   test("without Full Access allows one probe in 30 days", () => {
-    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS - 1)).toBe("closed");
-    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS)).toBe("probe");
+    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS - 1, false)).toBe("closed");
+    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS, false)).toBe("probe");
     expect(tierAfter(PUBLIC, records, NOW)).toMatchObject({ tier: "full", since: NOW });
   });
 

@@ -2,7 +2,8 @@
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 120_000 };
 const BREAKS = 20;

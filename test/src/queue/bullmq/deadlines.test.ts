@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import { untilAborted } from "../../../../src/core/until-aborted.ts";
 import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const SPENT = { code: "DURATION_SPENT" };
 

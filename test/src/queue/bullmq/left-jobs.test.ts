@@ -8,7 +8,8 @@ import { leftFor } from "../../../../src/queue/bullmq/left-jobs.ts";
 import { schedulesOf, settleSchedules } from "../../../../src/queue/bullmq/schedules.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;
 const PATIENCE = { timeout: 30_000 };

@@ -7,8 +7,9 @@ import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aReport } from "../../../support/reports.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 

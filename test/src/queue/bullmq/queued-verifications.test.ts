@@ -6,7 +6,8 @@ import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
 import type { Triggers } from "../../../../src/queue/asks.ts";
 import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { findStored } from "../../../../src/queue/stored-syncs.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const verify = async (triggers: Triggers) => {
   if (triggers.verify === undefined) throw new Error("no verifications here");

@@ -4,8 +4,9 @@ import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { loadedMirrors, registerMirror } from "../../../../src/queue/fleet/mirrors.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aLoader } from "../remote/remote-rig.ts";
-import { afterTest, anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
 
 const aFleet = async (name?: string) => {
   const redis = await aRedis();

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { asSeen } from "../../../../src/core/report/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aFetcher } from "../remote/remote-rig.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 const identity = { role: "load", version: "1.2.3", host: "night", pid: 42 } as const;

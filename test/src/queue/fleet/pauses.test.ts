@@ -12,8 +12,9 @@ import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import { processFamily } from "../../../../src/queue/run-family.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aReport } from "../../../support/reports.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 

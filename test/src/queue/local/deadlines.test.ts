@@ -5,7 +5,8 @@ import type { Config } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
 import { engineRunner } from "../../../../src/queue/run-engine.ts";
-import { afterTest, anAsk, anOrg, reached } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, reached } from "../worker-rig.ts";
 
 const aLocalWorker = (profiles: readonly Config[]) => {
   const clock = systemClock;

@@ -9,7 +9,8 @@ import { type LocalWorkerDeps, startLocalWorker } from "../../../../src/queue/lo
 import { engineRunner } from "../../../../src/queue/run-engine.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 
 const aLocalWorker = (profiles: readonly Config[], more: Partial<LocalWorkerDeps> = {}) => {
   const runs: AbortSignal[] = [];

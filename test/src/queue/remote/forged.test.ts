@@ -10,7 +10,8 @@ import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { type FetchPayload, requestOf, signedJob } from "../../../../src/queue/remote/messages.ts";
 import type { Seals } from "../../../../src/queue/remote/seals.ts";
-import { afterTest, anOrg, aRedis } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrg, aRedis } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, sealsOf } from "./remote-rig.ts";
 
 const PREFIX = "{duckmirror}";

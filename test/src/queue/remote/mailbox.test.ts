@@ -2,7 +2,8 @@
 import { Redis } from "ioredis";
 import { beforeEach, expect, test } from "vitest";
 import { type DepartureAsk, type Mailbox, openMailbox } from "../../../../src/queue/remote/mailbox.ts";
-import { afterTest, aRedis } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { aRedis } from "../worker-rig.ts";
 
 const LOCK = "{duckmirror}:fetch:r-1:lock";
 const MOST_BYTES = 1000;

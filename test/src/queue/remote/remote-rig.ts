@@ -15,7 +15,7 @@ import type { Parcel } from "../../../../src/sync/request/sender.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { openArchive } from "../../../../src/warehouse/archive/archive.ts";
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { afterTest } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
 
 export const TOKEN = new Secret("test-token");
 

@@ -6,7 +6,8 @@ import { lockLetter, openLetter } from "../../../../src/queue/remote/letters.ts"
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { readArchive } from "../../../../src/warehouse/archive/read-archive.ts";
-import { afterTest, anOrg, aRedis, type Organization } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrg, aRedis, type Organization } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
 
 const urlsOf = (org: Organization) =>
@@ -202,7 +203,8 @@ test("a fetcher spends nothing for a loader that another one has replaced", asyn
   expect(org.service.log).toEqual([]);
 });
 
-test("an attempt of a fetcher that died counts, and its answer, should it come after all, is only accounted for", async () => {
+/** A loader with a request that a fetcher took before it died, and another fetcher. */
+const aLostAttempt = async () => {
   const redis = await aRedis();
   const org = await anOrg("default", 4);
   const config = org.config(redis);
@@ -215,6 +217,11 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   await client.hset(`${key}:departures`, parcel.requestId, 1);
   await loader.sender.turn(never());
   await aFetcher(redis, [config]);
+  return { redis, config, loader, parcel, client, mirror, key };
+};
+
+test("an attempt of a fetcher that died counts, and its answer, should it come after all, is only accounted for", async () => {
+  const { config, loader, parcel, client, mirror, key } = await aLostAttempt();
   const sending = loader.sender.send(parcel, { signal: never(), hardSignal: never() });
   const { seals } = sealsOf(config);
   const mailbox = openMailbox(client, mirror);
@@ -242,17 +249,7 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
 });
 
 test("an attempt of a fetcher that died counts also when its loader died before the answer came", async () => {
-  const redis = await aRedis();
-  const org = await anOrg("default", 4);
-  const config = org.config(redis);
-  const loader = await aLoader(redis, config);
-  const parcel = aParcel("run-1-1", "run-1");
-  await announced(loader.warehouse, parcel);
-  const client = aClient(redis);
-  const key = `{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}`;
-  await client.hset(`${key}:departures`, parcel.requestId, 1);
-  await loader.sender.turn(never());
-  await aFetcher(redis, [config]);
+  const { redis, config, loader, parcel, client, key } = await aLostAttempt();
   // It never says that it has kept the answer, which therefore stays in the mailbox.
   expect(await loader.sender.send(parcel, { signal: never(), hardSignal: never() })).toMatchObject({ lostAttempts: 1 });
   await loader.close();

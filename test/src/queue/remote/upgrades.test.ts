@@ -6,7 +6,8 @@ import { lockLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { requestOf } from "../../../../src/queue/remote/messages.ts";
-import { afterTest, anOrg, aRedis } from "../worker-rig.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrg, aRedis } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
 
 const aQueue = (redis: { readonly url: string }, name: string) => {

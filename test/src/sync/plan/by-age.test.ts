@@ -4,6 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
 import { aCompany, aJob, aNewsArticle, anAccount } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { useMirrored } from "../../../support/mirrored-rig.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
 
 const HOUR = 3_600_000;
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 /** One tracked company, c_1, and one that is only followed, c_f. */
-const aService = (options: FakeOptions = {}): FakeService => {
+const aService = (options: FakeOptions = {}, log: FakeService["log"] = []): FakeService => {
   const data = emptyData();
   data.accounts.push(anAccount(1));
   data.companies.push(aCompany("c_1"), aCompany("c_f"));
@@ -30,7 +31,7 @@ const aService = (options: FakeOptions = {}): FakeService => {
       filings: [{ id: 1, type: "10-K" }],
     };
   }
-  return createFakeService(data, { credits: 1_000_000, ...options });
+  return createFakeService(data, { credits: 1_000_000, ...options }, log);
 };
 
 const pathOf = (stream: StreamName, companyId: string) => streamSpec(stream).path.replace("{companyId}", companyId);
@@ -42,13 +43,21 @@ const asked = async (service: FakeService, sync: () => Promise<unknown>): Promis
   return service.log.slice(before).map(({ path }) => path);
 };
 
+const FOLLOWING = { DUCKMIRROR_COMPANIES: "c_f.example" };
+
 const startAt = async (service: FakeService) => {
   const clock = simulatedClock();
-  const started = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_f.example" }, clock);
+  const started = await startSyncRig(service, FOLLOWING, clock);
   rig = started;
   const { error } = await started.sync();
   expect(error).toBeNull();
   return { ...started, wait: (ms: number) => clock.sleep(ms) };
+};
+
+const mirrored = useMirrored((log) => aService({}, log), { env: FOLLOWING, clock: simulatedClock });
+const startMirrored = async () => {
+  const { service, rig: started, clock } = await mirrored();
+  return { ...started, service, wait: (ms: number) => clock.sleep(ms) };
 };
 
 test("the streams that say so are these", () => {
@@ -65,8 +74,7 @@ test("the streams that say so are these", () => {
 });
 
 test("each of them is left alone before its age, asked for once after it, and by --full at once", async () => {
-  const service = aService();
-  const { sync, wait } = await startAt(service);
+  const { service, sync, wait } = await startMirrored();
   const of = (paths: readonly string[]) => BY_AGE.filter((stream) => paths.includes(pathOf(stream, "c_f")));
   let age = 0;
   for (const next of [...new Set(BY_AGE.map((stream) => streamSpec(stream).maxAgeMs))].sort((a, b) => a - b)) {
@@ -85,14 +93,12 @@ test("each of them is left alone before its age, asked for once after it, and by
 });
 
 test.each(BY_AGE)("%s is asked for when it is named with --full", async (stream) => {
-  const service = aService();
-  const { sync } = await startAt(service);
+  const { service, sync } = await startMirrored();
   expect(await asked(service, () => sync({ streams: [stream], full: true }))).toContain(pathOf(stream, "c_f"));
 });
 
 test("a followed company's profile takes over what changed, and the old version moves to history", async () => {
-  const service = aService();
-  const { sync, wait, rows } = await startAt(service);
+  const { service, sync, wait, rows } = await startMirrored();
   Object.assign(service.data.companies[1] ?? {}, { name: "Renamed" });
   await wait(31 * 24 * HOUR);
   await sync();
@@ -103,8 +109,7 @@ test("a followed company's profile takes over what changed, and the old version 
 });
 
 test("a tracked company comes with its account: no credit is spent on it by age", async () => {
-  const service = aService();
-  const { sync, wait } = await startAt(service);
+  const { service, sync, wait } = await startMirrored();
   await wait(31 * 24 * HOUR);
   expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
   expect(await asked(service, () => sync({ full: true }))).not.toContain("/v1/companies/c_1");

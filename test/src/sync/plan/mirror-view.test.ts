@@ -1,14 +1,11 @@
 // The planner's view: read again where a table changed, and only there.
-import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
+import { expect, test } from "vitest";
 import { mirrorViews } from "../../../../src/sync/plan/mirror-view.ts";
-import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import type { TableLoad } from "../../../../src/warehouse/record/checkpoint.ts";
-import { tempDir } from "../../warehouse/temp-dir.ts";
+import { aWarehouse } from "../../warehouse/builders.ts";
 
 const aMirror = async () => {
-  const warehouse = await openWarehouse({ dataDir: tempDir(), clock: systemClock });
-  onTestFinished(() => warehouse.close());
+  const warehouse = await aWarehouse();
   const queries: string[] = [];
   const { database } = warehouse;
   const counting = {
@@ -36,7 +33,7 @@ const aMirror = async () => {
     };
     return warehouse.commit({ runId: "r", loads: [one], requests: [], scopes: [], quota: null });
   };
-  const viewAt = mirrorViews(counting, false);
+  const viewAt = mirrorViews(counting, { content: false, rowScope: {} });
   const view = async () => {
     queries.length = 0;
     return { ...(await viewAt(5)), queries: [...queries].sort() };

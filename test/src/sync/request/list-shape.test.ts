@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../../../../src/sync/request/list-shape.ts";
 
-const full = { sort: true, include: true, content: false, names: false };
+const full = { sort: true, include: true, content: false, names: false, filters: false };
 const options = { largest: 1000, elsewhere: null };
 
 /** Asks until a service that accepts `accepts` is satisfied; answers with the shape and the refusals it took. */
@@ -11,7 +11,14 @@ const negotiate = (accepts: (shape: ListShape) => boolean, excerpt = "", elsewhe
     if (accepts(shape)) return { shape, refusals };
     shape = shapeAfterRefusal(
       shape,
-      { perPage: shape.perPage, sort: shape.sort, include: shape.include, content: false, names: false },
+      {
+        perPage: shape.perPage,
+        sort: shape.sort,
+        include: shape.include,
+        content: false,
+        names: false,
+        filters: false,
+      },
       excerpt,
       { largest: 1000, elsewhere },
     );

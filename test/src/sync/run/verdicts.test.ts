@@ -20,8 +20,8 @@ const VERDICTS = [
 for (const [status, answer, code] of VERDICTS) {
   for (const inFlight of [1, 8]) {
     test(`${status} with ${inFlight} in flight: no request follows it but those on the wire`, async () => {
-      const service = createFakeService(anOrganization(30), { maxPerPage: 10 });
-      service.options = { ...service.options, before: ({ number }) => (number > 40 ? answer : undefined) };
+      const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
+      service.options = { ...service.options, before: ({ number }) => (number > 20 ? answer : undefined) };
       const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: String(inFlight) });
       try {
         const { error, report } = await rig.sync();

@@ -8,6 +8,7 @@ import { isCode } from "../../../../src/core/errors.ts";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
+import { useMirrored } from "../../../support/mirrored-rig.ts";
 import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
 
 let rig: SyncRig | null = null;
@@ -33,6 +34,9 @@ const named = (result: Awaited<ReturnType<SyncRig["verify"]>>) =>
     )
     .sort();
 
+const aMirrorOfManyPages = useMirrored((log) => createFakeService(anOrganization(10), { maxPerPage: 10 }, log));
+const aSmallMirror = useMirrored((log) => createFakeService(anOrganization(3), {}, log));
+
 test.each<[string, FakeOptions]>([
   ["one page holds each list", {}],
   ["lists have many pages", { maxPerPage: 10 }],
@@ -40,7 +44,7 @@ test.each<[string, FakeOptions]>([
   ["filters are ignored", { maxPerPage: 10, filters: "ignore" }],
   ["pages are clamped silently", { maxPerPage: 10, overPage: "clamp" }],
 ])("a mirror of an unchanged source is equal: %s", async (_, options) => {
-  const service = createFakeService(anOrganization(8), options);
+  const service = createFakeService(anOrganization(5), options);
   const mirror = await mirrorOf(service);
   const before = service.spent();
   const result = await mirror.verify({ maxCredits: 60 });
@@ -111,8 +115,7 @@ test("--repair makes the second verification clean, keeps old versions, and surv
 });
 
 test("a count that no single answer can mend leads to a walk of that list, within the credits left", async () => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirrorOfManyPages();
   // Gone from a list whose order proves nothing about its neighbours.
   const gone = service.data.contacts.splice(30, 2).map(({ id }) => String(id));
   const first = await mirror.verify({ streams: ["contacts"], sample: 1, maxCredits: 30, repair: true });
@@ -124,8 +127,7 @@ test("a count that no single answer can mend leads to a walk of that list, withi
 });
 
 test("a row that went missing from the middle of a long list is found by its neighbours and confirmed by id", async () => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirrorOfManyPages();
   const [gone] = service.data.signals.splice(25, 1);
   const result = await mirror.verify({ streams: ["signals"], sample: 60, maxCredits: 60 });
   expect(named(result)).toContain(`signals vanished ${gone?.id}`);
@@ -133,8 +135,7 @@ test("a row that went missing from the middle of a long list is found by its nei
 });
 
 test.each([1, 2, 5, 13])("never more than --max-credits %i, repairs included", async (maxCredits) => {
-  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirrorOfManyPages();
   for (const signal of service.data.signals) Object.assign(signal, { headline: "changed" });
   service.data.accounts.push(anAccount(777, { companyId: "c_1" }));
   const before = service.spent();
@@ -145,16 +146,14 @@ test.each([1, 2, 5, 13])("never more than --max-credits %i, repairs included", a
 });
 
 test("a budget that suffices for nothing ends with exit code 4", async () => {
-  const service = createFakeService(anOrganization(3));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aSmallMirror();
   const before = service.log.length;
   const { error } = await mirror.verify({ maxCredits: 0 });
   expect([error?.code, error?.exitCode, service.log.length]).toEqual(["BUDGET_SPENT", 4, before]);
 });
 
 test("refused credentials and a service that is down are no differences", async () => {
-  const service = createFakeService(anOrganization(3));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aSmallMirror();
   service.options = { before: () => ({ status: 401, body: {} }) };
   expect((await mirror.verify()).error?.exitCode).toBe(3);
   service.options = { before: () => ({ status: 503, body: {} }) };

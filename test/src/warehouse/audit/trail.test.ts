@@ -11,6 +11,7 @@ import { trailDir } from "../../../../src/warehouse/audit/trail-files.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { aFolder } from "../../../support/cli.ts";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 22, 12);
@@ -30,6 +31,7 @@ const trailOf = (required = false) =>
 const A_QUERY: Deed = { actor: "ann", way: "key", action: "query", sql: "from contacts where email = 'ada@x.example'" };
 
 const publish = async (auditRetentionDays: number | null = null) => {
+  await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock, auditRetentionDays });
   try {
     await warehouse.publish();

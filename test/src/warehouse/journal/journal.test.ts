@@ -6,11 +6,13 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { readJournal } from "../../../../src/warehouse/journal/read-journal.ts";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal } from "../builders.ts";
 import { startChild } from "../child.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const open = async (dataDir: string) => {
+  await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   onTestFinished(() => warehouse.close().catch(() => undefined));
   return warehouse;

@@ -16,6 +16,7 @@ import { Secret } from "../../../../../src/core/secret.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { createFakeService, type FakeAnswer, type FakeService } from "../../../../support/fake-service.ts";
+import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { type StandingClock, standingClock } from "../../../../support/standing-clock.ts";
 import { hurriedClock } from "../../../../support/sync-rig.ts";
 import type { EndName } from "./table.ts";
@@ -60,6 +61,7 @@ export const useCompleteMirror = (): (() => Promise<string>) => {
   let complete = "";
   beforeAll(async () => {
     complete = await mkdtemp(join(tmpdir(), "duckmirror-waits-"));
+    await copyMigratedMirror(complete);
     const server = await startFakeServer(service());
     const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
     const { error } = await syncJob(configOf(server.url, complete, FAST), request, {

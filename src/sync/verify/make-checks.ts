@@ -1,0 +1,64 @@
+// Makes the checks of a verification one after the other, until none is left, the run ends, the service is down, or the
+// credits left are needed to repair what was found.
+import type { SyncDeps } from "../running/run-state.ts";
+import type { Check, VerifyFacts } from "./checks.ts";
+import { pagesIn } from "./facts.ts";
+import { afterCheck, type Findings, isDown, NO_FINDINGS } from "./findings.ts";
+import { checkFilter, checkPage, type Finding } from "./lists.ts";
+import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
+import { recount, walkCredits } from "./repair.ts";
+import type { VerifyRun } from "./session.ts";
+
+const make = (run: VerifyRun, check: Check): Promise<Finding> => {
+  switch (check.kind) {
+    case "page":
+      return checkPage(run, check);
+    case "filter":
+      return checkFilter(run, check);
+    case "ids":
+      return checkIds(run, check);
+    case "signal-counts":
+      return checkSignalCounts(run);
+    case "detail":
+    case "company":
+    case "insight":
+      return checkRecord(run, check);
+    default:
+      return check satisfies never;
+  }
+};
+
+/** Credits that this verification may still spend. */
+const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
+  const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
+  return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
+};
+
+/** True when the credits left are just enough to walk the lists that differ. */
+const mustRepairNow = (run: VerifyRun, { differences }: Findings, facts: VerifyFacts): boolean =>
+  run.repair &&
+  creditsLeft(run.deps.ledger) <= walkCredits(differences, (stream, scope) => pagesIn(facts, stream, scope));
+
+const announce = (run: VerifyRun, { reports }: Findings, stream: string, records: number): void => {
+  const mine = reports.filter((report) => report.stream === stream);
+  const credits = mine.reduce((sum, report) => sum + report.credits, 0);
+  const count = { requests: mine.length, credits, rows: records, pagesDone: mine.length };
+  run.deps.emit({ kind: "page", stream, ...count, pagesTotal: null, rowsTotal: null });
+};
+
+export const makeChecks = async (run: VerifyRun, checks: readonly Check[], facts: VerifyFacts): Promise<Findings> => {
+  const { signal } = run.deps;
+  let findings = NO_FINDINGS;
+  for (const check of checks) {
+    if (signal.aborted || isDown(findings)) break;
+    const before = run.credits;
+    const found = await make(run, check);
+    if (found.status === "stopped") break;
+    findings = afterCheck(findings, check, found, run.credits - before);
+    if (run.repair && found.differences.length > 0)
+      findings = { ...findings, differences: await recount(run.deps, findings.differences) };
+    announce(run, findings, check.stream, found.records);
+    if (signal.aborted || mustRepairNow(run, findings, facts)) break;
+  }
+  return findings;
+};

@@ -1,0 +1,189 @@
+// The setting `scope`: lists are read with the service's filters, rows outside are marked and never deleted.
+import { afterEach, expect, test } from "vitest";
+import { aCompany, aContact, aJob, anAccount, aSignal } from "../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions } from "../../support/fake-service.ts";
+import { type SyncRig, seededRandom, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig;
+afterEach(() => rig.close());
+
+const DAY_MS = 86_400_000;
+const TYPES = ["customer", "prospect", "churned"];
+
+const start = async (options: FakeOptions = {}) => {
+  const service = createFakeService(emptyData(), { maxPerPage: 10, overPage: "honest", ...options });
+  for (let id = 1; id <= 30; id++) {
+    service.data.accounts.push(anAccount(id, { type: TYPES[id % 3] }));
+    service.data.companies.push(aCompany(`c_${id}`));
+    service.data.lists[`c_${id}`] = { "job-openings": [aJob(`j_${id}`)] };
+    service.data.signals.push(aSignal(id, { accountId: id, type: id % 2 === 0 ? "podcast" : "funding-alert" }));
+    service.data.contacts.push(aContact(`p_${id}`, { accountId: id, type: id % 2 === 0 ? "champion" : "prospect" }));
+    service.data.insights[String(id)] = {};
+  }
+  const clock = simulatedClock();
+  rig = await startSyncRig(service, {}, clock);
+  const sync = async (scope: object, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+    const before = service.log.length;
+    const { report, error } = await rig.sync(request, { DUCKMIRROR_SCOPE: JSON.stringify(scope) });
+    const complete = report.streams.filter(({ stream }) => stream in { accounts: 1, contacts: 1, signals: 1 });
+    return { report, error, sent: service.log.slice(before), complete: complete.every((stream) => stream.complete) };
+  };
+  const ids = async (table: string, inScope = true) =>
+    (await rig.rows(`select id from ${table} where _in_scope = ${inScope} order by id`)).map(({ id }) => id);
+  const there = (
+    test: (row: { type?: unknown; date?: unknown }) => boolean,
+    table: "accounts" | "contacts" | "signals",
+  ) =>
+    service.data[table]
+      .filter(test)
+      .map(({ id }) => id)
+      .sort((a, b) => (a < b ? -1 : 1));
+  return { service, clock, sync, ids, there };
+};
+
+const isCustomer = ({ type }: { type?: unknown }) => type === "customer";
+
+test("only accounts inside are read, and insights and company lists only of them", async () => {
+  const { sync, ids, there } = await start();
+  const { sent, error, complete } = await sync({ accounts: { type: ["customer"] } });
+  expect([error, complete]).toEqual([null, true]);
+  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
+  expect(await rig.rows("select count(*) n from accounts")).toEqual([{ n: 10 }]);
+  expect(sent.filter(({ path }) => path === "/v1/account-insights")).toHaveLength(10);
+  expect(sent.filter(({ path }) => path.endsWith("/job-openings"))).toHaveLength(10);
+  expect(sent.filter(({ path }) => path === "/v1/accounts").every(({ query }) => query.type === "customer")).toBe(true);
+  // Nothing changed: one look at each list.
+  const again = await sync({ accounts: { type: ["customer"] } }, { streams: ["accounts", "contacts", "signals"] });
+  expect(again.sent).toHaveLength(3);
+});
+
+test("a narrower scope marks rows and deletes none; a wider one brings them back", async () => {
+  const { sync, ids, there } = await start();
+  const request = { streams: ["accounts", "contacts", "signals"] };
+  await sync({}, request);
+  const narrow = await sync({ accounts: { type: ["customer"] }, signals: { type: ["podcast"] } }, request);
+  expect([narrow.error, narrow.complete]).toEqual([null, true]);
+  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
+  expect(await ids("signals", false)).toHaveLength(15);
+  expect(await rig.rows("select (select count(*) from accounts) a, (select count(*) from history.accounts) h")).toEqual(
+    [{ a: 30, h: 0 }],
+  );
+  const wide = await sync({}, request);
+  expect([wide.error, wide.complete]).toEqual([null, true]);
+  expect(await ids("accounts", false)).toEqual([]);
+  expect(await ids("signals")).toHaveLength(30);
+});
+
+test("an account that leaves the scope is marked, one that comes in is read", async () => {
+  const { service, clock, sync, ids, there } = await start();
+  const scope = { accounts: { type: ["customer"] } };
+  await sync(scope);
+  await clock.sleep(DAY_MS);
+  const [first, second] = [service.data.accounts[2], service.data.accounts[0]];
+  if (first === undefined || second === undefined) throw new Error("there are accounts");
+  Object.assign(first, { type: "churned", updatedAt: new Date(clock.now()).toISOString() });
+  Object.assign(second, { type: "customer", updatedAt: new Date(clock.now()).toISOString() });
+  const { complete, error } = await sync(scope, { streams: ["accounts"] });
+  expect([error, complete]).toEqual([null, true]);
+  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
+  expect(await ids("accounts", false)).toEqual([3]);
+});
+
+test("filters that only the service can judge: text, signals of a type after a date", async () => {
+  const { sync, ids } = await start();
+  await sync({}, { streams: ["accounts"] });
+  const scope = { accounts: { text: "Account 2", signals_of_type: ["podcast"], signals_after: "2026-01-05" } };
+  const { complete, sent } = await sync(scope, { streams: ["accounts"] });
+  expect(complete).toBe(true);
+  expect(sent[0]?.query).toMatchObject({ textQuery: "Account 2", hasSignalsOfType: "podcast" });
+  expect(await ids("accounts")).toEqual([20, 22, 24, 26, 28]);
+  expect((await sync(scope, { streams: ["accounts"] })).sent).toHaveLength(1);
+});
+
+test("signals since a date", async () => {
+  const { sync, there } = await start();
+  const { complete } = await sync({ signals: { since: "2026-01-20" } }, { streams: ["accounts", "signals"] });
+  expect(complete).toBe(true);
+  const since = there(({ date }) => String(date) > "2026-01-20T00:00:00.000Z", "signals");
+  expect(await rig.rows("select id from signals order by id")).toEqual(since.map((id) => ({ id })));
+});
+
+test("--erase moves rows outside to history, and later syncs neither miss nor bring them", async () => {
+  const { sync } = await start();
+  const request = { streams: ["accounts", "contacts", "signals"] };
+  await sync({}, request);
+  const scope = { contacts: { type: ["champion"] } };
+  const { complete } = await sync(scope, { ...request, eraseOutside: true });
+  expect(complete).toBe(true);
+  expect(await rig.rows("select count(*) n from contacts")).toEqual([{ n: 15 }]);
+  expect(await rig.rows("select count(*) n, any_value(change) c from history.contacts")).toEqual([
+    { n: 15, c: "delete" },
+  ]);
+  expect((await sync(scope, request)).sent).toHaveLength(3);
+});
+
+test("a service that ignores the filters is noticed: its lists are read whole, and rows outside marked", async () => {
+  const { service, clock, sync, ids, there } = await start({ filters: "ignore" });
+  const scope = { accounts: { type: ["customer"] } };
+  await sync(scope, { streams: ["accounts"] });
+  const { complete, error } = await sync(scope, { streams: ["accounts", "account_insights"] });
+  expect([error, complete]).toEqual([null, true]);
+  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
+  expect(await ids("accounts", false)).toHaveLength(20);
+  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
+  await clock.sleep(DAY_MS);
+  const gone = service.data.accounts.splice(4, 1)[0]?.id;
+  expect((await sync(scope, { streams: ["accounts"] })).complete).toBe(true);
+  expect(await rig.rows(`select change from history.accounts where id = ${gone}`)).toEqual([{ change: "delete" }]);
+});
+
+test("several priorities, which the service takes one at a time, are chosen from the whole list", async () => {
+  const { sync, ids } = await start();
+  const { complete, sent } = await sync({ accounts: { priority: [1, 2] } }, { streams: ["accounts"] });
+  expect(complete).toBe(true);
+  expect(sent.every(({ query }) => query.priority === undefined)).toBe(true);
+  expect(await ids("accounts")).toHaveLength(20);
+});
+
+test("a scope without any account is no organization without Full Access", async () => {
+  const { sync } = await start();
+  const first = await sync({ accounts: { type: ["competitor"] } });
+  expect(first.error).toBeNull();
+  expect(first.sent.map(({ path }) => path)).toContain("/v1/contacts");
+  expect(await rig.rows("select count(*) n from signals")).toEqual([{ n: 30 }]);
+});
+
+test("whatever the scope and its changes: mirror = source inside it, and no row is deleted that is there (seed 7)", async () => {
+  const random = seededRandom(7);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const { service, clock, sync, there } = await start();
+  const scopes = [
+    {},
+    ...TYPES.map((type) => ({ accounts: { type: [type] } })),
+    { accounts: { type: TYPES.slice(0, 2) } },
+  ];
+  const request = { streams: ["accounts", "contacts", "signals"] };
+  let next = 100;
+  for (let round = 0; round < 25; round++) {
+    await clock.sleep(DAY_MS);
+    const updatedAt = new Date(clock.now()).toISOString();
+    for (let change = 0; change < 3; change++) {
+      const kind = random();
+      if (kind < 0.3) service.data.accounts.push(anAccount(next++, { type: pick(TYPES), updatedAt }));
+      else if (kind < 0.5) service.data.accounts.splice(Math.floor(random() * service.data.accounts.length), 1);
+      else Object.assign(pick(service.data.accounts), { type: pick(TYPES), updatedAt });
+    }
+    const scope: { accounts?: { type: string[] } } = pick(scopes);
+    const types = scope.accounts?.type ?? TYPES;
+    const { error, complete } = await sync(scope, { ...request, full: random() < 0.2 });
+    expect([round, error, complete]).toEqual([round, null, true]);
+    const rows = await rig.rows("select id from accounts where _in_scope order by id");
+    expect(
+      rows.map(({ id }) => id),
+      `round ${round}`,
+    ).toEqual(there(({ type }) => types.includes(String(type)), "accounts"));
+    const deleted = await rig.rows("select distinct id from history.accounts where change = 'delete'");
+    const alive = new Set(service.data.accounts.map(({ id }) => id));
+    expect(deleted.filter(({ id }) => alive.has(Number(id)))).toEqual([]);
+  }
+});

@@ -15,7 +15,7 @@ const ACCOUNT_TYPES = [
 ] as const;
 const CHANGE_TYPES = ["promotion", "newJoiner", "departure", "internalChange", "newInRole"] as const;
 
-const scalar = z.union([z.string(), z.number()]).transform((value) => String(value).trim());
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
 const texts = z
   .union([z.array(scalar), scalar.transform((text) => text.split(","))])
   .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))].sort());
@@ -61,6 +61,16 @@ const scopeSchema = z.strictObject({
     .optional(),
   signals: z.strictObject({ type: texts.optional(), since: date.optional() }).optional(),
   contacts: z.strictObject({ type: texts.optional(), change_type: named(CHANGE_TYPES).optional() }).optional(),
+  content: z
+    .strictObject(
+      {
+        "signals.fullContent": z
+          .strictObject({ type: texts.optional(), accounts: accountIds.optional(), since: date.optional() })
+          .optional(),
+      },
+      { error: "only signals.fullContent costs credits of its own; other content comes with its list" },
+    )
+    .optional(),
   companies: z.strictObject({ accounts_only: yesNo.default(false) }).optional(),
 });
 

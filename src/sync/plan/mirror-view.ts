@@ -9,7 +9,7 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ChangeCounts } from "../../warehouse/record/checkpoint.ts";
-import { idsInScope, isScoped } from "../rows/row-scope.ts";
+import { contentIds, idsInScope, isScoped } from "../rows/row-scope.ts";
 import { type MirrorView, stateKey } from "./candidate.ts";
 import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
 
@@ -59,11 +59,15 @@ export const mirrorViews = (
   { content, rowScope }: { readonly content: boolean; readonly rowScope: RowScope },
 ): ((now: number) => Promise<MirrorView>) => {
   const { database } = warehouse;
-  const inScope = (table: "accounts" | "signals", rows: string) =>
-    isScoped(rowScope, table) ? `SELECT r.* FROM (${rows}) AS r WHERE r.id IN (${idsInScope(rowScope, table)})` : rows;
-  const accounts = whileUnchanged(warehouse, ["accounts"], () =>
-    database.query(inScope("accounts", sqlText("plan/accounts.sql")), [], account),
-  );
+  const among = (rows: string, ids: string) => `SELECT r.* FROM (${rows}) AS r WHERE r.id IN (${ids})`;
+  const accountRows = sqlText("plan/accounts.sql");
+  const chosenAccounts = isScoped(rowScope, "accounts")
+    ? among(accountRows, idsInScope(rowScope, "accounts"))
+    : accountRows;
+  const contentRows = sqlText("plan/signals-without-content.sql");
+  const isChosen = isScoped(rowScope, "signals") || rowScope.content !== undefined;
+  const chosenContent = isChosen ? among(contentRows, contentIds(rowScope)) : contentRows;
+  const accounts = whileUnchanged(warehouse, ["accounts"], () => database.query(chosenAccounts, [], account));
   const companies = whileUnchanged(warehouse, ["companies"], async () => {
     const rows = await database.query(sqlText("plan/companies.sql"), [], company);
     return new Set(rows.map((row) => row.id));
@@ -79,9 +83,7 @@ export const mirrorViews = (
     );
   });
   const signalsWithoutContent = whileUnchanged(warehouse, ["signals"], async () =>
-    content
-      ? database.query(inScope("signals", sqlText("plan/signals-without-content.sql")), [MOST_DETAILS], contentless)
-      : [],
+    content ? database.query(chosenContent, [MOST_DETAILS], contentless) : [],
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {

@@ -105,6 +105,19 @@ export const outsideSql = (scope: RowScope, stream: ScopedTable): string | null 
   return all.length === 0 ? null : `(${all.join(" OR ")}) IS TRUE`;
 };
 
+/** A query for the ids, as text, of signals whose full content the scope asks for. */
+export const contentIds = (scope: RowScope): string => {
+  const { type, accounts, since } = scope.content?.["signals.fullContent"] ?? {};
+  const among = (column: string, values: readonly string[] | undefined) =>
+    values === undefined ? [] : [`CAST(t.${column} AS VARCHAR) IN (${values.map(literal).join(", ")})`];
+  const wanted = [
+    ...among("type", type),
+    ...among("account_id", accounts),
+    ...(since === undefined ? [] : [`t."date" >= TIMESTAMPTZ ${literal(since)}`]),
+  ];
+  return [idsInScope(scope, "signals"), ...wanted].join(" AND ");
+};
+
 /** A query for the ids, as text, of rows inside the scope: rows that this run received are judged by their values. */
 export const idsInScope = (scope: RowScope, stream: ScopedTable): string => {
   const outside = outsideSql(scope, stream);

@@ -30,10 +30,7 @@ const start = async (options: FakeOptions = {}) => {
   };
   const ids = async (table: string, inScope = true) =>
     (await rig.rows(`select id from ${table} where _in_scope = ${inScope} order by id`)).map(({ id }) => id);
-  const there = (
-    test: (row: { type?: unknown; date?: unknown }) => boolean,
-    table: "accounts" | "contacts" | "signals",
-  ) =>
+  const there = (test: (row: Record<string, unknown>) => boolean, table: "accounts" | "contacts" | "signals") =>
     service.data[table]
       .filter(test)
       .map(({ id }) => id)
@@ -41,7 +38,7 @@ const start = async (options: FakeOptions = {}) => {
   return { service, clock, sync, ids, there };
 };
 
-const isCustomer = ({ type }: { type?: unknown }) => type === "customer";
+const isCustomer = ({ type }: Record<string, unknown>) => type === "customer";
 
 test("only accounts inside are read, and insights and company lists only of them", async () => {
   const { sync, ids, there } = await start();
@@ -106,6 +103,19 @@ test("signals since a date", async () => {
   expect(complete).toBe(true);
   const since = there(({ date }) => String(date) > "2026-01-20T00:00:00.000Z", "signals");
   expect(await rig.rows("select id from signals order by id")).toEqual(since.map((id) => ({ id })));
+});
+
+test("full content is fetched only of the signals that the scope names", async () => {
+  const { service, sync } = await start();
+  for (const signal of service.data.signals) signal.fullContent = `All of ${signal.id}`;
+  const content = { type: ["podcast"], accounts: [2, 4, 5, 28], since: "2026-01-04" };
+  const scope = { content: { "signals.fullContent": content } };
+  const env = { DUCKMIRROR_SCOPE: JSON.stringify(scope), DUCKMIRROR_CONTENT: "fullContent" };
+  await rig.sync({ streams: ["accounts", "signals"] }, env);
+  await rig.sync({ streams: ["signals"] }, env);
+  expect((await sync(scope, { streams: ["signals"] })).error).toBeNull();
+  const filled = await rig.rows("select id from signals where full_content is not null order by id");
+  expect(filled).toEqual([{ id: 4 }, { id: 28 }]);
 });
 
 test("--erase moves rows outside to history, and later syncs neither miss nor bring them", async () => {

@@ -2,7 +2,7 @@
 import { briefly } from "../core/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
-import type { Fleet } from "../core/report/fleet.ts";
+import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
@@ -59,6 +59,8 @@ export interface ServerOptions {
   readonly triggers?: SyncTriggers;
   /** Queues, members and pauses of the fleet, if there is Redis. */
   readonly fleet?: () => Promise<Fleet>;
+  /** Profiles that this process cannot sync now; absent: it syncs none. */
+  readonly unable?: () => readonly UnableProfile[];
   /** Folder of the built page; default: beside this program. */
   readonly pageFolder?: URL;
   /** Certificate and key; absent: plain HTTP. */

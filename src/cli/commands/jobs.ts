@@ -50,14 +50,21 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
   const list = await lettersOf(door);
   const active = onlyFailed ? [] : await door.triggers.active();
   const fleet = onlyFailed ? null : ((await door.fleet?.read()) ?? null);
+  const unable = onlyFailed ? [] : await door.unable();
   if (shared.json) {
     const failed = list.map(failedJson);
     const { queues, members, paused } = fleet ?? { queues: [], members: [], paused: [] };
-    await printJson(onlyFailed ? { failed } : { active: active.map(activeJson), failed, queues, members, paused });
+    const all = { active: active.map(activeJson), failed, queues, members, paused, unable };
+    await printJson(onlyFailed ? { failed } : all);
     return;
   }
   const { columns } = terminal;
   if (fleet !== null) await terminal.out(renderPauses(fleet));
+  for (const { profile, host, code, message, hint } of unable) {
+    await terminal.out(
+      `Profile ${profile} cannot sync${host === null ? "" : ` on ${host}`}: ${code}: ${message} ${hint}\n`,
+    );
+  }
   if (active.length > 0) {
     const rows = active.map(({ runId, profile, state, paused, askedAt }) => [
       runId,

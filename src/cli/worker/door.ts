@@ -5,7 +5,7 @@ import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import type { Fleet } from "../../core/report/fleet.ts";
+import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
@@ -32,6 +32,8 @@ export interface WorkerDoor {
   readonly queues: Queues | null;
   /** All queues, members and pauses; null without Redis. */
   readonly fleet: FleetDoor | null;
+  /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
+  unable(): Promise<readonly (UnableProfile & { readonly host: string | null })[]>;
   close(): Promise<void>;
 }
 
@@ -60,8 +62,18 @@ const callable = ({ host, port }: Config["listen"]) => {
   return { host: reachable, port };
 };
 
-/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
-export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers => {
+const profilesSchema = z.object({
+  profiles: z.array(
+    z.object({
+      name: z.string(),
+      // Absent from workers of older versions.
+      problem: problemSchema.nullable().default(null),
+    }),
+  ),
+});
+
+/** A worker over HTTP. Its functions throw WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
+export const httpWorker = (place: WorkerPlace, key: Secret | null): Pick<WorkerDoor, "triggers" | "unable"> => {
   const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
     const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
@@ -87,7 +99,7 @@ export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers =
     }
     throw errorOf(problem);
   };
-  return {
+  const triggers: Triggers = {
     start: async ({ streams, full, profile, idempotencyKey, traceparent, timeoutMs }) => {
       const headers: Record<string, string> = {
         ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
@@ -105,6 +117,15 @@ export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers =
     },
     cancel: async (runId) => (await call("DELETE", `/api/syncs/${encodeURIComponent(runId)}`)).status < 300,
     active: async () => z.object({ runs: z.array(runSchema) }).parse((await call("GET", "/api/syncs")).body).runs,
+  };
+  return {
+    triggers,
+    unable: async () => {
+      const { profiles } = profilesSchema.parse((await call("GET", "/api/profiles")).body);
+      return profiles.flatMap(({ name, problem }) =>
+        problem === null ? [] : [{ profile: name, host: null, ...problem }],
+      );
+    },
   };
 };
 
@@ -125,7 +146,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     if (key !== null) context.scrubber.hide(key);
     const cert = (await resolveTls(config))?.cert ?? null;
     const place = { address: callable(config.listen), cert };
-    return { triggers: httpTriggers(place, key), queues: null, fleet: null, close: async () => undefined };
+    return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
   }
   const { atRedis, openAsking } = await import("../../queue/bullmq/redis-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
@@ -146,10 +167,13 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     pause: (target) => atRedis(connection, () => asking.pause(target)),
     resume: (target) => atRedis(connection, () => asking.resume(target)),
   };
+  const read = () => atRedis(connection, () => readFleet(connection.redis, all));
   return {
     triggers,
     queues,
-    fleet: { all, steering, read: () => atRedis(connection, () => readFleet(connection.redis, all)) },
+    unable: async () =>
+      (await read()).members.flatMap(({ host, unable }) => unable.map((problem) => ({ ...problem, host }))),
+    fleet: { all, steering, read },
     close: async () => {
       await all.close();
       await closeQueues(queues);

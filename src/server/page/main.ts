@@ -62,12 +62,21 @@ const listenTo = (abilities: Abilities): void => {
   }, tellProgress);
 };
 
+/** Why the worker cannot sync the profile. Its mirror can still be read. */
+const showProblem = (problem: Abilities["profiles"][number]["problem"]): void => {
+  const place = byId("profile-problem");
+  place.hidden = problem === null;
+  place.textContent =
+    problem === null ? "" : `The worker cannot sync this profile: ${problem.message}\n${problem.hint}`;
+};
+
 const startProfiles = (abilities: Abilities): void => {
   const { profiles } = abilities;
   const wanted = new URLSearchParams(location.search).get("profile");
   const first = profiles.find(({ name }) => name === wanted) ?? profiles[0];
   chooseProfile(first?.name ?? "");
   offerFeedback(first?.feedback === true);
+  showProblem(first?.problem ?? null);
   if (profiles.length < 2) return;
   byId("profile-label").hidden = false;
   const select = ofKind("profile", HTMLSelectElement);

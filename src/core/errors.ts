@@ -51,7 +51,7 @@ export const ERRORS = {
   PROFILE_UNKNOWN: row(
     EXIT.usage,
     "The configuration holds {which}; {detail}",
-    "Name one with --profile (DUCKMIRROR_PROFILE).",
+    "Name one with --profile (DUCKMIRROR_PROFILE), or as `profile` over HTTP. `trigger --all-profiles` asks for a sync of each.",
   ),
   FILE_EXISTS: row(
     EXIT.usage,

@@ -4,6 +4,7 @@ import { checkProfileJob, type ProfileUse } from "../../../jobs/check-profile.ts
 import { problemOf } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Logger } from "../../core/log.ts";
+import { mapAtOnce } from "../../core/map-at-once.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -38,13 +39,7 @@ export const watchProfiles = async (
       if (isNew && profiles.length > 1) logger.error(`profile ${profile} cannot sync: ${code}: ${message} ${hint}`);
     }
   };
-  const checkAll = async (wanted: readonly Config[]): Promise<void> => {
-    const left = [...wanted];
-    const next = async (): Promise<void> => {
-      for (let config = left.shift(); config !== undefined; config = left.shift()) await check(config);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, next));
-  };
+  const checkAll = (wanted: readonly Config[]) => mapAtOnce(wanted, AT_ONCE, check);
   const keepChecking = async (): Promise<void> => {
     while (problems.size > 0 && !signal.aborted) {
       await clock.sleep(AGAIN_MS, signal).catch(() => undefined);

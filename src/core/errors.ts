@@ -314,6 +314,11 @@ export const ERRORS = {
     "Redis at {address} does not answer: {detail}",
     "Nothing is sent without its limits; everything fetched so far is kept. Check REDIS_URL and the server, then run the command again.",
   ),
+  REDIS_REFUSED: row(
+    EXIT.usage,
+    "Redis at {address} refuses duckmirror: {detail}",
+    'Check user and password in REDIS_URL (`redis://USER:PASSWORD@HOST:PORT`), and the user\'s rights: docs/WORKER.md, "Redis", lists those that are needed.',
+  ),
   REDIS_FULL: row(
     EXIT.streamsFailed,
     "Redis at {address} has no memory left: {detail}",

@@ -73,7 +73,7 @@ export interface Triggers {
   cancel(runId: string): Promise<boolean>;
   /** Compares the mirror with the service; absent where this is not possible. */
   verify?(ask: { readonly profile: string | null }): Promise<Started>;
-  /** Queued and running syncs. */
+  /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
   active(): Promise<readonly AskedSync[]>;
 }
 

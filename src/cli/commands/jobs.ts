@@ -30,6 +30,12 @@ const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSyn
   asked_at: iso(askedAt),
   paused,
 });
+/** One that is over, with jobs that no worker has taken yet, is no more queued. */
+const stateOf = ({ state, paused = false }: AskedSync): string => {
+  if (state !== "queued" && state !== "running") return `${state}, until a worker takes its jobs`;
+  return paused ? `${state}, paused` : state;
+};
+
 const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter) => ({
   id,
   job: name,
@@ -66,12 +72,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
     );
   }
   if (active.length > 0) {
-    const rows = active.map(({ runId, profile, state, paused, askedAt }) => [
-      runId,
-      profile,
-      paused === true ? `${state}, paused` : state,
-      iso(askedAt),
-    ]);
+    const rows = active.map((sync) => [sync.runId, sync.profile, stateOf(sync), iso(sync.askedAt)]);
     const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
     await terminal.out(`${renderTable(heads, rows, columns)}\n`);
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");

@@ -77,7 +77,8 @@ const guard =
     if (admitted.by === "open") checkNear(request, listenHost);
     checkOrigin(request, admitted);
     if (admitted.by !== "nothing") notes.access = admitted;
-    notes.denied = admitted.by === "nothing" && admitted.guessed;
+    // Where no key is needed, a wrong one is not refused.
+    notes.denied = admitted.by === "nothing" && admitted.guessed && !isOpenPath(path);
     if (admitted.by === "open" || isOpenPath(path)) return undefined;
     if (admitted.by === "nothing") {
       if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);

@@ -104,7 +104,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.get("/api/syncs", async () => {
     const active = (await triggers().active?.()) ?? [];
-    return { runs: active.map(runJson) };
+    const isUnderWay = ({ state }: TriggeredRun) => state === "queued" || state === "running";
+    return { runs: active.filter(isUnderWay).map(runJson) };
   });
 
   app.get<{ Params: { id: string } }>("/api/syncs/:id", async (request) => {

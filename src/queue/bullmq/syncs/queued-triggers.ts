@@ -30,7 +30,7 @@ import { atRedis } from "../redis-connections.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
 import { createLine } from "./line.ts";
-import { announceSync, forgetSync, isLive, liveSyncs, noteAsked } from "./live-syncs.ts";
+import { announceSync, forgetSync, isLive, liveSyncs, noteAsked, openSyncs } from "./live-syncs.ts";
 import { bringForward, raisePriority } from "./put-off-jobs.ts";
 
 /** Longest time for which one request of a profile may delay another, ms. */
@@ -162,13 +162,13 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       }),
     active: () =>
       asking(async () => {
-        const live = await Promise.all(profiles.map(({ profile }) => liveSyncs(redis, queues, profile)));
+        const open = await Promise.all(profiles.map(({ profile }) => openSyncs(redis, queues, profile)));
         const known = (error: unknown) => {
           // A newer program queued it, and this one cannot show it.
           if (isCode(error, "JOB_VERSION")) return null;
           throw error;
         };
-        const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId).catch(known)));
+        const found = await Promise.all(open.flat().map(({ syncId }) => find(syncId).catch(known)));
         return [...found.filter((sync) => sync !== null), ...(await verifications.active())];
       }),
     close: () => flows.close(),

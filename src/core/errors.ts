@@ -359,7 +359,7 @@ export const ERRORS = {
   WORKER_REFUSED: row(
     EXIT.credentials,
     "The worker at {address} refuses the server key: {detail}",
-    "Set DUCKMIRROR_SERVER_KEY_FILE (or DUCKMIRROR_SERVER_KEY) to the key that the worker has.",
+    "Set DUCKMIRROR_SERVER_KEY_FILE (or DUCKMIRROR_SERVER_KEY) to a key of the worker: `jobs` needs the role read, `trigger` and `jobs --cancel` the role operate. `duckmirror key add NAME --role operate` makes one beside the worker.",
   ),
   IDEMPOTENCY_REUSED: row(
     EXIT.usage,

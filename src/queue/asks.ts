@@ -41,8 +41,8 @@ export interface ProfileStart extends Started {
   readonly profile: string | null;
 }
 
-/** Profiles whose syncs are requested at once, when all are: more only wait for each other. */
-export const STARTS_AT_ONCE = 16;
+/** Profiles whose syncs are requested at once, when all are. */
+export const STARTS_AT_ONCE = 50;
 
 export type AskedState = "queued" | "running" | "done" | "partial" | "stopped" | "failed" | "cancelled";
 

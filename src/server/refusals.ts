@@ -68,7 +68,9 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   if (error instanceof z.ZodError)
     return answer(400, "USAGE", z.prettifyError(error), "docs/SERVER.md shows what is asked.");
   const status = fastifyStatus(error);
-  if (status !== null && error instanceof Error) return answer(status, "BAD_REQUEST", error.message, "");
+  if (status !== null && error instanceof Error) {
+    return answer(status, "BAD_REQUEST", error.message, 'docs/SERVER.md, "For programs", shows what each route takes.');
+  }
   return answer(500, "UNEXPECTED", "Something went wrong.", "The server's log says what.");
 };
 

@@ -10,6 +10,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { doorKeys } from "../worker/door-keys.ts";
+import { faultLog } from "../worker/fault-log.ts";
 import { fetchUntilStopped } from "../worker/fetching.ts";
 import { identityOf } from "../worker/identity.ts";
 import { createWorkerLog } from "../worker/log.ts";
@@ -150,7 +151,7 @@ export const command = defineCommand({
           triggers: { ...worker.triggers, listen: log.listen },
           ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
           unable,
-          onFault: (error) => logger.error({ err: error }, "a request failed"),
+          onFault: faultLog(logger),
         },
         listen,
         await queuePage(worker),

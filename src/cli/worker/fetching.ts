@@ -11,6 +11,7 @@ import type { FetchRole } from "../../queue/remote/fetcher/fetch-worker.ts";
 import type { RunningServer } from "../../server/listen.ts";
 import type { CommandContext } from "../command.ts";
 import { doorKeys } from "./door-keys.ts";
+import { faultLog } from "./fault-log.ts";
 import { identityOf } from "./identity.ts";
 import type { ProfileWatch } from "./profile-watch.ts";
 import { untilStopped } from "./until-stopped.ts";
@@ -41,9 +42,11 @@ const serve = async (
   if (key !== null) scrubber.hide(key);
   const tls = await resolveTls(config);
   const { startFetcherServer } = await import("../../server/listen.ts");
-  const onFault = (error: unknown) => logger.error({ err: error }, "a request failed");
   const { readiness, fleet } = fetcher;
-  return startFetcherServer({ key, keyFile, tls, clock, version, readiness, fleet, unable, onFault }, listen);
+  return startFetcherServer(
+    { key, keyFile, tls, clock, version, readiness, fleet, unable, onFault: faultLog(logger) },
+    listen,
+  );
 };
 
 /** Throws the errors of `startFetcher` and `startFetcherServer`. */

@@ -17,6 +17,7 @@ import {
   roleFor,
   SECURITY_HEADERS,
 } from "./access.ts";
+import { answerBroken, unreadableAddress } from "./broken-requests.ts";
 import { CONNECTION_LIMITS, countRequests, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
 
 /** Paths that need no key, because they show no data. */
@@ -102,6 +103,11 @@ export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, conte
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
+    clientErrorHandler: answerBroken,
+    frameworkErrors: (_error, _request, reply) => {
+      const { status, body } = unreadableAddress();
+      reply.headers(SECURITY_HEADERS).code(status).send(body);
+    },
     bodyLimit: LARGEST_BODY_BYTES,
     routerOptions: { maxParamLength: 4096 },
     ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),

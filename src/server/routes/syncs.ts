@@ -38,8 +38,8 @@ const askSchema = z
 
 const verifySchema = z.strictObject({ profile: z.string().nullable().default(null) }).prefault({});
 
-/** Profiles whose syncs are requested at once, when all are: more only wait for each other. */
-const STARTS_AT_ONCE = 16;
+/** Profiles whose syncs are requested at once, when all are. */
+const STARTS_AT_ONCE = 50;
 
 /** Longer values belong to no known version (W3C Trace Context, section 3.2). */
 const MOST_TRACEPARENT = 128;

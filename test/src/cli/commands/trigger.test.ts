@@ -136,6 +136,7 @@ test("a wrong server key ends with exit code 3 and says which setting to correct
     expect(code).toBe(3);
     expect(err).toContain(`The worker at ${listen} refuses the server key: The key is missing or wrong.`);
     expect(err).toContain("DUCKMIRROR_SERVER_KEY_FILE");
+    expect(err).toContain("`trigger` and `jobs --cancel` the role operate");
   } finally {
     server.close();
   }

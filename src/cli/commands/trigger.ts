@@ -2,9 +2,10 @@
 // like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { withParents } from "../../catalog/streams.ts";
+import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import { mapAtOnce } from "../../core/map-at-once.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { parseDuration } from "../../core/text/units.ts";
@@ -13,9 +14,9 @@ import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { renderTable } from "../terminal/table.ts";
-import { untilEnded } from "../worker/await-sync.ts";
+import { untilEnded } from "../worker/asking/await-sync.ts";
+import { recordedStarts } from "../worker/asking/recorded-starts.ts";
 import { openDoor, type WorkerDoor } from "../worker/door.ts";
-import { recordedStarts } from "../worker/recorded-starts.ts";
 
 /** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
 const AWAITED_AT_ONCE = 16;
@@ -24,6 +25,7 @@ const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   allProfiles: z.boolean().default(false),
   full: z.boolean().default(false),
+  withParents: z.boolean().default(false),
   wait: z.boolean().default(false),
   timeout: z.string().optional(),
 });
@@ -184,6 +186,7 @@ export const command = defineCommand({
     addStreams(cli, "mirror")
       .option("--all-profiles", "a sync of every profile of the configuration")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
+      .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--wait", "wait for its end and answer with its report and its exit code")
       .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
   examples: {
@@ -198,7 +201,7 @@ export const command = defineCommand({
   input: inputSchema,
   run: async (input, context) => {
     const ask: SyncAsk = {
-      streams: streamsOf(input.args),
+      streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       full: input.full,
       profile: namedProfile(input, context),
       // So that a repetition after a lost response is not a second sync.

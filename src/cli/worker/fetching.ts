@@ -11,8 +11,8 @@ import type { FetchRole } from "../../queue/remote/fetcher/fetch-worker.ts";
 import type { RunningServer } from "../../server/listen.ts";
 import type { CommandContext } from "../command.ts";
 import { doorKeys } from "./door-keys.ts";
-import { faultLog } from "./fault-log.ts";
 import { identityOf } from "./identity.ts";
+import { faultLog } from "./log.ts";
 import type { ProfileWatch } from "./profile-watch.ts";
 import { untilStopped } from "./until-stopped.ts";
 

@@ -2,9 +2,9 @@
 // minute those that could not. One broken profile keeps no other from running.
 import { checkProfileJob, type ProfileUse } from "../../../jobs/check-profile.ts";
 import { problemOf } from "../../../jobs/family.ts";
+import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Logger } from "../../core/log.ts";
-import { mapAtOnce } from "../../core/map-at-once.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
 import type { CommandContext } from "../command.ts";
 

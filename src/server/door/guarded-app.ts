@@ -97,6 +97,11 @@ const guard =
     );
   };
 
+const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {
+  const { status, body } = unreadableAddress();
+  void reply.headers(SECURITY_HEADERS).code(status).send(body);
+};
+
 /** Without routes; what they throw becomes an error response. */
 export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, context: ServerContext): FastifyInstance => {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
@@ -104,10 +109,7 @@ export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, conte
     logger: false,
     forceCloseConnections: true,
     clientErrorHandler: answerBroken,
-    frameworkErrors: (_error, _request, reply) => {
-      const { status, body } = unreadableAddress();
-      reply.headers(SECURITY_HEADERS).code(status).send(body);
-    },
+    frameworkErrors: answerUnreadable,
     bodyLimit: LARGEST_BODY_BYTES,
     routerOptions: { maxParamLength: 4096 },
     ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),

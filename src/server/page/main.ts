@@ -8,6 +8,7 @@ import { startTheme } from "./theme.ts";
 import { redrawPlots } from "./views/charts.ts";
 import { showCredits, showGrowth, showRate } from "./views/credit-plots.ts";
 import { startFleet } from "./views/fleet.ts";
+import { showFollowing } from "./views/following.ts";
 import { showRuns, startRuns } from "./views/run-views.ts";
 import { showFindings, showPlan } from "./views/side-views.ts";
 import { showFreshness, showTiles } from "./views/tiles.ts";
@@ -48,6 +49,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   const profile = abilities.profiles.find(({ name }) => name === chosenProfile());
   showGrowth(await ask<Growth>("/api/growth"), overview.now);
   await showFindings(overview.now);
+  await showFollowing(profile?.following === true, overview.now);
   await showPlan(profile?.plan === true);
   performance.mark("complete");
   byId("content").dataset.complete = overview.snapshot.version;

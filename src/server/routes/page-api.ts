@@ -40,6 +40,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       published: mirror.snapshots.version() !== null,
       plan: mirror.plan !== undefined,
       feedback: mirror.sendFeedback !== undefined,
+      following: mirror.following !== undefined,
       problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,

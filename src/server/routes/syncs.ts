@@ -2,8 +2,9 @@
 // /api/verifications. The triggers do the work.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { withParents } from "../../catalog/streams.ts";
+import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { mapAtOnce } from "../../core/map-at-once.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
@@ -26,6 +27,7 @@ const askSchema = z
   .strictObject({
     streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
+    with_parents: z.boolean().default(false),
     profile: z.string().nullable().default(null),
     all_profiles: z.boolean().default(false),
     timeout: timeoutSchema,
@@ -70,7 +72,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
   app.post("/api/syncs", async (request, reply) => {
     const ask = parseBody(askSchema, request.body);
     const idempotencyKey = headerText(request.headers["idempotency-key"]);
-    const streams = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
+    const named = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
+    const streams = ask.with_parents ? withParents(named) : named;
     if (!ask.all_profiles) context.target(ask.profile);
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};

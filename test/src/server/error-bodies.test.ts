@@ -37,9 +37,8 @@ test.each([
 
 test("a request that is no HTTP, too", async () => {
   const { app } = await mirror.server();
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  const [address] = app.addresses();
-  const socket = connect(address?.port ?? 0, "127.0.0.1");
+  const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+  const socket = connect(Number(port), "127.0.0.1");
   socket.write("GET / NONSENSE\r\n\r\n");
   let answer = "";
   socket.setEncoding("utf8").on("data", (part) => {

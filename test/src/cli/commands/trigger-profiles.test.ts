@@ -60,7 +60,9 @@ test.each([["Redis"], ["HTTP"]])("over %s, none named is refused by name; --all-
     const own = lines.filter(({ action, outcome }) => action === "sync" && outcome === "ok");
     expect(own.map(({ run_id }) => run_id)).toEqual([syncs[nth]?.run_id]);
   }
-  const named = await cli(["trigger", "--quiet"], { env: { ...env, DUCKMIRROR_PROFILE: "bolt" } });
+  const named = await cli(["trigger", "filings", "--with-parents", "--quiet"], {
+    env: { ...env, DUCKMIRROR_PROFILE: "bolt" },
+  });
   expect([named.code, named.err]).toEqual([0, ""]);
 });
 

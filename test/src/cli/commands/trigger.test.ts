@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import { untilEnded } from "../../../../src/cli/worker/await-sync.ts";
+import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk, Triggers } from "../../../../src/queue/asks.ts";
 import { cli } from "../../../support/cli.ts";

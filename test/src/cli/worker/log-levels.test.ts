@@ -1,7 +1,7 @@
 // Levels of a worker's log: faults that it survives are warnings of one line each; an error needs a person.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { faultLog } from "../../../../src/cli/worker/fault-log.ts";
+import { faultLog } from "../../../../src/cli/worker/log.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
 import { levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
 import { cli } from "../../../support/cli.ts";

@@ -1,12 +1,13 @@
 // Requests for syncs with their lines in the audit trail of their profiles. Over HTTP, the worker's server writes the lines.
-import type { Config } from "../../core/config/config.ts";
-import { mapAtOnce } from "../../core/map-at-once.ts";
-import { noTracer } from "../../core/tracing.ts";
-import { type ProfileStart, profileOf, STARTS_AT_ONCE, type SyncAsk } from "../../queue/asks.ts";
-import { tracedTriggers } from "../../queue/traced-triggers.ts";
-import { audited } from "../audited.ts";
-import type { CommandContext } from "../command.ts";
-import type { WorkerDoor } from "./door.ts";
+
+import { mapAtOnce } from "../../../core/async/map-at-once.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { noTracer } from "../../../core/tracing.ts";
+import { type ProfileStart, profileOf, STARTS_AT_ONCE, type SyncAsk } from "../../../queue/asks.ts";
+import { tracedTriggers } from "../../../queue/traced-triggers.ts";
+import { audited } from "../../audited.ts";
+import type { CommandContext } from "../../command.ts";
+import type { WorkerDoor } from "../door.ts";
 
 export interface RecordedStarts {
   /** Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers, as `all`. */

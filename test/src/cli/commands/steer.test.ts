@@ -200,5 +200,6 @@ test("jobs lists a sync that is over as long as its jobs wait, and not as queued
   // It is joined by nobody.
   expect((await triggers.start(anAsk({ streams: ["accounts"] }))).joined).toBe(false);
   await aWorker(address, [config]);
-  await expect.poll(async () => (await run("jobs")).out, PATIENCE).toContain("Nothing is queued or under way.");
+  const open = async () => (await triggers.active()).map((sync) => sync.runId);
+  await expect.poll(open, { timeout: 120_000 }).not.toContain(runId);
 });

@@ -248,3 +248,10 @@ export const wantedContent = (stream: StreamSpec, content: readonly string[]): r
 
 /** Light fields that a response may lack unless named; naming them is free, so they are always named. */
 export const isNamedAlways = (field: FieldSpec): boolean => (field.detailOnly || field.namedOnly) && !isContent(field);
+
+/** The streams, with those that their companies or accounts come from. Unknown names stay. */
+export const withParents = (names: readonly string[]): readonly string[] => {
+  const scopes = names.filter(isStreamName).map((name) => streamSpec(name).scope);
+  const parents = scopes.some((scope) => scope === "company" || scope === "account") ? ["accounts"] : [];
+  return [...new Set([...parents, ...names])];
+};

@@ -51,7 +51,7 @@ export const ERRORS = {
   PROFILE_UNKNOWN: row(
     EXIT.usage,
     "The configuration holds {which}; {detail}",
-    "Name one with --profile (DUCKMIRROR_PROFILE).",
+    "Name one with --profile (DUCKMIRROR_PROFILE), or as `profile` over HTTP. `trigger --all-profiles` asks for a sync of each.",
   ),
   FILE_EXISTS: row(
     EXIT.usage,
@@ -319,6 +319,11 @@ export const ERRORS = {
     "Redis at {address} does not answer: {detail}",
     "Nothing is sent without its limits; everything fetched so far is kept. Check REDIS_URL and the server, then run the command again.",
   ),
+  REDIS_REFUSED: row(
+    EXIT.usage,
+    "Redis at {address} refuses duckmirror: {detail}",
+    'Check user and password in REDIS_URL (`redis://USER:PASSWORD@HOST:PORT`), and the user\'s rights: docs/WORKER.md, "Redis", lists those that are needed.',
+  ),
   REDIS_FULL: row(
     EXIT.streamsFailed,
     "Redis at {address} has no memory left: {detail}",
@@ -359,7 +364,7 @@ export const ERRORS = {
   WORKER_REFUSED: row(
     EXIT.credentials,
     "The worker at {address} refuses the server key: {detail}",
-    "Set DUCKMIRROR_SERVER_KEY_FILE (or DUCKMIRROR_SERVER_KEY) to the key that the worker has.",
+    "Set DUCKMIRROR_SERVER_KEY_FILE (or DUCKMIRROR_SERVER_KEY) to a key of the worker: `jobs` needs the role read, `trigger` and `jobs --cancel` the role operate. `duckmirror key add NAME --role operate` makes one beside the worker.",
   ),
   IDEMPOTENCY_REUSED: row(
     EXIT.usage,

@@ -18,7 +18,7 @@ export interface SyncAsk {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
-  /** null: the only profile, or the first. */
+  /** null: the only profile. */
   readonly profile: string | null;
   /** Within a day, the same key means the same sync. */
   readonly idempotencyKey: string | null;
@@ -35,6 +35,14 @@ export interface Started {
   /** True when an already requested sync includes this one. */
   readonly joined: boolean;
 }
+
+/** A sync that was requested for a profile; null: the only one of the worker. */
+export interface ProfileStart extends Started {
+  readonly profile: string | null;
+}
+
+/** Profiles whose syncs are requested at once, when all are. */
+export const STARTS_AT_ONCE = 50;
 
 export type AskedState = "queued" | "running" | "done" | "partial" | "stopped" | "failed" | "cancelled";
 
@@ -65,7 +73,7 @@ export interface Triggers {
   cancel(runId: string): Promise<boolean>;
   /** Compares the mirror with the service; absent where this is not possible. */
   verify?(ask: { readonly profile: string | null }): Promise<Started>;
-  /** Queued and running syncs. */
+  /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
   active(): Promise<readonly AskedSync[]>;
 }
 
@@ -83,14 +91,16 @@ export interface RunningWorker {
 /** Lifetime of an idempotency key, s. */
 export const KEY_LASTS_S = 86_400;
 
-/** The profile of a request. Throws PROFILE_UNKNOWN. */
+/** The profile of a request. Throws PROFILE_UNKNOWN, also if there are several and none is named. */
 export const profileOf = (profiles: readonly Config[], name: string | null): Config => {
-  const found = name === null ? profiles[0] : profiles.find(({ profile }) => profile === name);
+  const [only] = profiles;
+  if (name === null && only !== undefined && profiles.length === 1) return only;
+  const found = profiles.find(({ profile }) => profile === name);
   if (found !== undefined) return found;
   const names = profiles.map(({ profile }) => profile);
   throw new DuckmirrorError("PROFILE_UNKNOWN", {
     which: `the profiles ${names.join(", ")}`,
-    detail: `"${name ?? ""}" is not one of them.${didYouMean(name ?? "", names)}`,
+    detail: name === null ? "none was named" : `"${name}" is not one of them.${didYouMean(name, names)}`,
   });
 };
 

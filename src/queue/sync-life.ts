@@ -159,7 +159,8 @@ export const fateOfError = (error: unknown, cancelled: boolean): Fate => {
   if (isCode(error, "INTERRUPTED"))
     return cancelled ? { kind: "end", problem: INTERRUPTED } : { kind: "again", afterMs: HANDED_ON_MS };
   if (isCode(error, "DURATION_SPENT")) return { kind: "end", problem: LATE };
-  const passes = isCode(error, "WRITER_BUSY") || isCode(error, "REDIS_UNAVAILABLE");
+  // A password that was changed refuses new connections, until the worker is started with the new one.
+  const passes = (["WRITER_BUSY", "REDIS_UNAVAILABLE", "REDIS_REFUSED"] as const).some((code) => isCode(error, code));
   if (passes && cancelled) return { kind: "end", problem: INTERRUPTED };
   return passes ? { kind: "again", afterMs: BUSY_MS } : { kind: "fail", problem: problemOf(error) };
 };

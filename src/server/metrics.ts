@@ -39,6 +39,7 @@ const metricsIn = (registry: Registry) => {
     new Counter({ name: `duckmirror_${name}`, help, labelNames: ["profile", ...labelNames], registers });
   return {
     up: gauge("snapshot_up", "1 when the profile has a snapshot that opens."),
+    able: gauge("profile_able", "1 when this worker can sync the profile, as far as it can check without a request."),
     published: gauge("snapshot_published_timestamp_seconds", "When the snapshot was published."),
     bytes: gauge("snapshot_bytes", "Size of the snapshot."),
     rows: gauge("table_rows", "Rows of a table.", "table"),
@@ -144,6 +145,9 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
             return 0;
           });
         metrics.up.set({ profile: name }, up);
+        const unable = context.unable?.();
+        if (unable !== undefined)
+          metrics.able.set({ profile: name }, unable.some(({ profile }) => profile === name) ? 0 : 1);
       }
       // Without Redis, the other figures are still needed.
       const fleet = await context.fleet?.().catch(() => null);

@@ -25,6 +25,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   CHANGES_AHEAD: 400,
   CHANGES_GONE: 410,
   CONFIG_INVALID: 400,
+  PROFILE_UNKNOWN: 400,
   SYNCS_NOT_STARTED_HERE: 409,
   IDEMPOTENCY_REUSED: 422,
   WRITER_BUSY: 409,
@@ -67,7 +68,9 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   if (error instanceof z.ZodError)
     return answer(400, "USAGE", z.prettifyError(error), "docs/SERVER.md shows what is asked.");
   const status = fastifyStatus(error);
-  if (status !== null && error instanceof Error) return answer(status, "BAD_REQUEST", error.message, "");
+  if (status !== null && error instanceof Error) {
+    return answer(status, "BAD_REQUEST", error.message, 'docs/SERVER.md, "For programs", shows what each route takes.');
+  }
   return answer(500, "UNEXPECTED", "Something went wrong.", "The server's log says what.");
 };
 

@@ -2,7 +2,8 @@
 import { briefly } from "../core/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
-import type { Fleet } from "../core/report/fleet.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
@@ -59,6 +60,8 @@ export interface ServerOptions {
   readonly triggers?: SyncTriggers;
   /** Queues, members and pauses of the fleet, if there is Redis. */
   readonly fleet?: () => Promise<Fleet>;
+  /** Profiles that this process cannot sync now; absent: it syncs none. */
+  readonly unable?: () => readonly UnableProfile[];
   /** Folder of the built page; default: beside this program. */
   readonly pageFolder?: URL;
   /** Certificate and key; absent: plain HTTP. */
@@ -87,6 +90,11 @@ export interface ServerContext extends Omit<ServerOptions, "profiles"> {
   readonly mirrors: readonly Mirror[];
   /** The mirror of a profile; undefined: the first one. Throws a 404 refusal. */
   mirror(name: string | undefined): Mirror;
+  /**
+   * The mirror of a request that changes or starts something; null: the only one. Throws a 404 refusal, and
+   * PROFILE_UNKNOWN if there are several and none is named.
+   */
+  target(name: string | null | undefined): Mirror;
   /** Aborts when the server closes: ends event streams and queries. */
   readonly closing: AbortSignal;
 }
@@ -99,7 +107,13 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     ...profile,
     snapshots: openSnapshots(snapshot),
   }));
+  const names = mirrors.map(({ name }) => name);
   const keyring = createKeyring(options.key, options.keyFile ?? null, options.onFault);
+  const mirror = (name: string | undefined): Mirror => {
+    const found = name === undefined || name === "" ? mirrors[0] : mirrors.find((other) => other.name === name);
+    if (found !== undefined) return found;
+    throw new HttpRefusal(404, "NOT_FOUND", "There is no such profile.", `Profiles here: ${names.join(", ")}.`);
+  };
   return {
     ...options,
     ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock, FLEET_KEPT_MS) }),
@@ -108,11 +122,11 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     guesses: createGuesses(),
     mirrors,
     closing,
-    mirror: (name) => {
-      const found = name === undefined || name === "" ? mirrors[0] : mirrors.find((mirror) => mirror.name === name);
-      if (found !== undefined) return found;
-      const names = mirrors.map((mirror) => mirror.name).join(", ");
-      throw new HttpRefusal(404, "NOT_FOUND", "There is no such profile.", `Profiles here: ${names}.`);
+    mirror,
+    target: (name) => {
+      if (name || mirrors.length < 2) return mirror(name ?? undefined);
+      const which = `the profiles ${names.join(", ")}`;
+      throw new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "none was named" });
     },
   };
 };

@@ -28,7 +28,7 @@ export interface SyncAsk {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
-  /** null: the only profile, or the first. */
+  /** null: the only profile. */
   readonly profile: string | null;
   /** Within a day, the same key means the same run. */
   readonly idempotencyKey: string | null;
@@ -45,7 +45,7 @@ export interface Started {
 }
 
 export interface SyncTriggers {
-  /** Throws USAGE for a stream or profile that does not exist. */
+  /** Throws USAGE for a stream that does not exist, PROFILE_UNKNOWN. */
   start(ask: SyncAsk): Promise<Started>;
   find(runId: string): Promise<TriggeredRun | null>;
   /** Returns false when it is unknown or has ended. */

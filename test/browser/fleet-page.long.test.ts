@@ -22,6 +22,7 @@ const aMember = (more: Partial<SeenMember>): SeenMember => ({
   version: "1.2.3",
   host: "night-1",
   pid: 7,
+  unable: [],
   since: NOW - 3_600_000,
   seen_at: NOW - 1_000,
   in_flight: 0,

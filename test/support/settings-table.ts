@@ -6,8 +6,8 @@ export const settingsTable = (): readonly string[] => [
   "| setting | default | meaning |",
   "| --- | --- | --- |",
   ...settingList().map(({ name, fallback, description }) => {
-    const value =
-      Array.isArray(fallback) || (typeof fallback === "object" && fallback !== null) ? "" : String(fallback ?? "");
+    const isTable = typeof fallback === "object" && fallback !== null && !Array.isArray(fallback);
+    const value = Array.isArray(fallback) ? fallback.join(", ") : isTable ? "" : String(fallback ?? "");
     return `| \`${name}\` | ${value === "" ? "" : `\`${value}\``} | ${description.replaceAll("|", "\\|")} |`;
   }),
 ];

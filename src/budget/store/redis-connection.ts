@@ -127,17 +127,55 @@ const untilReady = (redis: Redis): Promise<void> =>
     redis.on("ready", ready).on("error", failed).on("end", ended);
   });
 
+/** Redis does not know the user or the password, or denies a command or key. */
+const REFUSED = /\b(WRONGPASS|NOAUTH|NOPERM|DENIED)\b|invalid password|user executing the script can't/;
+
+/** KEYS: one of the queue and one of the limits. Uses each kind of value that they store. */
+const TRY_RIGHTS = `
+redis.call('TIME')
+for _, key in ipairs(KEYS) do
+  redis.call('SET', key, '1')
+  redis.call('GET', key)
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'a', '1')
+  redis.call('DEL', key)
+  redis.call('ZADD', key, 1, 'a')
+  redis.call('DEL', key)
+  redis.call('LPUSH', key, 'a')
+  redis.call('DEL', key)
+  redis.call('XADD', key, '*', 'a', '1')
+  redis.call('DEL', key)
+end`;
+/** Their prefixes are those of every key; a script takes one slot of a cluster, so each has its own call. */
+const RIGHTS_KEYS = ["{duckmirror}:rights", "duckmirror:{rights}:rights"] as const;
+
+/** What this user may not do; null: nothing was denied. Another failure, as of a full Redis, is left to the commands that meet it. */
+const denialOf = async ({ redis, detail }: RedisConnection): Promise<string | null> => {
+  for (const key of RIGHTS_KEYS) {
+    try {
+      await redis.eval(TRY_RIGHTS, 1, key);
+    } catch (error) {
+      const text = detail(error);
+      if (REFUSED.test(text)) return text;
+    }
+  }
+  return null;
+};
+
 /**
  * Waits for the connection and checks that this Redis may hold the limits and the queue. Returns warnings as whole
- * sentences. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS and REDIS_REPLICA.
+ * sentences. Throws REDIS_UNAVAILABLE, REDIS_REFUSED, REDIS_TOO_OLD, REDIS_EVICTS and REDIS_REPLICA.
  */
-export const checkRedis = async ({ redis, address, detail }: RedisConnection): Promise<readonly string[]> => {
+export const checkRedis = async (connection: RedisConnection): Promise<readonly string[]> => {
+  const { redis, address, detail } = connection;
   let info: ReadonlyMap<string, string>;
   try {
     await untilReady(redis);
     info = readInfo(z.string().parse(await redis.info()));
   } catch (error) {
-    throw new DuckmirrorError("REDIS_UNAVAILABLE", { address, detail: detail(error) }, { cause: error });
+    const text = detail(error);
+    const code = REFUSED.test(text) ? "REDIS_REFUSED" : "REDIS_UNAVAILABLE";
+    throw new DuckmirrorError(code, { address, detail: text }, { cause: error });
   }
   const version = info.get("redis_version") ?? "0";
   if (isOld(version)) throw new DuckmirrorError("REDIS_TOO_OLD", { address, version });
@@ -145,6 +183,8 @@ export const checkRedis = async ({ redis, address, detail }: RedisConnection): P
   const policy = info.get("maxmemory_policy") ?? "noeviction";
   // Also without a memory limit, because one can be set while the server runs.
   if (policy !== "noeviction") throw new DuckmirrorError("REDIS_EVICTS", { address, policy });
+  const denied = await denialOf(connection);
+  if (denied !== null) throw new DuckmirrorError("REDIS_REFUSED", { address, detail: denied });
   if (info.get("aof_enabled") !== "0") return [];
   return [
     `Redis at ${address} keeps no append-only file (appendonly no): after a restart queued work and shared limits start afresh. The mirror itself loses nothing.`,

@@ -1,16 +1,15 @@
 // duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: a list of one
 // account shows tier, quota, rate and version. A refusal costs nothing.
-import { accessSync, constants, existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
 import { z } from "zod";
+import { checkProfileJob } from "../../../jobs/check-profile.ts";
 import { recordedClient } from "../../../jobs/recorded-client.ts";
 import type { Client } from "../../api/client.ts";
 import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import type { Config } from "../../core/config/config.ts";
-import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../../core/state/tier.ts";
 import { counted, formatCount } from "../../core/text/units.ts";
@@ -24,17 +23,6 @@ const inputSchema = z
   .object({ offline: z.boolean().default(false), probe: z.boolean().default(false) })
   .refine(({ offline, probe }) => !(offline && probe), "--probe sends a request, --offline does not");
 type Input = z.output<typeof inputSchema>;
-
-/** The nearest existing folder: the data directory itself, or one above it. */
-const existing = (dir: string): string => (existsSync(dir) || dirname(dir) === dir ? dir : existing(dirname(dir)));
-
-const checkDataDir = ({ dataDir }: Config) => {
-  try {
-    accessSync(existing(dataDir), constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
-  }
-};
 
 const tokenSource = (config: Config): string => {
   const name = { value: "token", file: "token_file", command: "token_command" }[config.token?.kind ?? "value"];
@@ -150,9 +138,7 @@ const render = (report: CheckReport, context: CommandContext): string => {
 const run = async ({ offline }: Input, context: CommandContext): Promise<number> => {
   const { terminal, shared, clock, version, scrubber } = context;
   const config = await context.loadConfig();
-  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  checkDataDir(config);
-  const token = await resolveToken(config);
+  const token = await checkProfileJob(config, "load", { clock, version });
   scrubber.hide(token);
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
   const access = { token, version, clock, random: Math.random, warn };

@@ -30,6 +30,12 @@ const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSyn
   asked_at: iso(askedAt),
   paused,
 });
+/** One that is over, with jobs that no worker has taken yet, is no more queued. */
+const stateOf = ({ state, paused = false }: AskedSync): string => {
+  if (state !== "queued" && state !== "running") return `${state}, until a worker takes its jobs`;
+  return paused ? `${state}, paused` : state;
+};
+
 const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter) => ({
   id,
   job: name,
@@ -50,21 +56,23 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
   const list = await lettersOf(door);
   const active = onlyFailed ? [] : await door.triggers.active();
   const fleet = onlyFailed ? null : ((await door.fleet?.read()) ?? null);
+  const unable = onlyFailed ? [] : await door.unable();
   if (shared.json) {
     const failed = list.map(failedJson);
     const { queues, members, paused } = fleet ?? { queues: [], members: [], paused: [] };
-    await printJson(onlyFailed ? { failed } : { active: active.map(activeJson), failed, queues, members, paused });
+    const all = { active: active.map(activeJson), failed, queues, members, paused, unable };
+    await printJson(onlyFailed ? { failed } : all);
     return;
   }
   const { columns } = terminal;
   if (fleet !== null) await terminal.out(renderPauses(fleet));
+  for (const { profile, host, code, message, hint } of unable) {
+    await terminal.out(
+      `Profile ${profile} cannot sync${host === null ? "" : ` on ${host}`}: ${code}: ${message} ${hint}\n`,
+    );
+  }
   if (active.length > 0) {
-    const rows = active.map(({ runId, profile, state, paused, askedAt }) => [
-      runId,
-      profile,
-      paused === true ? `${state}, paused` : state,
-      iso(askedAt),
-    ]);
+    const rows = active.map((sync) => [sync.runId, sync.profile, stateOf(sync), iso(sync.askedAt)]);
     const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
     await terminal.out(`${renderTable(heads, rows, columns)}\n`);
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");

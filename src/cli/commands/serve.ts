@@ -9,6 +9,7 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { startServer } from "../../server/listen.ts";
 import { defineCommand } from "../command.ts";
 import { doorKeys } from "../worker/door-keys.ts";
+import { faultLog } from "../worker/log.ts";
 import { servedProfile } from "../worker/served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
@@ -49,7 +50,7 @@ export const command = defineCommand({
         tls,
         clock,
         version,
-        onFault: (error) => logger.error({ err: error }, "a request failed"),
+        onFault: faultLog(logger),
       },
       listen,
     );

@@ -1,7 +1,7 @@
 // duckmirror sync: mirrors what is due, within rate and credits. The contract defines exit code and --json.
 import { z } from "zod";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
-import { isStreamName, streamSpec } from "../../catalog/streams.ts";
+import { withParents } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { defineCommand } from "../command.ts";
@@ -19,13 +19,6 @@ const inputSchema = z.object({
   reset: z.array(z.string()).default([]),
   withParents: z.boolean().default(false),
 });
-
-/** The streams, with those that their companies or accounts come from. */
-const withParents = (names: readonly string[]): readonly string[] => {
-  const scopes = names.filter(isStreamName).map((name) => streamSpec(name).scope);
-  const parents = scopes.some((scope) => scope === "company" || scope === "account") ? ["accounts"] : [];
-  return [...new Set([...parents, ...names])];
-};
 
 const collected = (text: string, all: string[] = []) => [...all, text];
 

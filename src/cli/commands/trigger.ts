@@ -1,35 +1,37 @@
-// duckmirror trigger: requests a sync from the worker. For schedulers: with --wait it ends like `sync`.
+// duckmirror trigger: requests a sync from the worker, of one profile or of all. For schedulers: with --wait it ends
+// like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, EXIT, isCode } from "../../core/errors.ts";
+import { withParents } from "../../catalog/streams.ts";
+import { mapAtOnce } from "../../core/async/map-at-once.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
-import { syncReportSchema } from "../../core/report/sync-report.ts";
+import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { parseDuration } from "../../core/text/units.ts";
-import { noTracer } from "../../core/tracing.ts";
-import { type AskedSync, errorOf, type SyncAsk, type Triggers } from "../../queue/asks.ts";
-import { tracedTriggers } from "../../queue/traced-triggers.ts";
-import { audited } from "../audited.ts";
-import { defineCommand } from "../command.ts";
+import { type AskedSync, errorOf, type ProfileStart, type SyncAsk } from "../../queue/asks.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
-import { openDoor } from "../worker/door.ts";
+import { renderTable } from "../terminal/table.ts";
+import { untilEnded } from "../worker/asking/await-sync.ts";
+import { recordedStarts } from "../worker/asking/recorded-starts.ts";
+import { openDoor, type WorkerDoor } from "../worker/door.ts";
 
-const POLL_MS = 500;
-/** Time for which the worker or Redis may be away while waiting for the end of a sync, ms. */
-const AWAY_MS = 60_000;
+/** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
+const AWAITED_AT_ONCE = 16;
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
+  allProfiles: z.boolean().default(false),
   full: z.boolean().default(false),
+  withParents: z.boolean().default(false),
   wait: z.boolean().default(false),
   timeout: z.string().optional(),
 });
+type Input = z.output<typeof inputSchema>;
 
-/** Time for a sync to end requests in flight, publish and report after its deadline, ms. */
-const ENDING_MS = 60_000;
-
-const timeoutOf = ({ timeout }: z.output<typeof inputSchema>): number | null => {
+const timeoutOf = ({ timeout }: Input): number | null => {
   if (timeout === undefined) return null;
   const ms = parseDuration(timeout);
   if (ms !== null && ms > 0) return ms;
@@ -46,64 +48,145 @@ const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
   return options.map(([what, option]) => `${what} is paused; \`duckmirror resume ${option}\` ends the pause`);
 };
 
-/** Dependencies of waiting; replaced in tests. */
-interface Waiting {
-  readonly triggers: Triggers;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number | null;
-  /** Called once when the sync waits because of a pause. */
-  readonly onPaused?: (sync: AskedSync) => Promise<void>;
+interface Asking {
+  readonly ask: SyncAsk;
+  readonly door: WorkerDoor;
+  /** Requests the sync of one profile again, with its line in the audit trail. */
+  readonly start: (ask: SyncAsk) => Promise<ProfileStart>;
+  readonly warn: (text: string) => void;
+  readonly context: CommandContext;
 }
 
-/**
- * Waits until the sync has ended, at its deadline at the latest. If no process knows it any more (Redis was emptied,
- * a worker without Redis restarted), requests it again. Throws WAIT_SPENT when it continues after the deadline
- * because another caller gave it more time, or did not end in time; INTERRUPTED; and the error that kept the worker
- * away for a minute.
- */
-export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
-  const { triggers, clock, signal, timeoutMs } = waiting;
-  let onPaused = waiting.onPaused;
-  const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
-  let run = runId;
-  let seenAt = clock.now();
-  /** The sync ends by itself soon after our deadline. */
-  let endsInTime = false;
-  for (;;) {
-    try {
-      const sync = await triggers.find(run);
-      if (sync !== null && sync.state !== "queued" && sync.state !== "running") return sync;
-      if (sync?.paused === true) {
-        const report = onPaused;
-        onPaused = undefined;
-        await report?.(sync);
-      }
-      if (sync === null) {
-        // Another request than the first one, because it has less time left.
-        const left =
-          timeoutMs === null
-            ? {}
-            : { timeoutMs: Math.max(1, deadline - clock.now()), idempotencyKey: `${ask.idempotencyKey} again ${run}` };
-        run = (await triggers.start({ ...ask, ...left })).runId;
-      }
-      const dueAt = sync?.dueAt ?? null;
-      endsInTime = dueAt !== null && dueAt <= deadline + POLL_MS;
-      seenAt = clock.now();
-    } catch (error) {
-      const isAway = isCode(error, "REDIS_UNAVAILABLE") || isCode(error, "WORKER_UNREACHABLE");
-      if (!isAway || clock.now() - seenAt > AWAY_MS) throw error;
-    }
-    const until = endsInTime ? deadline + ENDING_MS : deadline;
-    if (clock.now() >= until) throw new DuckmirrorError("WAIT_SPENT", { run });
-    await clock.sleep(Math.min(POLL_MS, Math.max(0, until - clock.now())), signal);
+const warnIfPaused = async ({ door, warn }: Asking, { runId, profile }: AskedSync): Promise<void> => {
+  const pauses = await door.fleet?.read().then((fleet) => pausesOf(profile, fleet));
+  for (const text of pauses ?? []) warn(`${runId} waits: ${text}`);
+};
+
+const warnIfNobodyWorks = async ({ door, warn }: Asking): Promise<void> => {
+  // From the register, because Redis's own list of connections is only for its administrator.
+  const fleet = await door.fleet?.read().catch(() => undefined);
+  const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
+  if (fleet !== undefined && takes.length === 0) warn("no worker takes jobs from this Redis now; syncs wait for one");
+};
+
+interface Ended {
+  readonly profile: string;
+  readonly runId: string;
+  readonly state: AskedSync["state"];
+  readonly report: SyncReport | null;
+  readonly error: DuckmirrorError | null;
+}
+
+/** Waits for the end of one sync. Throws as `untilEnded`. */
+const ended = async (started: ProfileStart, asking: Asking): Promise<Ended> => {
+  const { ask, door, warn, start } = asking;
+  const { clock, signal } = asking.context;
+  const sync = await untilEnded(
+    started.runId,
+    { ...ask, profile: started.profile },
+    {
+      triggers: { find: door.triggers.find, start },
+      clock,
+      signal,
+      timeoutMs: ask.timeoutMs ?? null,
+      onPaused: (paused) => warnIfPaused(asking, paused),
+      onAgain: (lost, again) => {
+        const how = again.joined ? "it joined the sync" : "it was asked for again as";
+        warn(`${lost} is lost: Redis was emptied, or its worker restarted without Redis; ${how} ${again.runId}`);
+      },
+    },
+  );
+  const report = syncReportSchema.safeParse(sync.report).data ?? null;
+  const cancelled = sync.state === "cancelled" ? new DuckmirrorError("INTERRUPTED") : null;
+  const unknown = report === null ? new DuckmirrorError("RUN_UNKNOWN", { run: sync.runId }) : null;
+  const error = sync.error === null ? (cancelled ?? unknown) : errorOf(sync.error);
+  return { profile: sync.profile, runId: sync.runId, state: sync.state, report, error };
+};
+
+const showOne = async ({ report, error }: Ended, named: boolean, context: CommandContext): Promise<number> => {
+  const { shared, terminal } = context;
+  if (report === null) throw error ?? new DuckmirrorError("UNEXPECTED", { detail: "a sync ended without a report" });
+  if (shared.json) await context.printJson(report);
+  else await terminal.out(renderSummary(report, terminal, { named }));
+  return error === null ? EXIT.done : context.printProblem(error).exitCode;
+};
+
+/** Exit code: that of the first profile whose sync is not complete. */
+const showAll = async (all: readonly Ended[], { shared, terminal, printJson }: CommandContext): Promise<number> => {
+  const codeOf = ({ error }: Ended) =>
+    error === null ? null : { code: error.code, message: error.message, hint: error.hint };
+  if (shared.json) {
+    const syncs = all.map((end) => ({
+      profile: end.profile,
+      run_id: end.runId,
+      state: end.state,
+      report: end.report,
+      error: codeOf(end),
+    }));
+    await printJson({ syncs });
+  } else {
+    const rows = all.map(({ profile, runId, state, error }) => [
+      profile,
+      runId,
+      state,
+      error === null ? "" : `${error.code}: ${error.message}`,
+    ]);
+    const heads = ["profile", "run", "state", "why"].map((name) => ({ name }));
+    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
+  }
+  return all.find(({ error }) => error !== null)?.error?.exitCode ?? EXIT.done;
+};
+
+/** Without --wait: the ids. */
+const showStarted = async (started: readonly ProfileStart[], all: boolean, asking: Asking): Promise<number> => {
+  const { shared, terminal, printJson } = asking.context;
+  const json = started.map(({ profile, runId, joined }) => ({ profile, run_id: runId, joined }));
+  const [first] = json;
+  if (!all && started[0] !== undefined && asking.door.fleet !== null) {
+    const asked = await asking.door.triggers.find(started[0].runId);
+    if (asked?.paused === true) await warnIfPaused(asking, asked);
+  }
+  if (shared.json) await printJson(all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined });
+  else for (const { profile, run_id } of json) await terminal.out(all ? `${profile} ${run_id}\n` : `${run_id}\n`);
+  return EXIT.done;
+};
+
+/** The profile to sync; null: the only one. Throws USAGE. */
+const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): string | null => {
+  const named = shared.profile ?? (env.DUCKMIRROR_PROFILE?.trim() || undefined) ?? null;
+  if (allProfiles && shared.profile !== undefined) {
+    throw new DuckmirrorError("USAGE", { detail: "--all-profiles and --profile exclude each other" });
+  }
+  return allProfiles ? null : named;
+};
+
+const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], context: CommandContext) => {
+  const { shared, terminal } = context;
+  const door = await openDoor(profiles, context);
+  try {
+    const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
+    const starts = await recordedStarts(door, profiles, context);
+    const asking: Asking = { ask, door, start: starts.one, warn, context };
+    const started = input.allProfiles ? await starts.all(ask) : [await starts.one(ask)];
+    await warnIfNobodyWorks(asking);
+    if (!input.wait) return await showStarted(started, input.allProfiles, asking);
+    for (const { runId, joined } of shared.quiet ? [] : started)
+      terminal.err(`${runId}: ${joined ? "a sync that was asked for already" : "asked for"}\n`);
+    const ends = await mapAtOnce(started, AWAITED_AT_ONCE, (one) => ended(one, asking));
+    const [first] = ends;
+    if (input.allProfiles || first === undefined) return await showAll(ends, context);
+    return await showOne(first, input.args.length > 0, context);
+  } finally {
+    await door.close();
   }
 };
 
 export const command = defineCommand({
   configure: (cli) =>
     addStreams(cli, "mirror")
+      .option("--all-profiles", "a sync of every profile of the configuration")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
+      .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--wait", "wait for its end and answer with its report and its exit code")
       .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
   examples: {
@@ -113,61 +196,18 @@ export const command = defineCommand({
     "duckmirror trigger --wait --timeout 15m":
       "ends after 15 minutes at the latest; the next sync continues from there",
     "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
+    "duckmirror trigger --all-profiles": "all organizations; prints each profile with the id of its run",
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { shared, clock, signal, terminal } = context;
-    const timeoutMs = timeoutOf(input);
-    const profiles = await context.loadProfiles();
     const ask: SyncAsk = {
-      streams: streamsOf(input.args),
+      streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       full: input.full,
-      profile: shared.profile ?? null,
+      profile: namedProfile(input, context),
       // So that a repetition after a lost response is not a second sync.
       idempotencyKey: `trigger ${randomUUID()}`,
-      timeoutMs,
+      timeoutMs: timeoutOf(input),
     };
-    const door = await openDoor(profiles, context);
-    try {
-      const [config] = profiles;
-      const tracer = config === undefined ? noTracer : await context.tracer(config);
-      const start = () => tracedTriggers(door.triggers, tracer).start(ask);
-      const deed = { action: "sync", subject: ask.streams.join(",") || null } as const;
-      // Over HTTP, the worker's server writes the line.
-      const { runId, joined } =
-        config === undefined || door.queues === null
-          ? await start()
-          : await audited(config, context, deed, start, (started) => ({ runId: started.runId }));
-      // From the register, because Redis's own list of connections is only for its administrator.
-      const fleet = await door.fleet?.read().catch(() => undefined);
-      const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
-      if (fleet !== undefined && takes.length === 0 && !shared.quiet) {
-        terminal.err("warning: no worker takes jobs from this Redis now; the sync waits for one\n");
-      }
-      const onPaused = async ({ profile }: AskedSync) => {
-        for (const text of (await door.fleet?.read().then((fleet) => pausesOf(profile, fleet))) ?? []) {
-          if (!shared.quiet) terminal.err(`warning: ${runId} waits: ${text}\n`);
-        }
-      };
-      if (!input.wait) {
-        const asked = door.fleet === null ? null : await door.triggers.find(runId);
-        if (asked?.paused === true) await onPaused(asked);
-        if (shared.json) await context.printJson({ run_id: runId, joined });
-        else await terminal.out(`${runId}\n`);
-        return EXIT.done;
-      }
-      if (!shared.quiet) terminal.err(`${runId}: ${joined ? "a sync that was asked for already" : "asked for"}\n`);
-      const waiting = { triggers: door.triggers, clock, signal, timeoutMs, onPaused };
-      const sync = await untilEnded(runId, ask, waiting);
-      const report = syncReportSchema.safeParse(sync.report).data;
-      const cancelled = sync.state === "cancelled" ? new DuckmirrorError("INTERRUPTED") : null;
-      const error = sync.error === null ? cancelled : errorOf(sync.error);
-      if (report === undefined) throw error ?? new DuckmirrorError("RUN_UNKNOWN", { run: runId });
-      if (shared.json) await context.printJson(report);
-      else await terminal.out(renderSummary(report, terminal, { named: input.args.length > 0 }));
-      return error === null ? EXIT.done : context.printProblem(error).exitCode;
-    } finally {
-      await door.close();
-    }
+    return trigger(input, ask, await context.loadProfiles(), context);
   },
 });

@@ -12,7 +12,8 @@ import { type CommandContext, defineCommand } from "../command.ts";
 import { doorKeys } from "../worker/door-keys.ts";
 import { fetchUntilStopped } from "../worker/fetching.ts";
 import { identityOf } from "../worker/identity.ts";
-import { createWorkerLog } from "../worker/log.ts";
+import { createWorkerLog, faultLog } from "../worker/log.ts";
+import { type ProfileWatch, watchProfiles } from "../worker/profile-watch.ts";
 import { servedProfile } from "../worker/served-profile.ts";
 import { untilStopped } from "../worker/until-stopped.ts";
 
@@ -44,13 +45,14 @@ const startSyncing = async (
   logger: Logger,
   emit: ReturnType<typeof createWorkerLog>["emit"],
   tracer: Tracer,
+  unable: ProfileWatch["unable"],
   { clock, scrubber, version }: CommandContext,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../queue/run-engine.ts");
   const random = Math.random;
   const engine = { clock, random, version, scrubber, tracer };
   const identity = identityOf(role, version);
-  const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer };
+  const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer, unable };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../queue/local/worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
@@ -110,14 +112,13 @@ export const command = defineCommand({
     if (input.role !== "all" && redisUrl === null) {
       throw new DuckmirrorError("USAGE", { detail: `--role ${input.role} needs REDIS_URL (redis_url)` });
     }
-    if (configs.some(({ baseUrl }) => baseUrl === null)) throw new DuckmirrorError("BASE_URL_MISSING");
-    if (configs.some(({ token }) => token === null)) throw new DuckmirrorError("TOKEN_MISSING");
     const logger = await context.logger(config);
+    const { unable } = await watchProfiles(configs, input.role === "fetch" ? "fetch" : "load", logger, context);
     // Its runs do not belong to the trace of the process that started the worker.
     const tracer = await context.tracer(config, null);
     if (input.role === "fetch" && redisUrl !== null) {
       const listen = input.listen === undefined ? null : listenOf(input, config);
-      await fetchUntilStopped({ profiles: configs, config, redisUrl, listen, logger, tracer }, context);
+      await fetchUntilStopped({ profiles: configs, config, redisUrl, listen, logger, tracer, unable }, context);
       context.onHeld?.();
       return EXIT.done;
     }
@@ -134,6 +135,7 @@ export const command = defineCommand({
       logger,
       log.emit,
       tracer,
+      unable,
       context,
     );
     try {
@@ -147,7 +149,8 @@ export const command = defineCommand({
           version,
           triggers: { ...worker.triggers, listen: log.listen },
           ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
-          onFault: (error) => logger.error({ err: error }, "a request failed"),
+          unable,
+          onFault: faultLog(logger),
         },
         listen,
         await queuePage(worker),
@@ -155,7 +158,9 @@ export const command = defineCommand({
       try {
         if (shared.json) await context.printJson({ url: server.url, role: input.role });
         if (madeIn !== null) logger.info(`the key of its page is in ${madeIn}`);
-        logger.info(`worker ready at ${server.url} for ${configs.map(({ profile }) => profile).join(", ")}`);
+        const broken = new Set(unable().map(({ profile }) => profile));
+        const able = configs.map(({ profile }) => profile).filter((profile) => !broken.has(profile));
+        logger.info(`worker ready at ${server.url} for ${able.join(", ")}`);
         await untilStopped(signal);
       } finally {
         await server.close();

@@ -2,6 +2,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ProgressEvent, ProgressSink } from "../../core/report/progress-events.ts";
+import { levelOfCode } from "../../core/report/severity.ts";
 import { formatBytes, formatDuration } from "../../core/text/units.ts";
 import type { LiveArea } from "./live-area.ts";
 import { countsText, progressLines, waitText } from "./progress-lines.ts";
@@ -93,7 +94,9 @@ export const createLoggedProgress = (
         return;
       case "stream-finished": {
         const text = `${event.stream}: ${event.status}, ${outcomeText(event)}`;
-        return event.status === "failed" ? log.error(fields, text) : log.info(fields, text);
+        if (event.status !== "failed") return log.info(fields, text);
+        // The error starts with its code.
+        return log[levelOfCode(event.error?.split(":", 1)[0] ?? "")](fields, text);
       }
       case "published":
       case "exported":

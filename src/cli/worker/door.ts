@@ -5,10 +5,10 @@ import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import type { Fleet } from "../../core/report/fleet.ts";
+import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { Secret } from "../../core/secret.ts";
-import { type AskedSync, errorOf, type Triggers } from "../../queue/asks.ts";
+import { type AskedSync, errorOf, type ProfileStart, type SyncAsk, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Steering } from "../../queue/fleet/pauses.ts";
@@ -32,10 +32,20 @@ export interface WorkerDoor {
   readonly queues: Queues | null;
   /** All queues, members and pauses; null without Redis. */
   readonly fleet: FleetDoor | null;
+  /** Asks the worker for syncs of all its profiles; null with Redis, where each is requested by itself. */
+  readonly startAll: ((ask: SyncAsk) => Promise<readonly ProfileStart[]>) | null;
+  /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
+  unable(): Promise<readonly (UnableProfile & { readonly host: string | null })[]>;
   close(): Promise<void>;
 }
 
-const startedSchema = z.object({ run_id: z.string(), joined: z.boolean() });
+const startedShape = { run_id: z.string(), joined: z.boolean() };
+const startedSchema = z.object(startedShape).transform(({ run_id: runId, joined }) => ({ runId, joined }));
+const allStartedSchema = z.object({
+  syncs: z.array(
+    z.object({ ...startedShape, profile: z.string() }).transform(({ run_id: runId, ...rest }) => ({ ...rest, runId })),
+  ),
+});
 const runSchema = z
   .object({
     run_id: z.string(),
@@ -60,8 +70,21 @@ const callable = ({ host, port }: Config["listen"]) => {
   return { host: reachable, port };
 };
 
-/** Triggers of a worker over HTTP. Throws WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
-export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers => {
+const profilesSchema = z.object({
+  profiles: z.array(
+    z.object({
+      name: z.string(),
+      // Absent from workers of older versions.
+      problem: problemSchema.nullable().default(null),
+    }),
+  ),
+});
+
+/** A worker over HTTP. Its functions throw WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
+export const httpWorker = (
+  place: WorkerPlace,
+  key: Secret | null,
+): Pick<WorkerDoor, "triggers" | "startAll" | "unable"> => {
   const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
     const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
@@ -87,24 +110,34 @@ export const httpTriggers = (place: WorkerPlace, key: Secret | null): Triggers =
     }
     throw errorOf(problem);
   };
-  return {
-    start: async ({ streams, full, profile, idempotencyKey, traceparent, timeoutMs }) => {
-      const headers: Record<string, string> = {
-        ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
-        ...(typeof traceparent === "string" ? { traceparent } : {}),
-      };
-      // Sent only if given, because a worker of an older version refuses unknown members.
-      const timed = typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {};
-      const { body } = await call("POST", "/api/syncs", headers, { streams, full, profile, ...timed });
-      const { run_id: runId, joined } = startedSchema.parse(body);
-      return { runId, joined };
-    },
+  const post = async (ask: SyncAsk, whose: { readonly profile: string | null } | { readonly all_profiles: true }) => {
+    const { streams, full, idempotencyKey, traceparent, timeoutMs } = ask;
+    const headers: Record<string, string> = {
+      ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
+      ...(typeof traceparent === "string" ? { traceparent } : {}),
+    };
+    // Sent only if given, because a worker of an older version refuses unknown members.
+    const timed = typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {};
+    return (await call("POST", "/api/syncs", headers, { streams, full, ...whose, ...timed })).body;
+  };
+  const triggers: Triggers = {
+    start: async (ask) => startedSchema.parse(await post(ask, { profile: ask.profile })),
     find: async (runId) => {
       const { body } = await call("GET", `/api/syncs/${encodeURIComponent(runId)}`);
       return body === null ? null : runSchema.parse(body);
     },
     cancel: async (runId) => (await call("DELETE", `/api/syncs/${encodeURIComponent(runId)}`)).status < 300,
     active: async () => z.object({ runs: z.array(runSchema) }).parse((await call("GET", "/api/syncs")).body).runs,
+  };
+  return {
+    triggers,
+    startAll: async (ask) => allStartedSchema.parse(await post(ask, { all_profiles: true })).syncs,
+    unable: async () => {
+      const { profiles } = profilesSchema.parse((await call("GET", "/api/profiles")).body);
+      return profiles.flatMap(({ name, problem }) =>
+        problem === null ? [] : [{ profile: name, host: null, ...problem }],
+      );
+    },
   };
 };
 
@@ -125,7 +158,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     if (key !== null) context.scrubber.hide(key);
     const cert = (await resolveTls(config))?.cert ?? null;
     const place = { address: callable(config.listen), cert };
-    return { triggers: httpTriggers(place, key), queues: null, fleet: null, close: async () => undefined };
+    return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
   }
   const { atRedis, openAsking } = await import("../../queue/bullmq/redis-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
@@ -146,10 +179,14 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     pause: (target) => atRedis(connection, () => asking.pause(target)),
     resume: (target) => atRedis(connection, () => asking.resume(target)),
   };
+  const read = () => atRedis(connection, () => readFleet(connection.redis, all));
   return {
     triggers,
     queues,
-    fleet: { all, steering, read: () => atRedis(connection, () => readFleet(connection.redis, all)) },
+    startAll: null,
+    unable: async () =>
+      (await read()).members.flatMap(({ host, unable }) => unable.map((problem) => ({ ...problem, host }))),
+    fleet: { all, steering, read },
     close: async () => {
       await all.close();
       await closeQueues(queues);

@@ -12,6 +12,8 @@ import type { RunningServer } from "../../server/listen.ts";
 import type { CommandContext } from "../command.ts";
 import { doorKeys } from "./door-keys.ts";
 import { identityOf } from "./identity.ts";
+import { faultLog } from "./log.ts";
+import type { ProfileWatch } from "./profile-watch.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 /** Time limit for requests in flight when a fetcher is stopped, ms. */
@@ -26,11 +28,12 @@ export interface Fetching {
   readonly listen: ListenAddress | null;
   readonly logger: Logger;
   readonly tracer: Tracer;
+  readonly unable: ProfileWatch["unable"];
 }
 
 const serve = async (
   fetcher: FetchRole,
-  { config, listen, logger }: Fetching,
+  { config, listen, logger, unable }: Fetching,
   { clock, version, scrubber }: CommandContext,
 ): Promise<RunningServer | null> => {
   if (listen === null) return null;
@@ -39,14 +42,16 @@ const serve = async (
   if (key !== null) scrubber.hide(key);
   const tls = await resolveTls(config);
   const { startFetcherServer } = await import("../../server/listen.ts");
-  const onFault = (error: unknown) => logger.error({ err: error }, "a request failed");
   const { readiness, fleet } = fetcher;
-  return startFetcherServer({ key, keyFile, tls, clock, version, readiness, fleet, onFault }, listen);
+  return startFetcherServer(
+    { key, keyFile, tls, clock, version, readiness, fleet, unable, onFault: faultLog(logger) },
+    listen,
+  );
 };
 
 /** Throws the errors of `startFetcher` and `startFetcherServer`. */
 export const fetchUntilStopped = async (fetching: Fetching, context: CommandContext): Promise<void> => {
-  const { profiles, config, redisUrl, logger, tracer } = fetching;
+  const { profiles, config, redisUrl, logger, tracer, unable } = fetching;
   const { clock, scrubber, version, signal, shared } = context;
   const { startFetcher } = await import("../../queue/remote/fetcher/fetch-worker.ts");
   const fetcher = await startFetcher({
@@ -62,6 +67,7 @@ export const fetchUntilStopped = async (fetching: Fetching, context: CommandCont
     clock,
     warn: (text) => logger.warn(text),
     tracer,
+    unable,
   });
   try {
     const server = await serve(fetcher, fetching, context);

@@ -1,8 +1,10 @@
 // Log of a worker: each run's progress as lines with profile and run id, and the same events for listeners at its
-// server.
+// server; failures of its server's requests.
 import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ProgressEvent } from "../../core/report/progress-events.ts";
+import { levelOf } from "../../core/report/severity.ts";
 import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
 
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
@@ -26,3 +28,12 @@ export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "
     },
   };
 };
+
+/** Logs a failed request of a server as one line; only a fault of duckmirror itself has a stack. */
+export const faultLog =
+  (logger: Pick<Logger, "warn" | "error">) =>
+  (error: unknown): void => {
+    if (error instanceof DuckmirrorError) {
+      logger[levelOf(error)](`a request failed: ${error.code}: ${error.message} ${error.hint}`);
+    } else logger.error({ err: error }, "a request failed");
+  };

@@ -29,6 +29,14 @@ export interface MemberIdentity {
   readonly pid: number;
 }
 
+/** A profile that a worker cannot sync, and why. */
+export interface UnableProfile {
+  readonly profile: string;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** A worker process in the register. */
 export interface Member extends MemberIdentity {
   readonly id: string;
@@ -38,6 +46,8 @@ export interface Member extends MemberIdentity {
   readonly seen_at: number;
   /** Requests of a fetcher, syncs of another worker. */
   readonly in_flight: number;
+  /** Profiles of its configuration that it cannot sync. */
+  readonly unable: readonly UnableProfile[];
 }
 
 /** A member, as shown. */

@@ -9,8 +9,8 @@ import { untilAborted } from "../../core/until-aborted.ts";
 const LONGEST_RETRY_MS = 2_000;
 
 /**
- * Opens the connection for adding and finding jobs. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS,
- * REDIS_REPLICA, and the signal's reason. `warn` is called with warnings about this Redis.
+ * Opens the connection for adding and finding jobs. Throws REDIS_UNAVAILABLE, REDIS_REFUSED, REDIS_TOO_OLD,
+ * REDIS_EVICTS, REDIS_REPLICA, and the signal's reason. `warn` is called with warnings about this Redis.
  */
 export const openAsking = async (
   url: Secret,

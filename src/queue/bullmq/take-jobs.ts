@@ -4,6 +4,7 @@ import { DelayedError, type Job, Worker } from "bullmq";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
+import { levelOf } from "../../core/report/severity.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import { failureToKeep } from "../failures.ts";
 import { ABORT, BUSY_MS } from "../sync-life.ts";
@@ -60,7 +61,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
           } catch (error) {
             if (error instanceof DelayedError) throw error;
             if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
-            log("error", `job ${id}: ${scrubber.scrub(detailOf(error))}`);
+            log(levelOf(error), `job ${id}: ${scrubber.scrub(detailOf(error))}`);
             throw failureToKeep(error, scrubber);
           } finally {
             underWay.delete(id);

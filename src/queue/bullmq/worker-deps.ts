@@ -3,7 +3,7 @@ import type { SessionDeps } from "../../../jobs/session.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import type { MemberIdentity } from "../../core/report/fleet.ts";
+import type { MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { Verify } from "../verifying/run-verification.ts";
@@ -25,6 +25,8 @@ export interface WorkerDeps {
   readonly verify: (connection: RedisConnection) => Verify;
   readonly emit: SessionDeps["emit"];
   readonly tracer?: Tracer;
+  /** Profiles that this worker cannot sync now; unset: none. */
+  readonly unable?: () => readonly UnableProfile[];
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<WorkerTimes>;
 }

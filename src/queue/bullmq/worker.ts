@@ -162,6 +162,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     identity: deps.identity,
     id: workerId,
     inFlight: () => book.all().size,
+    unable: deps.unable,
     onError: complain,
     renewMs: times.memberRenewal,
     lastsMs: times.memberLife,

@@ -3,7 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { MEMBER_ROLES, type Member, type MemberIdentity } from "../../core/report/fleet.ts";
+import { MEMBER_ROLES, type Member, type MemberIdentity, type UnableProfile } from "../../core/report/fleet.ts";
 import { keyOf } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
 
@@ -26,6 +26,10 @@ const entry = z.object({
   since: z.number(),
   seen_at: z.number(),
   in_flight: z.number(),
+  // Absent from workers of older versions.
+  unable: z
+    .array(z.object({ profile: z.string(), code: z.string(), message: z.string(), hint: z.string() }))
+    .default([]),
 });
 
 const parsed = (text: string | null) => {
@@ -43,6 +47,8 @@ export interface MembershipDeps {
   readonly id: string;
   /** Its syncs or requests now. */
   readonly inFlight: () => number;
+  /** Profiles that it cannot sync now; unset: none. */
+  readonly unable?: (() => readonly UnableProfile[]) | undefined;
   readonly onError: (error: unknown) => void;
   /** Interval of the signs of life, ms; the default is for production. */
   readonly renewMs?: number | undefined;
@@ -53,13 +59,14 @@ export interface MembershipDeps {
 /** Registers this process until it is called off. The function that it returns removes the entry at once. */
 export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
   const { redis, clock, identity, id, inFlight, onError, renewMs = RENEW_MS, lastsMs = LASTS_MS } = deps;
+  const { unable = () => [] } = deps;
   const over = new AbortController();
   let since: number | null = null;
 
   const renew = async (): Promise<void> => {
     const now = await redisNow(redis);
     since ??= now;
-    const member = { ...identity, since, seen_at: now, in_flight: inFlight() };
+    const member = { ...identity, since, seen_at: now, in_flight: inFlight(), unable: unable() };
     await redis
       .multi()
       .set(keyFor(id), JSON.stringify(member), "PX", lastsMs)

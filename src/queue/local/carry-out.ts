@@ -7,6 +7,7 @@ import type { createSessions, SessionDeps } from "../../../jobs/session.ts";
 import type { Clock } from "../../core/clock.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { levelOf } from "../../core/report/severity.ts";
 import { inSpan, type Tracer } from "../../core/tracing.ts";
 import { exportAll } from "../processors.ts";
 import { endEvent, step } from "../sync-life.ts";
@@ -58,7 +59,7 @@ export const createCarrier = (deps: {
       return { streams, results, problem: null };
     } catch (error) {
       const isFault = !isInterruption(error) && !isCode(error, "DURATION_SPENT");
-      if (isFault) log("error", `${sync.syncId} ${family.family}: ${detailOf(error)}`);
+      if (isFault) log(levelOf(error), `${sync.syncId} ${family.family}: ${detailOf(error)}`);
       return { streams, results: [], problem: problemOf(error) };
     }
   };
@@ -75,7 +76,7 @@ export const createCarrier = (deps: {
       const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
       entry.outcome = await inJob("publish", publish);
     } catch (error) {
-      log("error", `${sync.syncId}: ${detailOf(error)}`);
+      log(levelOf(error), `${sync.syncId}: ${detailOf(error)}`);
       const merged = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());
       entry.outcome = isInterruption(error) ? merged : { ...merged, problem: problemOf(error) };
     }
@@ -88,7 +89,7 @@ export const createCarrier = (deps: {
       emit({ kind: "exported", formats, ms: performance.now() - startedAt }, run);
     };
     await inJob("export", write).catch((error: unknown) => {
-      if (!isInterruption(error) && !cancel.signal.aborted) log("error", `export: ${detailOf(error)}`);
+      if (!isInterruption(error) && !cancel.signal.aborted) log(levelOf(error), `export: ${detailOf(error)}`);
     });
   };
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { levelOf } from "../../core/report/severity.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import {
   type AskedSync,
@@ -162,7 +163,9 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   };
   const tasks = schedules.map(({ profile, schedule }) =>
     scheduler(schedule, () => {
-      tick(profile, schedule).catch((error: unknown) => log("error", `schedule of ${profile}: ${detailOf(error)}`));
+      tick(profile, schedule).catch((error: unknown) =>
+        log(levelOf(error), `schedule of ${profile}: ${detailOf(error)}`),
+      );
     }),
   );
 

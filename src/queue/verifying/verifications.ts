@@ -3,6 +3,7 @@
 import { problemOf } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { levelOf } from "../../core/report/severity.ts";
 import { newRunId } from "../../sync/run/run-sync.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
 import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "../asks.ts";
@@ -89,7 +90,7 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
         note({ state: verifiedState(error), report, error: error === null ? null : problemOf(error) });
       } catch (error) {
         const interrupted = isCode(error, "INTERRUPTED");
-        if (!interrupted) deps.log("error", `verification ${runId}: ${detailOf(error)}`);
+        if (!interrupted) deps.log(levelOf(error), `verification ${runId}: ${detailOf(error)}`);
         note({ state: interrupted ? "cancelled" : "failed", error: problemOf(error) });
       }
     };

@@ -17,6 +17,7 @@ import {
   roleFor,
   SECURITY_HEADERS,
 } from "./access.ts";
+import { answerBroken, unreadableAddress } from "./broken-requests.ts";
 import { CONNECTION_LIMITS, countRequests, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
 
 /** Paths that need no key, because they show no data. */
@@ -77,7 +78,8 @@ const guard =
     if (admitted.by === "open") checkNear(request, listenHost);
     checkOrigin(request, admitted);
     if (admitted.by !== "nothing") notes.access = admitted;
-    notes.denied = admitted.by === "nothing" && admitted.guessed;
+    // Where no key is needed, a wrong one is not refused.
+    notes.denied = admitted.by === "nothing" && admitted.guessed && !isOpenPath(path);
     if (admitted.by === "open" || isOpenPath(path)) return undefined;
     if (admitted.by === "nothing") {
       if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
@@ -95,12 +97,19 @@ const guard =
     );
   };
 
+const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {
+  const { status, body } = unreadableAddress();
+  void reply.headers(SECURITY_HEADERS).code(status).send(body);
+};
+
 /** Without routes; what they throw becomes an error response. */
 export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, context: ServerContext): FastifyInstance => {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUnreadable,
     bodyLimit: LARGEST_BODY_BYTES,
     routerOptions: { maxParamLength: 4096 },
     ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),

@@ -8,6 +8,7 @@ import { startTheme } from "./theme.ts";
 import { redrawPlots } from "./views/charts.ts";
 import { showCredits, showGrowth, showRate } from "./views/credit-plots.ts";
 import { startFleet } from "./views/fleet.ts";
+import { showFollowing } from "./views/following.ts";
 import { showRuns, startRuns } from "./views/run-views.ts";
 import { showFindings, showPlan } from "./views/side-views.ts";
 import { showFreshness, showTiles } from "./views/tiles.ts";
@@ -48,6 +49,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   const profile = abilities.profiles.find(({ name }) => name === chosenProfile());
   showGrowth(await ask<Growth>("/api/growth"), overview.now);
   await showFindings(overview.now);
+  await showFollowing(profile?.following === true, overview.now);
   await showPlan(profile?.plan === true);
   performance.mark("complete");
   byId("content").dataset.complete = overview.snapshot.version;
@@ -62,12 +64,21 @@ const listenTo = (abilities: Abilities): void => {
   }, tellProgress);
 };
 
+/** Why the worker cannot sync the profile. Its mirror can still be read. */
+const showProblem = (problem: Abilities["profiles"][number]["problem"]): void => {
+  const place = byId("profile-problem");
+  place.hidden = problem === null;
+  place.textContent =
+    problem === null ? "" : `The worker cannot sync this profile: ${problem.message}\n${problem.hint}`;
+};
+
 const startProfiles = (abilities: Abilities): void => {
   const { profiles } = abilities;
   const wanted = new URLSearchParams(location.search).get("profile");
   const first = profiles.find(({ name }) => name === wanted) ?? profiles[0];
   chooseProfile(first?.name ?? "");
   offerFeedback(first?.feedback === true);
+  showProblem(first?.problem ?? null);
   if (profiles.length < 2) return;
   byId("profile-label").hidden = false;
   const select = ofKind("profile", HTMLSelectElement);

@@ -23,6 +23,9 @@ export interface Abilities {
     readonly published: boolean;
     readonly plan: boolean;
     readonly feedback: boolean;
+    readonly following: boolean;
+    /** Why it cannot be synced; null: it can, or this server syncs nothing. */
+    readonly problem: { readonly message: string; readonly hint: string } | null;
   }[];
   readonly syncs: boolean;
   readonly verify: boolean;

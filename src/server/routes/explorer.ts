@@ -114,7 +114,7 @@ export const explorerRoutes = (app: FastifyInstance, context: ServerContext): vo
       .object({ profile: z.string().optional() })
       .loose()
       .parse(request.body ?? {});
-    const { sendFeedback } = context.mirror(profile);
+    const { sendFeedback } = context.target(profile);
     if (sendFeedback === undefined) throw notFound("way to send feedback from this server");
     try {
       return await sendFeedback(parseFeedback(body));

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
-import type { FollowedCompanies, ServerContext } from "../server-context.ts";
+import type { FollowedCompanies, Mirror, ServerContext } from "../server-context.ts";
 import { notesOf } from "../trail/request-notes.ts";
 
 /** Most inputs of one request; a list of more comes in several. */
@@ -17,27 +17,26 @@ const removeSchema = inputsSchema.extend({ erase: z.boolean().default(false) });
 const profileSchema = z.object({ profile: z.string().optional() });
 
 export const followingRoutes = (app: FastifyInstance, context: ServerContext): void => {
-  const companiesOf = (profile: string | null | undefined): FollowedCompanies => {
-    const { following } = context.mirror(profile ?? undefined);
+  const companiesOf = ({ following }: Mirror): FollowedCompanies => {
     if (following === undefined) throw notFound("list of followed companies on this server");
     return following;
   };
 
   app.get("/api/following", async (request) => {
     const { profile } = profileSchema.parse(request.query);
-    return { following: await companiesOf(profile).list() };
+    return { following: await companiesOf(context.mirror(profile)).list() };
   });
 
   app.post("/api/following", async (request) => {
     const { inputs, profile } = parseBody(inputsSchema, request.body);
-    const result = await companiesOf(profile).add(inputs);
+    const result = await companiesOf(context.target(profile)).add(inputs);
     notesOf(request).rows = result.added.length;
     return result;
   });
 
   app.delete("/api/following", async (request) => {
     const { inputs, profile, erase } = parseBody(removeSchema, request.body);
-    const result = await companiesOf(profile).remove(inputs, erase);
+    const result = await companiesOf(context.target(profile)).remove(inputs, erase);
     notesOf(request).rows = result.removed.length;
     return result;
   });

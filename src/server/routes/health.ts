@@ -34,6 +34,10 @@ const pauseDetail = async ({ fleet, clock }: Pick<ServerContext, "fleet" | "cloc
   return { paused };
 };
 
+/** How many profiles this process cannot sync, as a member of the response. */
+const unableDetail = ({ unable }: Pick<ServerContext, "unable">) =>
+  unable === undefined ? {} : { unable: unable().length };
+
 export const healthRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const { mirrors, version } = context;
   app.get("/healthz", async () => ({ status: "ok", version }));
@@ -43,7 +47,7 @@ export const healthRoutes = (app: FastifyInstance, context: ServerContext): void
     const missing = opens.filter((open) => !open).length;
     reply.code(missing === 0 ? 200 : 503);
     const status = missing === 0 ? "ready" : "not ready";
-    return { status, mirrors: opens.length, missing, ...(await pauseDetail(context)) };
+    return { status, mirrors: opens.length, missing, ...unableDetail(context), ...(await pauseDetail(context)) };
   });
 };
 
@@ -59,6 +63,6 @@ export const fetcherHealthRoutes = (
     const [{ redis, taking }, detail] = await Promise.all([readiness(), pauseDetail(context)]);
     const isReady = redis && taking;
     reply.code(isReady ? 200 : 503);
-    return { status: isReady ? "ready" : "not ready", redis, taking, ...detail };
+    return { status: isReady ? "ready" : "not ready", redis, taking, ...unableDetail(context), ...detail };
   });
 };

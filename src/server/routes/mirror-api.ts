@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
-import { Refusal, refusalBody, refusalHeaders } from "../../replica/refusal.ts";
+import { Refusal, type RefusalCode, refusalHeaders } from "../../replica/refusal.ts";
 import { createReplica } from "../../replica/replica.ts";
 import { mirroredQuota } from "../../replica/usage.ts";
 import { dataTime } from "../figures/data-time.ts";
@@ -34,6 +34,17 @@ const rowsOf = ({ data, paging }: Answer): number => {
 /** Address of the routes as the client sees it. */
 const addressOf = (request: FastifyRequest, prefix: string): string =>
   `${request.protocol}://${request.headers.host ?? "localhost"}${prefix}`;
+
+const ROUTES = "/openapi.json describes every route and its parameters.";
+const HINTS: Readonly<Record<RefusalCode, string>> = {
+  bad_request: ROUTES,
+  unauthorized: "Send a key of this server as `Authorization: Bearer KEY`.",
+  credits_exhausted: "The mirror itself costs no credits.",
+  not_found: `The mirror holds what the last sync found. ${ROUTES}`,
+  method_not_allowed: `The mirror is only read. ${ROUTES}`,
+  rate_limited: "Try again in a minute.",
+  internal: "The server's log says what.",
+};
 
 export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const { clock } = context;
@@ -72,7 +83,8 @@ export const mirrorApiRoutes = (app: FastifyInstance, context: ServerContext): v
     if (!(error instanceof Refusal)) throw error;
     notesOf(request).outcome = error.code.toUpperCase();
     reply.code(error.status).headers({ "content-type": JSON_TYPE, ...refusalHeaders(error) });
-    return refusalBody(error.code, error.message);
+    const { code, message } = error;
+    return JSON.stringify({ error: { code, message, hint: HINTS[code] } });
   };
 
   const serve = (prefixOf: (request: FastifyRequest) => string, mirrorOf: (request: FastifyRequest) => Mirror) => {

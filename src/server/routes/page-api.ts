@@ -20,6 +20,14 @@ const requestsSchema = profileSchema.extend({
 /** Requests shown at once. */
 const REQUESTS_SHOWN = 100;
 
+/** Why this process cannot sync the profile; null: it can, or syncs none. */
+const problemOf = ({ unable = () => [] }: ServerContext, name: string) => {
+  const found = unable().find(({ profile }) => profile === name);
+  if (found === undefined) return null;
+  const { code, message, hint } = found;
+  return { code, message, hint };
+};
+
 export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
 
@@ -32,6 +40,8 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       published: mirror.snapshots.version() !== null,
       plan: mirror.plan !== undefined,
       feedback: mirror.sendFeedback !== undefined,
+      following: mirror.following !== undefined,
+      problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,
     verify: context.triggers?.verify !== undefined,

@@ -2,6 +2,8 @@
 // /api/verifications. The triggers do the work.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { withParents } from "../../catalog/streams.ts";
+import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { parseBody } from "../parse-body.ts";
@@ -25,12 +27,21 @@ const askSchema = z
   .strictObject({
     streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
+    with_parents: z.boolean().default(false),
     profile: z.string().nullable().default(null),
+    all_profiles: z.boolean().default(false),
     timeout: timeoutSchema,
+  })
+  .refine((ask) => !(ask.all_profiles && ask.profile !== null), {
+    path: ["all_profiles"],
+    message: "excludes `profile`",
   })
   .prefault({});
 
 const verifySchema = z.strictObject({ profile: z.string().nullable().default(null) }).prefault({});
+
+/** Profiles whose syncs are requested at once, when all are. */
+const STARTS_AT_ONCE = 50;
 
 /** Longer values belong to no known version (W3C Trace Context, section 3.2). */
 const MOST_TRACEPARENT = 128;
@@ -61,12 +72,23 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
   app.post("/api/syncs", async (request, reply) => {
     const ask = parseBody(askSchema, request.body);
     const idempotencyKey = headerText(request.headers["idempotency-key"]);
-    const streams = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
-    if (ask.profile !== null) context.mirror(ask.profile);
+    const named = ask.streams.map((name) => name.trim()).filter((name) => name !== "");
+    const streams = ask.with_parents ? withParents(named) : named;
+    if (!ask.all_profiles) context.target(ask.profile);
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
     const { full, profile, timeout: timeoutMs } = ask;
-    const started = await triggers().start({ streams, full, profile, timeoutMs, idempotencyKey, ...traced });
+    const wanted = { streams, full, timeoutMs, idempotencyKey, ...traced };
+    if (ask.all_profiles) {
+      const syncs = await mapAtOnce(context.mirrors, STARTS_AT_ONCE, async ({ name }) => {
+        const started = await triggers().start({ ...wanted, profile: name });
+        notesOf(request).runIds.set(name, started.runId);
+        return { profile: name, ...startedJson(started) };
+      });
+      reply.code(202);
+      return { syncs };
+    }
+    const started = await triggers().start({ ...wanted, profile });
     notesOf(request).runId = started.runId;
     reply.code(202).header("location", `/api/syncs/${started.runId}`);
     return startedJson(started);
@@ -74,7 +96,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.post("/api/verifications", async (request, reply) => {
     const { profile } = parseBody(verifySchema, request.body);
-    if (profile !== null) context.mirror(profile);
+    context.target(profile);
     const { verify } = triggers();
     if (verify === undefined) throw new DuckmirrorError("SYNCS_NOT_STARTED_HERE");
     const started = await verify.call(triggers(), { profile });
@@ -85,7 +107,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.get("/api/syncs", async () => {
     const active = (await triggers().active?.()) ?? [];
-    return { runs: active.map(runJson) };
+    const isUnderWay = ({ state }: TriggeredRun) => state === "queued" || state === "running";
+    return { runs: active.filter(isUnderWay).map(runJson) };
   });
 
   app.get<{ Params: { id: string } }>("/api/syncs/:id", async (request) => {

@@ -5,13 +5,14 @@ import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
 import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
 import { errorAnswer } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import type { Mirror, ServerContext } from "../server-context.ts";
 import { actionOf, BEGUN, placeOf } from "./recorded.ts";
 import { countRefusal, NO_REFUSALS } from "./refusal-lines.ts";
 import { notesOf } from "./request-notes.ts";
 
 const named = z.object({ profile: z.string() });
 const asked = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });
+const everywhere = z.object({ all_profiles: z.literal(true) });
 
 const templateOf = ({ routeOptions }: FastifyRequest): string | null => routeOptions.url ?? null;
 
@@ -22,11 +23,19 @@ const placesOf = ({ method, body, params, query, routeOptions }: FastifyRequest)
   return method === "GET" || method === "HEAD" ? [params, query] : [params, body];
 };
 
-/** The trail of the profile that a request names; of the first one if it names none. */
-const trailOf = (request: FastifyRequest, { mirrors }: ServerContext): AuditTrail | undefined => {
+/** The mirror that a request names; the first one if it names none. */
+const mirrorOf = (request: FastifyRequest, { mirrors }: ServerContext): Mirror | undefined => {
   const places = placesOf(request);
   const name = places.map((place) => named.safeParse(place).data?.profile).find((found) => found !== undefined);
-  return (mirrors.find((mirror) => mirror.name === name) ?? mirrors[0])?.audit;
+  return mirrors.find((mirror) => mirror.name === name) ?? mirrors[0];
+};
+
+/** The mirrors on which a request acts: all, for a sync of all profiles. */
+const actedOn = (request: FastifyRequest, context: ServerContext): readonly Mirror[] => {
+  const isSync = actionOf(request.method, templateOf(request)) === "sync";
+  if (isSync && everywhere.safeParse(request.body).success) return context.mirrors;
+  const mirror = mirrorOf(request, context);
+  return mirror === undefined ? [] : [mirror];
 };
 
 const actorOf = (request: FastifyRequest): Pick<Deed, "actor" | "way" | "address"> => {
@@ -64,14 +73,17 @@ const resultOf = (request: FastifyRequest, reply: FastifyReply, payload: unknown
 
 /** Adds the hooks. Add them after the access check. */
 export const recordRequests = (app: FastifyInstance, context: ServerContext): void => {
-  const begun = new WeakMap<FastifyRequest, (result: Result) => void>();
+  const begun = new WeakMap<FastifyRequest, Map<string, (result: Result) => void>>();
   let refusals = NO_REFUSALS;
 
   app.addHook("preHandler", async (request) => {
     const action = actionOf(request.method, templateOf(request));
     if (action === null || !BEGUN.includes(action)) return;
-    const end = trailOf(request, context)?.begin(deedOf(request));
-    if (end !== undefined) begun.set(request, end);
+    const ends = new Map<string, (result: Result) => void>();
+    begun.set(request, ends);
+    for (const { name, audit } of actedOn(request, context)) {
+      if (audit !== undefined) ends.set(name, audit.begin(deedOf(request)));
+    }
   });
 
   /** A failed write changes no answer here, because the request is refused anyway. */
@@ -95,9 +107,11 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     const action = actionOf(request.method, templateOf(request));
     const isOpenLogin = action === "login" && access?.by === "open";
     if ((action === null || isOpenLogin) && !denied) return;
-    const trail = trailOf(request, context);
-    const end = begun.get(request);
-    if (end !== undefined) end(result);
+    const trail = mirrorOf(request, context)?.audit;
+    const ends = begun.get(request);
+    const { runIds } = notesOf(request);
+    if (ends !== undefined)
+      for (const [name, end] of ends) end({ ...result, runId: runIds.get(name) ?? result.runId ?? null });
     else if (access === null) noteRefused(request, result, trail);
     else trail?.note(deedOf(request), result, startedAt);
   };

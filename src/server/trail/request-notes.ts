@@ -13,6 +13,8 @@ export interface RequestNotes {
   outcome: string | null;
   rows: number | null;
   runId: string | null;
+  /** Profile -> run, of a request for all profiles. */
+  readonly runIds: Map<string, string>;
 }
 
 const notes = new WeakMap<FastifyRequest, RequestNotes>();
@@ -20,7 +22,15 @@ const notes = new WeakMap<FastifyRequest, RequestNotes>();
 export const notesOf = (request: FastifyRequest): RequestNotes => {
   const known = notes.get(request);
   if (known !== undefined) return known;
-  const fresh = { startedAt: 0, access: null, denied: false, outcome: null, rows: null, runId: null };
+  const fresh = {
+    startedAt: 0,
+    access: null,
+    denied: false,
+    outcome: null,
+    rows: null,
+    runId: null,
+    runIds: new Map<string, string>(),
+  };
   notes.set(request, fresh);
   return fresh;
 };

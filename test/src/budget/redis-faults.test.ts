@@ -77,15 +77,34 @@ describe("a Redis that is checked", () => {
     const wrong = redis.url.replace("the%20right%20one", "the%20wrong%20one");
     const problem = await checkRedis(connect(wrong)).catch((error: unknown) => error);
     expect(problem).toMatchObject({
-      code: "REDIS_UNAVAILABLE",
-      message: expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+ does not answer: WRONGPASS/),
+      code: "REDIS_REFUSED",
+      exitCode: 2,
+      message: expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+ refuses duckmirror: WRONGPASS/),
+      hint: expect.stringContaining("user and password in REDIS_URL"),
     });
     expect(String(problem)).not.toContain("wrong one");
+    const none = redis.url.replace(/:\/\/.*@/, "://");
+    await expect(checkRedis(connect(none))).rejects.toMatchObject({ code: "REDIS_REFUSED" });
     expect(await checkRedis(connect(redis.url))).toHaveLength(1);
     await redis.stop();
     await expect(checkRedis(connect(wrong))).rejects.toMatchObject({
       message: expect.stringContaining("ECONNREFUSED"),
     });
+  });
+});
+
+test.each([
+  ["a command", "~*", "-eval"],
+  ["a command in scripts", "~*", "-zadd"],
+  ["the keys of limits", "~{duckmirror}*", "+@all"],
+  ["INFO", "~*", "-info"],
+])("a user without rights to %s is refused with what is denied", async (_, keys, rights) => {
+  const redis = await start({ user: ["duckmirror", "on", ">secret", keys, "&*", "+@all", rights] });
+  const connection = connect(redis.url.replace("://", "://duckmirror:secret@"));
+  await expect(checkRedis(connection)).rejects.toMatchObject({
+    code: "REDIS_REFUSED",
+    exitCode: 2,
+    message: expect.stringMatching(/NOPERM|can't run this command|permission/i),
   });
 });
 

@@ -54,14 +54,14 @@ const ask = async (method: "GET" | "POST" | "DELETE", payload?: object, url = "/
 };
 
 test("inputs are followed, listed and followed no more", async () => {
-  const added = await ask("POST", { inputs: ["a.example", "ACME", "fixed.example"] });
+  const added = await ask("POST", { profile: "default", inputs: ["a.example", "ACME", "fixed.example"] });
   expect(added).toEqual({ status: 200, body: { added: ["a.example", "ACME"], known: ["fixed.example"] } });
   expect((await ask("GET")).body.following).toMatchObject([
     { input: "fixed.example", status: "pending", since: null },
     { input: "a.example", status: "pending" },
     { input: "ACME", status: "pending" },
   ]);
-  const removed = await ask("DELETE", { inputs: ["ACME"], erase: true });
+  const removed = await ask("DELETE", { profile: "default", inputs: ["ACME"], erase: true });
   expect(removed).toEqual({ status: 200, body: { removed: ["ACME"], erased: null } });
 });
 
@@ -72,7 +72,7 @@ test.each([
   ["DELETE", { inputs: ["never.example"] }, "is not followed"],
   ["DELETE", { inputs: ["fixed.example"] }, "in the configuration"],
 ] as const)("%s %j is refused", async (method, body, named) => {
-  const { status, body: answer } = await ask(method, body);
+  const { status, body: answer } = await ask(method, { profile: "default", ...body });
   expect([status, answer.error.code]).toEqual([400, "USAGE"]);
   expect(answer.error.message).toContain(named);
 });

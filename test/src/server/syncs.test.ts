@@ -53,6 +53,13 @@ test("a post without a body asks for whatever is due", async () => {
   expect(asks).toEqual([{ streams: [], full: false, profile: null, timeoutMs: null, idempotencyKey: null }]);
 });
 
+test("a sync of streams that need others can include those", async () => {
+  const { asks, ask } = await served();
+  expect((await ask("POST", "/api/syncs", { streams: ["filings"], with_parents: true })).status).toBe(202);
+  expect((await ask("POST", "/api/syncs", { streams: ["signals"], with_parents: true })).status).toBe(202);
+  expect(asks).toMatchObject([{ streams: ["accounts", "filings"] }, { streams: ["signals"] }]);
+});
+
 test("a sync can be given a time limit", async () => {
   const { asks, ask } = await served();
   expect((await ask("POST", "/api/syncs", { timeout: "15m" })).status).toBe(202);

@@ -63,13 +63,19 @@ export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload)
 export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =>
   !["completed", "failed", "unknown"].includes(await queues.publish.getJobState(syncId));
 
-/** Syncs of a profile, oldest first: queued or running, not cancelled, and within their deadline. */
-export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> => {
+/** A sync whose last job has not ended. */
+interface OpenSync extends LiveSync {
+  /** It is cancelled, or its deadline is over: it ends as soon as a worker takes its jobs, or at its next checkpoint. */
+  readonly over: boolean;
+}
+
+/** Syncs of a profile whose jobs have not ended, oldest first. */
+export const openSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly OpenSync[]> => {
   const found = Object.entries(await redis.hgetall(keyFor(profile)));
   const states = await Promise.all(found.map(([syncId]) => isLive(queues, syncId)));
   const ended = found.filter((_, nth) => !states[nth]).map(([syncId]) => syncId);
   if (ended.length > 0) await redis.hdel(keyFor(profile), ...ended);
-  const live = found.flatMap(([syncId, text], nth): Omit<LiveSync, "started" | "dueAt">[] => {
+  const live = found.flatMap(([syncId, text], nth): Omit<OpenSync, "started" | "dueAt" | "over">[] => {
     const { data } = extent.safeParse(text);
     // Another version may know streams that this one does not.
     if (!states[nth] || data === undefined) return [];
@@ -79,10 +85,15 @@ export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): 
   const ids = live.map(({ syncId }) => syncId);
   const [cancelled, times] = await Promise.all([cancelledOf(redis, ids), timesOfAll(redis, ids)]);
   return live
-    .flatMap((sync, nth): LiveSync[] => {
+    .map((sync, nth): OpenSync => {
       const { now = 0, startedAt = null, dueAt = null } = times[nth] ?? {};
-      const isOver = cancelled.has(sync.syncId) || (dueAt !== null && dueAt <= now);
-      return isOver ? [] : [{ ...sync, started: startedAt !== null, dueAt }];
+      const over = cancelled.has(sync.syncId) || (dueAt !== null && dueAt <= now);
+      return { ...sync, started: startedAt !== null, dueAt, over };
     })
     .sort((a, b) => a.syncId.localeCompare(b.syncId));
 };
+
+/** Those that a new request may join: queued or running, not cancelled, and within their deadline. */
+export const liveSyncs = async (
+  ...[redis, queues, profile]: Parameters<typeof openSyncs>
+): Promise<readonly LiveSync[]> => (await openSyncs(redis, queues, profile)).filter(({ over }) => !over);

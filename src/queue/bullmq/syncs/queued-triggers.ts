@@ -30,7 +30,7 @@ import { atRedis } from "../redis-connections.ts";
 import { askedBefore, rememberAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
 import { createLine } from "./line.ts";
-import { announceSync, forgetSync, isLive, liveSyncs, noteAsked } from "./live-syncs.ts";
+import { announceSync, forgetSync, isLive, liveSyncs, noteAsked, openSyncs } from "./live-syncs.ts";
 import { bringForward, raisePriority } from "./put-off-jobs.ts";
 
 /** Longest time for which one request of a profile may delay another, ms. */
@@ -64,27 +64,33 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
 
   /**
    * Handles one request of a profile at a time, so that two cannot both find nothing to join. Losing a turn costs a
-   * superfluous sync.
+   * superfluous sync. `read` is sent with the request for the turn: Redis carries it out after that, and each answer that
+   * is waited for is a wait behind everything else that this process does.
    */
-  const inTurn = async <T>(profile: string, work: () => Promise<T>): Promise<T> => {
+  const inTurn = async <R, T>(profile: string, read: () => Promise<R>, work: (found: R) => Promise<T>): Promise<T> => {
     const key = keyOf("asking", profile);
     const token = randomUUID();
     const deadline = clock.now() + TURN_MS;
-    while ((await redis.set(key, token, "PX", TURN_MS, "NX")) === null && clock.now() < deadline) {
-      await clock.sleep(TURN_POLL_MS);
-    }
     try {
-      return await work();
+      for (;;) {
+        const [turn, found] = await Promise.all([redis.set(key, token, "PX", TURN_MS, "NX"), read()]);
+        if (turn !== null || clock.now() >= deadline) return await work(found);
+        await clock.sleep(TURN_POLL_MS);
+      }
     } finally {
-      await redis.eval(FREE_TURN, 1, key, token).catch(() => undefined);
+      // The next request is sent after this one, on the same connection.
+      redis.eval(FREE_TURN, 1, key, token).catch(() => undefined);
     }
   };
 
   const add = async (sync: SyncPayload, config: Config, dueAt: number | null, scheduled: boolean): Promise<void> => {
-    if (dueAt !== null) await setDue(redis, sync.syncId, dueAt);
-    await announceSync(redis, sync, scheduled);
     try {
-      await flows.add(flowOf(sync, config.exportFormats.length > 0, scheduled));
+      // Sent together, in this order.
+      await Promise.all([
+        dueAt === null ? null : setDue(redis, sync.syncId, dueAt),
+        announceSync(redis, sync, scheduled),
+        flows.add(flowOf(sync, config.exportFormats.length > 0, scheduled)),
+      ]);
     } catch (error) {
       await forgetSync(redis, sync).catch(() => undefined);
       throw error;
@@ -129,11 +135,10 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
   const start = async (ask: SyncAsk): Promise<Started> => {
     const config = profileOf(profiles, ask.profile);
     const sync = payloadOf(ask, config, clock.now(), random);
-    return inTurn(config.profile, async () => {
-      const earlier = await askedBefore(redis, config.profile, ask);
+    const read = () => Promise.all([askedBefore(redis, config.profile, ask), liveSyncs(redis, queues, config.profile)]);
+    return inTurn(config.profile, read, async ([earlier, live]) => {
       // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
-      const live = await liveSyncs(redis, queues, config.profile);
       const joined = live.find((other) => other.readable && joins(ask, sync, other));
       const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
       const scheduled = ask.scheduled === true;
@@ -162,13 +167,13 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
       }),
     active: () =>
       asking(async () => {
-        const live = await Promise.all(profiles.map(({ profile }) => liveSyncs(redis, queues, profile)));
+        const open = await Promise.all(profiles.map(({ profile }) => openSyncs(redis, queues, profile)));
         const known = (error: unknown) => {
           // A newer program queued it, and this one cannot show it.
           if (isCode(error, "JOB_VERSION")) return null;
           throw error;
         };
-        const found = await Promise.all(live.flat().map(({ syncId }) => find(syncId).catch(known)));
+        const found = await Promise.all(open.flat().map(({ syncId }) => find(syncId).catch(known)));
         return [...found.filter((sync) => sync !== null), ...(await verifications.active())];
       }),
     close: () => flows.close(),

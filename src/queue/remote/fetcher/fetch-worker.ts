@@ -5,7 +5,7 @@ import { DelayedError, type Job, Worker } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
-import type { Fleet, MemberIdentity } from "../../../core/report/fleet.ts";
+import type { Fleet, MemberIdentity, UnableProfile } from "../../../core/report/fleet.ts";
 import { createScrubber, type Secret } from "../../../core/secret.ts";
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
 import { closeQueues, openQueues, PREFIX } from "../../bullmq/queues.ts";
@@ -36,6 +36,8 @@ export interface FetchRoleOptions {
   /** Called with a text when Redis or a single job fails. */
   readonly warn: (text: string) => void;
   readonly tracer?: Tracer;
+  /** Profiles that it cannot send for now; unset: none. */
+  readonly unable?: () => readonly UnableProfile[];
   /** Times in ms; the defaults are for production. */
   readonly times?: Partial<FetchTimes>;
 }
@@ -205,7 +207,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
 
   const onError = (error: unknown) => warn(asking.detail(error));
   const listed = openQueues(asking.redis, onError);
-  const fleet = enterFleet(asking, listed, { clock, identity, id: owner, inFlight: inFlight.count, onError });
+  const membership = { clock, identity, id: owner, inFlight: inFlight.count, unable: options.unable, onError };
+  const fleet = enterFleet(asking, listed, membership);
   /** Its answer needs no patience, because a probe asks again. */
   const answers = () => asking.redis.ping().then(Boolean, () => false);
 

@@ -188,3 +188,19 @@ test("failed jobs are retried by id, by queue, or all, as --retry does; requests
   expect((await run("jobs", "again")).err).toContain('"again" is not retry or drop');
   expect((await run("jobs", "--all")).err).toContain("belong to `jobs retry` and `jobs drop`");
 });
+
+test("jobs lists a sync that is over as long as its jobs wait, and not as queued", async () => {
+  const { triggers, run, runJson, address, config } = await aShell();
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 1 }));
+  await reached(triggers, runId);
+  const shown = await run("jobs");
+  expect(shown.out).not.toContain("Nothing is queued");
+  expect(shown.out).toContain(`${runId} │ default │ stopped, until a worker takes its jobs │`);
+  expect(shown.out).toMatch(/│ sync +│ +1 │/);
+  expect(await runJson("jobs")).toMatchObject({ active: [{ run_id: runId, state: "stopped" }] });
+  // It is joined by nobody.
+  expect((await triggers.start(anAsk({ streams: ["accounts"] }))).joined).toBe(false);
+  await aWorker(address, [config]);
+  const open = async () => (await triggers.active()).map((sync) => sync.runId);
+  await expect.poll(open, { timeout: 120_000 }).not.toContain(runId);
+});

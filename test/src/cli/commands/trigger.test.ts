@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import { untilEnded } from "../../../../src/cli/commands/trigger.ts";
+import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk, Triggers } from "../../../../src/queue/asks.ts";
 import { cli } from "../../../support/cli.ts";
@@ -136,6 +136,7 @@ test("a wrong server key ends with exit code 3 and says which setting to correct
     expect(code).toBe(3);
     expect(err).toContain(`The worker at ${listen} refuses the server key: The key is missing or wrong.`);
     expect(err).toContain("DUCKMIRROR_SERVER_KEY_FILE");
+    expect(err).toContain("`trigger` and `jobs --cancel` the role operate");
   } finally {
     server.close();
   }

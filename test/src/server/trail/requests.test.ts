@@ -215,6 +215,13 @@ describe("refusals", () => {
     for (const secret of ["dm_wrong", key]) expect(files).not.toContain(secret);
   });
 
+  test("health needs no key, so a wrong one is not refused there and has no line", async () => {
+    await serve();
+    await aKey("watcher", "metrics");
+    for (const path of ["/healthz", "/readyz"]) expect((await ask(path, "dm_wrong")).status).toBe(200);
+    expect(await linesOf()).toEqual([]);
+  });
+
   test("nobody without a key can fill the disk: further refusals are counted", async () => {
     await serve();
     await aKey("ann", "read");

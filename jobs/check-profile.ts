@@ -1,0 +1,28 @@
+// Job check-profile: finds what would keep a profile from syncing, without a request and without a credit.
+import type { Config } from "../src/core/config/config.ts";
+import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
+import { resolveToken } from "../src/core/config/secrets/token.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import type { Secret } from "../src/core/secret.ts";
+import { assertWritable } from "../src/warehouse/file/writable.ts";
+import { type AccessContext, clientOf } from "./service-access.ts";
+
+/** `load`: it holds the warehouse; `fetch`: it only sends requests. */
+export type ProfileUse = "load" | "fetch";
+
+/**
+ * Checks address, token, key of hashed fields and data directory. Returns the token. Throws BASE_URL_MISSING, the errors
+ * of the token, TOKEN_OVER_PLAIN_HTTP, CONFIG_INVALID and DATA_DIR_UNWRITABLE.
+ */
+export const checkProfileJob = async (
+  config: Config,
+  use: ProfileUse,
+  context: Omit<AccessContext, "token">,
+): Promise<Secret> => {
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  if (use === "load") assertWritable(config.dataDir);
+  await resolveHashKey(config);
+  const token = await resolveToken(config);
+  await clientOf(config, { ...context, token }).close();
+  return token;
+};

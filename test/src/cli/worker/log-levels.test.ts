@@ -1,0 +1,99 @@
+// Levels of a worker's log: faults that it survives are warnings of one line each; an error needs a person.
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { faultLog } from "../../../../src/cli/worker/log.ts";
+import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
+import { levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
+import { cli } from "../../../support/cli.ts";
+import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
+
+const PATIENCE = { timeout: 60_000 };
+const lineSchema = z.object({ level: z.number(), msg: z.string(), err: z.unknown().optional() });
+const WARN = 40;
+
+test("a worker that loses and finds Redis, and whose service refuses a page, logs no error and no stack", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const config = org.config(redis);
+  const env = {
+    DUCKMIRROR_BASE_URL: config.baseUrl ?? "",
+    DUCKMIRROR_TOKEN: "test-token",
+    DUCKMIRROR_DATA_DIR: org.dataDir,
+    DUCKMIRROR_RATE_LIMIT: "100000",
+    DUCKMIRROR_SCHEDULE: "off",
+    DUCKMIRROR_EXPORT_FORMATS: "none",
+    DUCKMIRROR_LOG_FORMAT: "json",
+    REDIS_URL: redis.url,
+  };
+  const stop = new AbortController();
+  let err = "";
+  const onErr = (text: string) => {
+    err = text;
+  };
+  const ended = cli(["worker", "--listen", "127.0.0.1:0"], { env, signal: stop.signal, onErr });
+  afterTest(async () => {
+    stop.abort();
+    await ended;
+  });
+  await expect.poll(() => err, PATIENCE).toContain("worker ready");
+  const release = org.hold();
+  const { triggers } = await someTriggers(redis, [config]);
+  await triggers.start(anAsk({ streams: ["accounts"] }));
+  await expect.poll(() => err, PATIENCE).toContain("sync started");
+  await redis.restart();
+  release();
+  await expect.poll(() => err, PATIENCE).toMatch(/Redis: /);
+  await expect.poll(() => err, PATIENCE).toContain("published");
+  stop.abort();
+  await ended;
+  const lines = err
+    .trim()
+    .split("\n")
+    .map((line) => lineSchema.parse(JSON.parse(line)));
+  expect(lines.filter(({ level, err: stack }) => level > WARN || stack !== undefined)).toEqual([]);
+});
+
+test("a job that another worker has by now is a warning", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const signals: AbortSignal[] = [];
+  const config = org.config(redis);
+  const { logged, triggers } = await aWorker(redis, [config], { onRun: (signal) => void signals.push(signal) });
+  const release = org.hold();
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  await expect.poll(() => signals.length, PATIENCE).toBe(1);
+  redis.pause();
+  // Longer than the rig's lock lasts: until the run has noticed.
+  const frozen = performance.now();
+  await expect.poll(() => performance.now() - frozen, PATIENCE).toBeGreaterThan(1_500);
+  redis.resume();
+  release();
+  await reached(triggers, runId);
+  expect(logged.filter((line) => line.startsWith("error"))).toEqual([]);
+});
+
+test("what the next sync mends is a warning, everything else an error", () => {
+  const levels = (codes: readonly ErrorCode[]) => codes.map((code) => levelOf(new DuckmirrorError(code)));
+  expect(levels(["REQUEST_FAILED", "REDIS_UNAVAILABLE", "STREAMS_FAILED", "QUOTA_SPENT"])).toEqual(
+    Array(4).fill("warn"),
+  );
+  expect(levels(["CREDENTIALS_REFUSED", "DISK_FULL", "TOKEN_FILE_UNREADABLE", "MASS_DELETE_REFUSED"])).toEqual(
+    Array(4).fill("error"),
+  );
+  expect([levelOf(new Error("a fault")), levelOfCode("")]).toEqual(["error", "error"]);
+  expect(levelOf(Object.assign(new Error("Missing lock for job"), { code: -2 }))).toBe("warn");
+});
+
+test("a known failure of a request is one line with code and hint, without a stack", () => {
+  const lines: unknown[][] = [];
+  const log = faultLog({
+    warn: (...args: unknown[]) => void lines.push(["warn", ...args]),
+    error: (...args: unknown[]) => void lines.push(["error", ...args]),
+  });
+  log(new DuckmirrorError("DISK_FULL", { detail: "no space" }));
+  log(new DuckmirrorError("REQUEST_FAILED", { endpoint: "e", detail: "d" }));
+  expect(lines).toEqual([
+    ["error", expect.stringMatching(/^a request failed: DISK_FULL: .* Free some space/)],
+    ["warn", expect.stringMatching(/^a request failed: REQUEST_FAILED: /)],
+  ]);
+});

@@ -1,0 +1,51 @@
+// Every error of the server has code, message and hint, whoever refuses: routes, checks, the framework or the socket.
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+
+let mirror: ServedMirror;
+beforeAll(async () => {
+  mirror = await serveMirror(1);
+});
+afterAll(() => mirror.close());
+
+const text = z.string().min(5);
+const bodySchema = z.strictObject({ error: z.strictObject({ code: z.string().min(3), message: text, hint: text }) });
+
+test.each([
+  ["GET", "/nothing-here", undefined, 404],
+  ["GET", "/api/runs/%zz", undefined, 400],
+  ["GET", "/v1/nothing", undefined, 404],
+  ["GET", "/v1/accounts/999999999", undefined, 404],
+  ["GET", "/v1/accounts?perPage=no", undefined, 400],
+  ["POST", "/v1/feedback", "{}", 405],
+  ["GET", "/profiles/nobody/v1/accounts", undefined, 404],
+  ["POST", "/api/query", "{not json", 400],
+  ["POST", "/api/query", "{}", 400],
+  ["POST", "/api/query", `{"sql": "${"x".repeat(300_000)}"}`, 413],
+  ["POST", "/api/syncs", "{}", 409],
+  ["GET", "/api/changes?after=x", undefined, 400],
+  ["GET", "/api/fleet", undefined, 404],
+] as const)("%s %s", async (method, url, payload, status) => {
+  const { app } = await mirror.server({ onFault: () => undefined });
+  const headers = { ...HERE, "content-type": "application/json" };
+  const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+  expect([answer.statusCode, bodySchema.safeParse(answer.json()).error]).toEqual([status, undefined]);
+});
+
+test("a request that is no HTTP, too", async () => {
+  const { app } = await mirror.server();
+  const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write("GET / NONSENSE\r\n\r\n");
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (part) => {
+    answer += part;
+  });
+  await once(socket, "close");
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(bodySchema.safeParse(JSON.parse(body)).error).toBeUndefined();
+});

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
-import { afterTest, anOrg, aRedis, aWorker, someTriggers } from "../../queue/worker-rig.ts";
+import { anOrg, aRedis, aWorker, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 60_000 };
 

@@ -5,8 +5,9 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
-import { afterTest, aRedis } from "../../queue/worker-rig.ts";
+import { aRedis } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 

@@ -4,8 +4,9 @@ import { z } from "zod";
 import { faultLog } from "../../../../src/cli/worker/log.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
 import { levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { cli } from "../../../support/cli.ts";
-import { afterTest, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 60_000 };
 const lineSchema = z.object({ level: z.number(), msg: z.string(), err: z.unknown().optional() });

@@ -40,7 +40,7 @@ export const afterCheck = (before: Findings, check: Check, found: Finding, credi
   };
 };
 
-/** True when so many checks failed one after the other that the service counts as down. */
+/** True when the service counts as down, because the latest checks all failed. */
 export const isDown = ({ failures }: Findings): boolean => failures >= MOST_FAILURES;
 
 /** One entry per difference, even if several checks found it; a repaired difference counts as repaired. */

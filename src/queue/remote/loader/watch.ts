@@ -7,7 +7,8 @@ import { errorOf } from "../../asks.ts";
 import { toldFailure } from "../../failures.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
-import { type RemoteSender, vanished } from "./remote-sender.ts";
+import { vanished } from "./outstanding.ts";
+import type { RemoteSender } from "./remote-sender.ts";
 
 /** Younger requests are not checked, ms. */
 const YOUNG_MS = 1_500;

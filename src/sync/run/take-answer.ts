@@ -57,21 +57,24 @@ const settleShape = async (
   await storeShape(run, name, { ...shape, ...learned, perPage, settled: true });
 };
 
-/** A record outside the scope shows that the service does not apply the filters: from then on the list is read whole. */
-const noticeIgnoredFilters = async (
+/** True when a record outside the scope shows that the service does not apply the filters. */
+const ignoresFilters = (
   run: SyncRun,
   { stream }: ScopeTask,
   { call }: WantedCall,
   records: readonly JsonValue[],
-) => {
+): boolean => {
   const { rowScope } = run.options;
   const shape = shapeOf(run, stream.name);
   const names = Object.keys(filtersOf(rowScope, stream.name) ?? {});
   const wasFiltered = shape.filters && names.some((name) => call.query[name] !== undefined);
-  if (!wasFiltered || !records.some((record) => isOutside(rowScope, stream.name, record))) return;
-  const text = `${stream.name}: the service ignores ${names.join(", ")}, so the list is read whole`;
+  return wasFiltered && records.some((record) => isOutside(rowScope, stream.name, record));
+};
+
+const readWhole = async (run: SyncRun, stream: StreamName): Promise<void> => {
+  const text = `${stream}: the service ignores the filters of the setting scope, so the list is read whole`;
   run.deps.emit({ kind: "note", level: "warn", text });
-  await storeShape(run, stream.name, { ...shape, filters: false });
+  await storeShape(run, stream, { ...shapeOf(run, stream), filters: false });
 };
 
 const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
@@ -141,7 +144,7 @@ export const takeListAnswer = async (
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
   await settleShape(run, task, request, wanted, outcome);
-  await noticeIgnoredFilters(run, task, wanted, outcome.data);
+  if (ignoresFilters(run, task, wanted, outcome.data)) await readWhole(run, task.stream.name);
   const read = pageReadOf(task.stream, request, outcome.data, outcome.page);
   if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);

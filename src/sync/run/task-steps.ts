@@ -1,6 +1,7 @@
 // Task steps: decides a task's next step after its pages are committed: read more, walk instead, or finish.
 
 import type { StreamName } from "../../catalog/streams.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
@@ -92,10 +93,12 @@ const walkInstead = async (run: SyncRun, task: ScopeTask, because: string): Prom
 };
 
 /** Of a filtered list, the rows that count are those inside the scope; a complete walk shows which these are. */
-const countScope = async (run: SyncRun, task: ScopeTask, complete: boolean): Promise<void> => {
-  const { name } = task.stream;
-  if (!isFiltered(run, name) || task.uncommitted > 0) return;
-  const { warehouse } = run.deps;
+const countScope = async (
+  { deps: { warehouse } }: SyncRun,
+  task: ScopeTask,
+  name: ScopedTable,
+  complete: boolean,
+): Promise<void> => {
   if (complete && task.progress?.kind === "walk") await markReturned(warehouse, name, task.walkId);
   task.rows = await warehouse.countRows(name);
 };
@@ -109,7 +112,8 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   const complete = coverageOf(task.progress)?.complete === true;
   if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
   if (complete && task.inFlight.length > 0) return;
-  await countScope(run, task, complete);
+  const { name } = task.stream;
+  if (isFiltered(run, name) && task.uncommitted === 0) await countScope(run, task, name, complete);
   const seen = complete ? await seenBy(run, task) : 0;
   if (complete && task.progress.kind === "filter") {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);

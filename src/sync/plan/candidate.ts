@@ -80,6 +80,8 @@ export interface DueOptions {
   readonly largestPage: number;
   /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */
   readonly access?: TierAccess;
+  /** Rows of organization lists that `check` has seen (core/state/checked.ts); unset: none. */
+  readonly totals?: ReadonlyMap<string, number>;
 }
 
 const DAY_MS = 86_400_000;
@@ -95,10 +97,14 @@ export interface Context {
   readonly options: DueOptions;
 }
 
-export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number | null): number | null =>
-  total === null
-    ? null
-    : Math.max(1, Math.ceil(total / (options.shapes.get(stream.name)?.perPage ?? options.largestPage)));
+/** Pages of a list with `total` rows; null: not known how many. `count`: by default, pages that share no row. */
+export const pagesOf = (
+  { options }: Context,
+  stream: StreamSpec,
+  total: number | null,
+  count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
+): number | null =>
+  total === null ? null : count(total, options.shapes.get(stream.name)?.perPage ?? options.largestPage);
 
 /** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
 const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));

@@ -2,7 +2,7 @@
 // `plan` announces.
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
+import type { Candidate, Context, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
@@ -18,6 +18,8 @@ export interface Plan {
   readonly candidates: readonly Candidate[];
   /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;
+  /** The same state with the options of the plan. */
+  readonly context: Context;
 }
 
 /** What is known about the service. */
@@ -32,9 +34,9 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
   const viewAt = mirrorViews(warehouse, wantsContent);
   return async (known, now) => {
     const found = await viewAt(now);
-    if (options.reset.length === 0) return { candidates: dueCandidates(found, { ...options, ...known }), view: found };
-    const view = withoutStates(found, options.reset);
-    const due = dueCandidates(view, { ...options, ...known });
-    return { candidates: resetCandidates(due, options.reset), view };
+    const view = options.reset.length === 0 ? found : withoutStates(found, options.reset);
+    const context = { view, options: { ...options, ...known } };
+    const due = dueCandidates(view, context.options);
+    return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset), view, context };
   };
 };

@@ -8,6 +8,6 @@ SELECT
   CAST(summary ->> '$.forecast.at_least' AS BOOLEAN) AS at_least,
   CAST(summary ->> '$.forecast.error_percent' AS DOUBLE) AS error_percent
 FROM sync.runs
-WHERE mode IN ('full', 'incremental') AND summary ->> '$.forecast.credits' IS NOT NULL
+WHERE mode IN ('full', 'incremental') AND (summary ->> '$.forecast.credits') IS NOT NULL
 ORDER BY started_at DESC, run_id DESC
 LIMIT $1;

@@ -46,6 +46,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "running",
     "recovery",
     "task",
+    "forecast",
     "plan",
     "request",
     "rows",

@@ -1,10 +1,10 @@
 // Outlook: long-term cost of keeping the mirror fresh, per stream, and what a plan leaves until the reset. Pure.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { vocabulary } from "../../catalog/vocabulary.ts";
-import { type Candidate, type Context, maxAge } from "./candidate.ts";
+import { type Candidate, type Context, maxAge } from "../plan/candidate.ts";
+import { askable } from "../plan/due.ts";
 import { type Credits, ROLL_OVER_CYCLES } from "./credits-now.ts";
 import { type Cycle, creditsPerDay, creditsUntil, cyclesOf, detailsPerSignal } from "./cycles.ts";
-import { askable } from "./due.ts";
 import { type Aging, agingOf, type Need } from "./even-pace.ts";
 import type { Forecast } from "./forecast.ts";
 import type { Rates } from "./past-runs.ts";
@@ -34,7 +34,7 @@ export interface Outlook {
   /** Credits of 30 such days. */
   readonly perPeriod: number;
   /**
-   * Credits left at the reset after this plan and a sync every `sync_every`; below zero: so many are missing. null while
+   * Credits left at the reset after this plan and a sync every `sync_every`; below zero: a deficit. null while
    * the quota, or the length of a list, is unknown.
    */
   readonly leftAtReset: number | null;

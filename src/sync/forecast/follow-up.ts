@@ -7,9 +7,9 @@ import {
   streamSpec,
   wantedContent,
 } from "../../catalog/streams.ts";
+import { type Candidate, type Context, stateKey } from "../plan/candidate.ts";
+import { askable } from "../plan/due.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
-import { type Candidate, type Context, stateKey } from "./candidate.ts";
-import { askable } from "./due.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
 
 export interface FollowUp {

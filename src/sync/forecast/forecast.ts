@@ -2,7 +2,7 @@
 // measured.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Candidate, Context, ScopeMode } from "./candidate.ts";
+import type { Candidate, Context, ScopeMode } from "../plan/candidate.ts";
 import { type FollowUp, followUpsOf, unknownLists } from "./follow-up.ts";
 import { daysSinceRead, NO_RATES, type Rates } from "./past-runs.ts";
 

@@ -1,6 +1,6 @@
 // How old the streams would get if the credits that are left were spread evenly until the reset. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
-import { byWorth } from "./worth.ts";
+import { byWorth } from "../plan/worth.ts";
 
 /** A stream that the credits do not keep fresh. */
 export interface Aging {

@@ -1,10 +1,10 @@
 // Recurring work of a mirror: what is read how often while the source does not change, and when next. Pure.
 import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type Candidate, type Context, maxAge, pagesOf, stateKey } from "../plan/candidate.ts";
+import { askable } from "../plan/due.ts";
+import { USAGE_SCOPES } from "../plan/usage.ts";
 import { overlappingPages } from "../strategies/page-geometry.ts";
-import { type Candidate, type Context, maxAge, pagesOf, stateKey } from "./candidate.ts";
-import { askable } from "./due.ts";
 import { readsProfiles, totalOf, unreadAccounts } from "./follow-up.ts";
-import { USAGE_SCOPES } from "./usage.ts";
 
 /** Work that comes again and again. */
 export interface Cycle {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { type MirrorView, stateKey } from "./candidate.ts";
+import { type MirrorView, stateKey } from "../plan/candidate.ts";
 
 const DAY_MS = 86_400_000;
 /** Finished syncs that rates are taken from. */

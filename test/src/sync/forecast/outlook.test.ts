@@ -2,12 +2,12 @@
 // ages at an even pace, credits that roll over, content.
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../src/catalog/streams.ts";
+import { creditsNow } from "../../../../src/sync/forecast/credits-now.ts";
+import { forecastOf } from "../../../../src/sync/forecast/forecast.ts";
+import { outlookOf } from "../../../../src/sync/forecast/outlook.ts";
+import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../src/sync/forecast/past-runs.ts";
 import { type Context, type DueOptions, type MirrorView, stateKey } from "../../../../src/sync/plan/candidate.ts";
-import { creditsNow } from "../../../../src/sync/plan/credits-now.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
-import { forecastOf } from "../../../../src/sync/plan/forecast.ts";
-import { outlookOf } from "../../../../src/sync/plan/outlook.ts";
-import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../src/sync/plan/past-runs.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 
 const DAY = 86_400_000;

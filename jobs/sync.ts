@@ -66,6 +66,8 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     companies: config.companies,
     content: config.content,
     view: config.view,
+    usage: config.usage,
+    organizationId: config.usage.organizationId,
     excludeFields: config.excludeFields,
     maxAgeMs: config.maxAgeMs,
     reconcileEveryMs: config.reconcileEveryMs,

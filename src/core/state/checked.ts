@@ -35,7 +35,10 @@ export interface Checked {
 /** What was seen so far. Throws CONFIG_INVALID. */
 export const readChecked = async (dataDir: string): Promise<Checked> => {
   const { lists, credits } = await readShared(fileOf(dataDir));
-  return { totals: new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total])), credits };
+  const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));
+  // Each credit used is an entry of the request history; how many refusals it holds is not known.
+  if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
+  return { totals, credits };
 };
 
 /** Adds what a check saw; lists that it did not ask for stay. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */

@@ -2,7 +2,7 @@
 import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type Candidate, type Context, maxAge, pagesOf, stateKey } from "../plan/candidate.ts";
 import { askable } from "../plan/due.ts";
-import { USAGE_SCOPES } from "../plan/usage.ts";
+import { usageScopes } from "../plan/usage-scopes.ts";
 import { overlappingPages } from "../strategies/page-geometry.ts";
 import { readsProfiles, totalOf, unreadAccounts } from "./follow-up.ts";
 
@@ -99,7 +99,7 @@ export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
           unread,
         );
       default:
-        if (name === "usage") return agedCycles(input, stream, USAGE_SCOPES);
+        if (name === "usage") return agedCycles(input, stream, usageScopes(context.options));
         return stream.strategy === "capture" ? agedCycles(input, stream, [""]) : listCycles(input, stream);
     }
   });

@@ -31,10 +31,6 @@ export const unreadAccounts = (context: Context): number | null => {
   return total === null ? null : Math.max(0, total - context.view.accounts.length);
 };
 
-/** Organization lists that are due and of unknown length. */
-export const unknownLists = (context: Context): readonly StreamName[] =>
-  ORGANIZATION_LISTS.filter((name) => askable(context).includes(name) && totalOf(context, name) === null);
-
 /** Companies per account, by the accounts that are mirrored. */
 const companiesPerAccount = ({ view: { accounts } }: Context): number =>
   accounts.length === 0 ? 1 : new Set(accounts.flatMap(({ companyId }) => companyId ?? [])).size / accounts.length;

@@ -3,7 +3,7 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Candidate, Context, ScopeMode } from "../plan/candidate.ts";
-import { type FollowUp, followUpsOf, unknownLists } from "./follow-up.ts";
+import { type FollowUp, followUpsOf } from "./follow-up.ts";
 import { daysSinceRead, NO_RATES, type Rates } from "./past-runs.ts";
 
 export interface Reason {
@@ -29,7 +29,7 @@ export interface Forecast {
   readonly streams: readonly StreamForecast[];
   readonly requests: number;
   readonly atLeast: boolean;
-  /** Organization lists that are due and of unknown length. */
+  /** Streams with due lists of unknown length. */
   readonly unknown: readonly StreamName[];
   /** Days since each list was last read, for learning from this run (past-runs.ts). */
   readonly days: ReadonlyMap<StreamName, number>;
@@ -84,7 +84,7 @@ export const forecastOf = (context: Context, candidates: readonly Candidate[], r
     streams,
     requests: streams.reduce((sum, stream) => sum + stream.requests, 0),
     atLeast: streams.some((stream) => stream.atLeast),
-    unknown: unknownLists(context).filter((name) => names.includes(name)),
+    unknown: streams.filter((stream) => stream.atLeast).map(({ stream }) => stream),
     days: daysSinceRead(context.view),
   };
 };

@@ -3,6 +3,7 @@ import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
+import type { UsageOptions } from "./usage-scopes.ts";
 
 /** Way of reading a scope. */
 export type ScopeMode =
@@ -29,6 +30,8 @@ export interface Candidate {
   readonly worth: number;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
+  /** Entries of a log before this are not wanted, ms since the epoch. */
+  readonly since?: number;
 }
 
 export interface AccountFact {
@@ -82,6 +85,8 @@ export interface DueOptions {
   readonly access?: TierAccess;
   /** Rows of organization lists that `check` has seen (core/state/checked.ts); unset: none. */
   readonly totals?: ReadonlyMap<string, number>;
+  /** What of the usage routes is read; unset: the defaults. */
+  readonly usage?: UsageOptions;
 }
 
 const DAY_MS = 86_400_000;

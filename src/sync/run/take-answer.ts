@@ -205,7 +205,7 @@ export const askDifferently = async (
     perPage: request?.perPage ?? 0,
     sort: query.sortBy !== undefined,
     include: query.include !== undefined,
-    content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
     names: namesLightFields(task.stream, query),
   };
   const { name } = task.stream;

@@ -1,12 +1,6 @@
 // Work that is not due yet but that a sync finds on its way: companies and insights of accounts that are not read yet,
 // lists of inputs that are not resolved yet, and what changes bring. Pure.
-import {
-  COMPANY_LISTS,
-  ORGANIZATION_LISTS,
-  type StreamName,
-  streamSpec,
-  wantedContent,
-} from "../../catalog/streams.ts";
+import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type Candidate, type Context, stateKey } from "../plan/candidate.ts";
 import { askable } from "../plan/due.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";

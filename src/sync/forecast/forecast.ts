@@ -6,7 +6,7 @@ import type { Candidate, Context, ScopeMode } from "../plan/candidate.ts";
 import { type FollowUp, followUpsOf } from "./follow-up.ts";
 import { daysSinceRead, NO_RATES, type Rates } from "./past-runs.ts";
 
-export interface Reason {
+export interface ForecastReason {
   readonly reason: string;
   readonly scopes: number;
 }
@@ -22,7 +22,7 @@ export interface StreamForecast {
   readonly requests: number;
   readonly atLeast: boolean;
   /** Reasons and the number of scopes for each, most frequent first. */
-  readonly because: readonly Reason[];
+  readonly because: readonly ForecastReason[];
 }
 
 export interface Forecast {
@@ -37,7 +37,7 @@ export interface Forecast {
 
 const LIST_MODES: readonly ScopeMode[] = ["walk", "watermark", "filter", "known", "log"];
 
-const reasonsOf = (due: readonly Candidate[], following: readonly FollowUp[]): readonly Reason[] => {
+const reasonsOf = (due: readonly Candidate[], following: readonly FollowUp[]): readonly ForecastReason[] => {
   const reasons = new Map<string, number>();
   for (const { because } of due) reasons.set(because, (reasons.get(because) ?? 0) + 1);
   for (const { because, requests } of following) {

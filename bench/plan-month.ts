@@ -110,6 +110,7 @@ export const simulate = (plan: PlanName, size: number, knowing = true): Month =>
   const view = (): MirrorView => ({
     now,
     creditLimit: knowing ? limit : ALWAYS_OPEN.creditLimit,
+    creditsUsed: spent,
     states,
     accounts: known() && !isPublic ? facts : [],
     companies: new Set(known() && !isPublic ? facts.map(({ companyId }) => companyId ?? "") : []),

@@ -49,6 +49,8 @@ export interface MirrorView {
   readonly now: number;
   /** Credits of the period; null: the service has not reported them. */
   readonly creditLimit: number | null;
+  /** Credits of the period used so far; null or unset: not reported. */
+  readonly creditsUsed?: number | null;
   readonly states: ReadonlyMap<string, ScopeState>;
   readonly accounts: readonly AccountFact[];
   /** Ids of mirrored companies. */

@@ -76,7 +76,7 @@ export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: n
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {
-    const creditLimit = (await quota())?.limit ?? null;
+    const reported = await quota();
     const [states, ...rest] = await Promise.all([
       warehouse.scopeStates(),
       accounts(),
@@ -87,7 +87,8 @@ export const mirrorViews = (warehouse: MirrorReader, content: boolean): ((now: n
     ]);
     return {
       now,
-      creditLimit,
+      creditLimit: reported?.limit ?? null,
+      creditsUsed: reported?.used ?? null,
       states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
       accounts: rest[0],
       companies: rest[1],

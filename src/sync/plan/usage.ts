@@ -10,11 +10,11 @@ const OVERLAP_MS = DAY_MS;
 /** The request history from the last read on, but no older than configured. */
 const history = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { usage = USAGE_DEFAULTS, totals } = context.options;
-  const { now, states } = context.view;
+  const { now, states, creditsUsed } = context.view;
   const readAt = states.get(stateKey(stream.name, HISTORY_SCOPE))?.checkedAt ?? null;
   const since = Math.max(now - usage.historyDays * DAY_MS, readAt === null ? 0 : readAt - OVERLAP_MS);
   // Before the first read its length is judged by the requests of this period, which the quota counts.
-  const used = totals?.get("usage") ?? null;
+  const used = creditsUsed ?? totals?.get("usage") ?? null;
   const entries = used === null ? null : used * Math.max(1, usage.historyDays / 30);
   const requests = readAt === null ? pagesOf(context, streamSpec("usage"), entries) : 1;
   return capture(context, stream, HISTORY_SCOPE, "log").map((candidate) => ({ ...candidate, requests, since }));

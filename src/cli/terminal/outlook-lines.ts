@@ -71,9 +71,11 @@ export const unknownLinesOf = ({ forecast: { unknown } }: PlanReport): readonly 
   if (unknown.length === 0) return [];
   const follows = unknown.includes("accounts") ? ", and with it how many companies and insights there are" : "";
   const length = unknown.length === 1 ? "the length of" : "the lengths of";
-  const others = unknown.some((stream) => stream !== "accounts");
+  const others = unknown.some((stream) => stream === "contacts" || stream === "signals");
   const ways = [
-    ...(unknown.includes("accounts") ? ["`duckmirror check` finds out about accounts for one credit"] : []),
+    ...(unknown.includes("accounts") || unknown.includes("usage")
+      ? ["`duckmirror check` finds out about accounts and usage for one credit"]
+      : []),
     ...(others ? ["`duckmirror check --totals` about accounts, contacts and signals for three credits"] : []),
   ];
   return [`not known: ${length} ${listText(unknown)}${follows}`, ways.join("; ")];

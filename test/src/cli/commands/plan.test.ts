@@ -42,8 +42,12 @@ test("lists are called lists, single records records, and one is not called many
 test("before the first sync and without a check, it says what it does not know and how to find out", async () => {
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const { out } = await cli(["plan"], { env, cwd: aFolder() });
-  expect(out).toContain("not known: the lengths of accounts, contacts and signals, and with it how many companies");
-  expect(out).toContain("`duckmirror check` finds out about accounts for one credit; `duckmirror check --totals`");
+  expect(out).toContain(
+    "not known: the lengths of accounts, contacts, signals and usage, and with it how many companies",
+  );
+  expect(out).toContain(
+    "`duckmirror check` finds out about accounts and usage for one credit; `duckmirror check --totals`",
+  );
   expect(out).not.toContain("≥");
 });
 

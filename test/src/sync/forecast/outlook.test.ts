@@ -87,17 +87,22 @@ describe("before the first sync", () => {
       ["accounts", 40],
       ["contacts", 390],
       ["signals", 1001],
+      ["usage", 150],
     ]);
     const { forecast } = planned(aContext(0, { totals }));
     const credits = Object.fromEntries(forecast.streams.map(({ stream, requests }) => [stream, requests]));
     expect(credits).toMatchObject({ accounts: 1, contacts: 4, signals: 11, account_insights: 40, filings: 40 });
-    expect([forecast.atLeast, forecast.unknown, forecast.requests]).toEqual([false, [], 1 + 4 + 11 + 1 + 5 * 40 + 3]);
+    expect([forecast.atLeast, forecast.unknown, forecast.requests]).toEqual([
+      false,
+      [],
+      1 + 4 + 11 + 1 + 5 * 40 + 2 + 2,
+    ]);
   });
 
   test("without them it names the lists of unknown length, and no outlook is made up", () => {
     const context = aContext(0);
     const { forecast } = planned(context);
-    expect([forecast.atLeast, forecast.unknown]).toEqual([true, ["accounts", "contacts", "signals"]]);
+    expect([forecast.atLeast, forecast.unknown]).toEqual([true, ["accounts", "contacts", "signals", "usage"]]);
     expect(lookedAhead(context, 500, 20)).toMatchObject({ leftAtReset: null, short: null, emptyOn: null });
   });
 });

@@ -5,11 +5,18 @@ import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/stream
 import type { Clock } from "../src/core/clock.ts";
 import { accessOf, type KnownTier, tierAfter } from "../src/core/state/tier.ts";
 import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
-import { type AccountFact, type Candidate, type MirrorView, stateKey } from "../src/sync/plan/candidate.ts";
+import {
+  type AccountFact,
+  type Candidate,
+  type Context,
+  type MirrorView,
+  stateKey,
+} from "../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../src/sync/plan/due.ts";
 import { INPUT_SCOPE } from "../src/sync/rows/loads.ts";
 import type { ScopeState } from "../src/warehouse/record/checkpoint.ts";
-import { type BenchCase, type Figure, median } from "./case.ts";
+import { atMost, type BenchCase, type Figure, median } from "./case.ts";
+import { createForecasts } from "./plan-forecasts.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -59,6 +66,10 @@ interface Month {
   /** ms since the last look, at the end of the month: organization lists and company lists. */
   readonly organization: readonly number[];
   readonly company: readonly number[];
+  /** Errors of the forecasts of its syncs, in percent, without a sign. */
+  readonly errors: readonly number[];
+  /** Credits left at the reset, foreseen every five days. */
+  readonly leftAtReset: readonly number[];
 }
 
 const ALWAYS_OPEN = { access: "open", creditLimit: null } as const;
@@ -67,7 +78,7 @@ const ALWAYS_OPEN = { access: "open", creditLimit: null } as const;
  * One organization for a month. The free plan has no Full Access: companies come by name, and organization lists are
  * empty. `knowing`: the planner knows the tier and the credits of the period, which it did not before decision 0101.
  */
-const simulate = (plan: PlanName, size: number, knowing = true): Month => {
+export const simulate = (plan: PlanName, size: number, knowing = true): Month => {
   const random = randomFrom(size + plan.length);
   const isPublic = plan === "free";
   const names = Array.from({ length: size }, (_, i) => `company-${i}.example`);
@@ -82,9 +93,12 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
   const hints = new Map<string, { count: number; type: string }>();
   const inputs = new Map<string, { input: string; companyId: string; resolvedAt: number }>();
   let now = START;
-  let spent = 0;
-  let tier: KnownTier | null = null;
-  const on: Spending = { companies: 0, organization: 0, usage: 0 };
+  // `check` was run before the first sync: it asked for the account list.
+  let spent = knowing ? 1 : 0;
+  let tier: KnownTier | null = knowing
+    ? tierAfter(null, { shows: isPublic ? "public" : "full", because: "", held: false }, START)
+    : null;
+  const on: Spending = { companies: 0, organization: knowing ? 1 : 0, usage: 0 };
   let wholeOn: number | null = null;
   const clock: Clock = { now: () => now, sleep: async () => undefined };
   const { creditsPerMonth: limit } = PLANS[plan];
@@ -96,6 +110,7 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
   const view = (): MirrorView => ({
     now,
     creditLimit: knowing ? limit : ALWAYS_OPEN.creditLimit,
+    creditsUsed: spent,
     states,
     accounts: known() && !isPublic ? facts : [],
     companies: new Set(known() && !isPublic ? facts.map(({ companyId }) => companyId ?? "") : []),
@@ -103,8 +118,10 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
     hints,
     signalsWithoutContent: [],
   });
-  const plannedNow = () =>
-    dueCandidates(view(), {
+  const totals = new Map(Object.entries(WORLD.rows).map(([list, rows]) => [list, isPublic ? 0 : rows * size]));
+  const contextNow = (): Context => ({
+    view: view(),
+    options: {
       streams: STREAM_NAMES,
       access: knowing ? accessOf(tier, now, false) : ALWAYS_OPEN.access,
       named: false,
@@ -117,7 +134,10 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
       rowScope: {},
       shapes: new Map(),
       largestPage: PAGE,
-    });
+      totals,
+    },
+  });
+  const forecasts = createForecasts(RUN_EVERY, STREAM_NAMES);
 
   const rowsOf = (stream: StreamName) => {
     if (!isList(stream)) return 5;
@@ -186,16 +206,25 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
       return true;
     };
     const taken = new Set<string>();
+    const start = contextNow();
+    const figures = { limit, remaining: limit - spent, resetsAt: START + MONTH };
+    const due = dueCandidates(start.view, start.options);
+    const forecast = forecasts.begin(start, due, ledger.expects(figures), figures);
+    const bought = new Map<StreamName, number>();
     for (;;) {
-      const fresh = plannedNow().filter(({ stream, scope }) => !taken.has(stateKey(stream, scope)));
-      if (fresh.length === 0) return;
+      const { view: seen, options } = contextNow();
+      const fresh = dueCandidates(seen, options).filter(({ stream, scope }) => !taken.has(stateKey(stream, scope)));
+      if (fresh.length === 0) return forecast.end(bought, true);
       for (const candidate of fresh) {
         const key = stateKey(candidate.stream, candidate.scope);
         taken.add(key);
         for (let left = pagesLeft.get(key) ?? costOf(candidate); left > 0; left--) {
-          if (spend(candidate.stream)) continue;
+          if (spend(candidate.stream)) {
+            bought.set(candidate.stream, (bought.get(candidate.stream) ?? 0) + 1);
+            continue;
+          }
           pagesLeft.set(key, left);
-          return;
+          return forecast.end(bought, false);
         }
         pagesLeft.delete(key);
         lookedAt(candidate);
@@ -220,14 +249,18 @@ const simulate = (plan: PlanName, size: number, knowing = true): Month => {
     wholeOn,
     covered: seen.length / scopes.length,
     organization: isPublic ? [] : (["accounts", "contacts", "signals"] as const).map((list) => age(list, "")),
+    errors: forecasts.errors,
+    leftAtReset: forecasts.leftAtReset,
     company: companyScopes.map(([list, scope]) => age(list, scope)).filter((ms) => !Number.isNaN(ms)),
   };
 };
 
+const PLAN_NAMES = ["free", "build", "scale", "pro"] as const;
+
 const days = (ms: number) => (ms < 2 * DAY ? `${(ms / HOUR).toFixed(0)} h` : `${(ms / DAY).toFixed(0)} d`);
 
-const figureOf = (plan: PlanName, size: number): Figure => {
-  const { spent, wholeOn, covered, organization, company } = simulate(plan, size);
+const figureOf = (plan: PlanName, size: number, month: Month): Figure => {
+  const { spent, wholeOn, covered, organization, company, errors } = month;
   const { creditsPerMonth } = PLANS[plan];
   const share = covered === 1 ? "100%" : `${(Math.floor(covered * 1000) / 10).toFixed(1)}%`;
   const whole = wholeOn === null ? `${share} mirrored` : `whole on day ${Math.ceil(wholeOn) + 1}`;
@@ -236,7 +269,7 @@ const figureOf = (plan: PlanName, size: number): Figure => {
     company.length === 0 ? "" : `, company lists ${days(median(company))} (worst ${days(Math.max(...company))})`;
   return {
     measure: `${plan}, ${creditsPerMonth.toLocaleString("en-US")} credits, ${size.toLocaleString("en-US")} ${plan === "free" ? "companies" : "accounts"}`,
-    value: `${whole}${own}${ages}; ${spent.toLocaleString("en-US")} credits`,
+    value: `${whole}${own}${ages}; ${spent.toLocaleString("en-US")} credits, forecasts off by ${median(errors).toFixed(1)}%`,
     aim: "",
     reached: spent <= creditsPerMonth ? null : false,
   };
@@ -258,12 +291,28 @@ const publicFigure = (size: number): Figure => {
   };
 };
 
+/** Errors of the forecasts over all months: of single syncs, and of the credits of the month. */
+const forecastFigures = (months: readonly { readonly limit: number; readonly month: Month }[]): readonly Figure[] => {
+  const ofMonths = months.flatMap(({ limit, month: { spent, leftAtReset } }) =>
+    leftAtReset.map((left) => (100 * Math.abs(Math.min(limit, limit - left) - spent)) / spent),
+  );
+  const syncs = months.flatMap(({ month }) => month.errors);
+  return [
+    atMost(`median error of ${syncs.length} forecasts of a sync's credits`, median(syncs), 5, "%", 1),
+    atMost(`median error of ${ofMonths.length} forecasts of the month's credits`, median(ofMonths), 5, "%", 1),
+  ];
+};
+
 export const planMonth: BenchCase = {
   id: "plan-month",
   title:
     "A month on each plan, a sync every six hours, in simulated time: what is mirrored and how old it is at the end",
-  run: async (): Promise<readonly Figure[]> => [
-    ...(["free", "build", "scale", "pro"] as const).flatMap((plan) => SIZES.map((size) => figureOf(plan, size))),
-    ...FOLLOWED.map(publicFigure),
-  ],
+  run: async (): Promise<readonly Figure[]> => {
+    const months = PLAN_NAMES.flatMap((plan) => SIZES.map((size) => ({ plan, size, month: simulate(plan, size) })));
+    return [
+      ...months.map(({ plan, size, month }) => figureOf(plan, size, month)),
+      ...FOLLOWED.map(publicFigure),
+      ...forecastFigures(months.map(({ plan, month }) => ({ limit: PLANS[plan].creditsPerMonth, month }))),
+    ];
+  },
 };

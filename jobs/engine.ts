@@ -43,6 +43,13 @@ export interface JobContext {
   readonly onWait?: BeginWait;
 }
 
+/** Limits of a run by the configuration, but for its most credits. */
+export const limitsOf = (config: Config) => ({
+  reserve: config.reserveCredits,
+  pace: config.pace,
+  runEveryMs: config.syncEveryMs,
+});
+
 /**
  * Runs `work` with warehouse, ledger and connection. `maxCredits`: allowance of the whole job; null: all remaining
  * credits of the organization. Throws WRITER_BUSY, configuration errors, and errors of `work`.
@@ -72,13 +79,7 @@ export const withEngine = async <T>(
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
       const booking = { dataDir, archive, clock };
       await takeCalls(warehouse, booking);
-      const ledger = createLedger({
-        clock,
-        maxCredits,
-        reserve: config.reserveCredits,
-        pace: config.pace,
-        runEveryMs: config.syncEveryMs,
-      });
+      const ledger = createLedger({ clock, ...limitsOf(config), maxCredits });
       return await work({
         ...context,
         tracer,

@@ -1,19 +1,24 @@
 // Job plan: forecasts the requests of the next sync and their reasons, without sending one.
+import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
 import { readSpent } from "../src/sync/budgets/spending.ts";
-import { type Forecast, forecastOf } from "../src/sync/plan/forecast.ts";
+import { type Credits, creditsNow } from "../src/sync/forecast/credits-now.ts";
+import { type Forecast, forecastOf } from "../src/sync/forecast/forecast.ts";
+import { type Outlook, outlookOf } from "../src/sync/forecast/outlook.ts";
+import { ratesOf, readPastRuns } from "../src/sync/forecast/past-runs.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
-import { type Credits, type Outlook, outlookOf } from "../src/sync/plan/outlook.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
 import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
+import { limitsOf } from "./engine.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
 export interface PlanReport {
@@ -28,48 +33,43 @@ export interface PlanReport {
   readonly followed: number;
   /** Budgets that leave due work out of the next sync. */
   readonly cuts: readonly Cut[];
+  readonly pace: Config["pace"];
 }
-
-/** The lowest of the known limits. */
-const allowanceOf = (config: Config, remaining: number | null): number | null => {
-  const limits = [config.maxCredits, remaining === null ? null : Math.max(0, remaining - config.reserveCredits)];
-  const known = limits.filter((limit) => limit !== null);
-  return known.length === 0 ? null : Math.min(...known);
-};
 
 const reportOn = async (
   warehouse: MirrorReader,
   given: Config,
   request: SyncRequest,
-  now: number,
+  clock: Clock,
 ): Promise<PlanReport> => {
+  const now = clock.now();
   const config = await withFollowing(given);
-  const options = syncOptions(config, request);
+  const checked = await readChecked(config.dataDir);
+  const options = { ...syncOptions(config, request), totals: checked.totals };
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
   const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete);
-  const { candidates, view } = await createPlanner(warehouse, options)({ shapes, access }, now);
-  const quota = await readLastQuota(warehouse.database);
-  const credits = {
-    remaining: quota?.remaining ?? null,
-    limit: quota?.limit ?? null,
-    resetsAt: quota?.resetsAt ?? null,
-  };
-  const spent = await readSpent(warehouse.database, { budgets: config.budgets, resetsAt: credits.resetsAt, now });
-  const within = withinBudgets(candidates, { budgets: config.budgets, spent, limit: credits.limit });
-  const forecast = forecastOf(within.candidates);
+  const { candidates, context } = await createPlanner(warehouse, options)({ shapes, access }, now);
+  const credits = creditsNow((await readLastQuota(warehouse.database)) ?? checked.credits, now);
+  const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
+  const { budgets } = config;
+  const spent = await readSpent(warehouse.database, { budgets, resetsAt: credits.resetsAt, now });
+  const within = withinBudgets(candidates, { budgets, spent, limit: credits.limit });
+  const forecast = forecastOf(context, within.candidates, rates);
   const outlook = outlookOf({
-    view,
-    options: { ...options, shapes, access },
+    context,
+    candidates,
     forecast,
+    rates,
     credits,
+    reserve: config.reserveCredits,
     ratePerMinute: config.rateLimitPerMinute,
     syncEveryMs: config.syncEveryMs,
-    now,
   });
-  const allowance = allowanceOf(config, credits.remaining);
-  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length, cuts: within.cuts };
+  const allowance = createLedger({ clock, ...limitsOf(config), maxCredits: config.maxCredits }).expects(credits);
+  const { pace } = config;
+  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length, pace, cuts: within.cuts };
 };
 
 /**
@@ -78,11 +78,11 @@ const reportOn = async (
  */
 export const planJob = async (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> => {
   if (isUnused(config.dataDir)) {
-    return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock.now()));
+    return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
   const warehouse = await openWarehouse({ dataDir: config.dataDir, clock, memory: config.memory });
   try {
-    return await reportOn(warehouse, config, request, clock.now());
+    return await reportOn(warehouse, config, request, clock);
   } finally {
     await warehouse.close();
   }
@@ -90,7 +90,7 @@ export const planJob = async (config: Config, request: SyncRequest, clock: Clock
 
 /** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
 export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> =>
-  readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock.now()));
+  readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock));
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
@@ -99,6 +99,8 @@ export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts }: 
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
+  /** Organization lists of unknown length: `duckmirror check --totals` asks for them, one credit each. */
+  unknown: forecast.unknown,
   allowance,
   minutes: outlook.minutes,
   rate_per_minute: outlook.ratePerMinute,
@@ -106,16 +108,32 @@ export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts }: 
   limit: credits.limit,
   resets_at: iso(credits.resetsAt),
   credits_per_day: outlook.creditsPerDay,
+  expected_per_day: outlook.expectedPerDay,
+  credits_per_period: outlook.perPeriod,
+  /** Below zero: a deficit. */
   left_at_reset: outlook.leftAtReset,
+  short: outlook.short,
+  empty_on: iso(outlook.emptyOn)?.slice(0, 10) ?? null,
+  covered_periods: outlook.coveredPeriods,
+  /** Streams that get older than they should if the credits were spread evenly; `days` null: not read again. */
+  aging: outlook.aging.map(({ stream, days }) => ({ stream, days: days === null ? null : Math.ceil(days) })),
   tier: tier?.tier ?? "unknown",
   tier_since: iso(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,
+    due: stream.due,
     requests: stream.requests,
     credits: stream.requests,
     at_least: stream.atLeast,
     because: stream.because,
+  })),
+  projection: outlook.streams.map((stream) => ({
+    stream: stream.stream,
+    credits_per_day: stream.creditsPerDay,
+    changes_per_day: stream.changesPerDay,
+    without_content: stream.withoutContent,
+    with_content: stream.withContent,
   })),
 });

@@ -3,7 +3,7 @@
 import type { Client } from "../src/api/client.ts";
 import type { ApiCall, ApiOutcome } from "../src/api/outcome.ts";
 import { causeOf, verdictOf } from "../src/api/retry-policy.ts";
-import type { LedgerStream } from "../src/catalog/streams.ts";
+import { type LedgerStream, streamOfRoute } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { detailOf } from "../src/core/errors.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
@@ -59,7 +59,8 @@ export const recordedClient = (
   let failure: string | null = null;
 
   const send = async (call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
-    const order = { runId, stream, scope: "", call, work: "reading" } as const;
+    const named = streamOfRoute(call.endpoint)?.name ?? stream;
+    const order = { runId, stream: named, scope: "", call, work: "reading" } as const;
     sent += 1;
     const attempt = sent;
     const requestId = `${runId}-${attempt}`;

@@ -3,6 +3,7 @@
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
@@ -68,6 +69,8 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     companies: config.rowScope.companies?.accounts_only === true ? [] : config.companies,
     content: config.content,
     view: config.view,
+    usage: config.usage,
+    organizationId: config.usage.organizationId,
     excludeFields: config.excludeFields,
     maxAgeMs: config.maxAgeMs,
     reconcileEveryMs: config.reconcileEveryMs,
@@ -95,7 +98,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
     (span) =>
       withinTime(context, request.maxDurationMs, async (signal) => {
         const config = await withFollowing(given);
-        const options = syncOptions(config, request);
+        const options = { ...syncOptions(config, request), totals: (await readChecked(config.dataDir)).totals };
         return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           await eraseAsked(given, deps.warehouse, context.clock);
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.

@@ -54,6 +54,12 @@ configured AS (
 inputs AS (
   SELECT unnest(CAST(value -> '$.inputs' AS VARCHAR[])) AS input FROM wanted
 ),
+usage_parts AS (
+  SELECT unnest(coalesce(
+    (SELECT CAST(value -> '$.usage' AS VARCHAR[]) FROM wanted),
+    ['usage', 'limits', 'requests']
+  ))
+),
 -- Streams of this mirror: configured, or read at least once.
 started AS (
   SELECT stream FROM configured
@@ -77,8 +83,10 @@ live AS (
   SELECT stream, part AS scope, CAST(NULL AS TIMESTAMPTZ) AS known_at, false AS embedded
   FROM (VALUES
     ('accounts', ''), ('contacts', ''), ('signals', ''), ('signal_counts', ''),
-    ('usage', 'usage'), ('usage', 'limits'), ('usage', 'requests')
+    ('usage', 'usage'), ('usage', 'limits'), ('usage', 'requests'), ('usage', 'usage:endpoint'), ('usage', 'usage:apiKey'),
+    ('usage', 'usage:day')
   ) AS lists(stream, part)
+  WHERE stream <> 'usage' OR part IN (FROM usage_parts)
   UNION ALL
   SELECT unnest(['news_articles', 'job_openings', 'earnings_calls', 'filings']), company_id, known_at, false FROM companies
   UNION ALL

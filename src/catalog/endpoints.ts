@@ -75,14 +75,19 @@ export const ENDPOINTS = {
     query: COMPANY_LIST,
   },
   listFilings: { method: "GET", path: "/v1/companies/{companyId}/filings", paged: true, query: COMPANY_LIST },
-  getUsage: { method: "GET", path: "/v1/usage", paged: false, query: ["window", "groupBy", "from", "to"] },
+  getUsage: {
+    method: "GET",
+    path: "/v1/usage",
+    paged: false,
+    query: ["window", "organizationId", "groupBy", "from", "to"],
+  },
   listUsageRequests: {
     method: "GET",
     path: "/v1/usage/requests",
     paged: true,
-    query: ["window", "from", "to", ...PAGE],
+    query: ["window", "organizationId", "from", "to", ...PAGE],
   },
-  getUsageLimits: { method: "GET", path: "/v1/usage/limits", paged: false, query: [] },
+  getUsageLimits: { method: "GET", path: "/v1/usage/limits", paged: false, query: ["organizationId"] },
   sendFeedback: { method: "POST", path: "/v1/feedback", paged: false, query: [] },
 } as const satisfies Record<string, Endpoint>;
 

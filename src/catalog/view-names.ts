@@ -15,6 +15,7 @@ export const VIEW_NAMES = [
   "swot_items",
   "credit_burn",
   "usage_by_endpoint",
+  "usage_by_key",
   "freshness",
   "data_quality",
   "account_360",

@@ -47,6 +47,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "recovery",
     "task",
     "budgets",
+    "forecast",
     "plan",
     "request",
     "rows",

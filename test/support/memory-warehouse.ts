@@ -109,6 +109,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     },
     [sqlText("plan/inputs.sql")]: () => [],
     [sqlText("plan/last-quota.sql")]: () => [],
+    [sqlText("plan/past-runs.sql")]: () => [],
     [sqlText("plan/hints.sql")]: () => [],
     [sqlText("plan/crashed-runs.sql")]: () =>
       [...runs].filter(([, status]) => status === "running").map(([run_id]) => ({ run_id })),

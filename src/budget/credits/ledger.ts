@@ -250,3 +250,7 @@ export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {
     resetsAt: state.period?.resetsAt ?? null,
   };
 };
+
+/** Credits that a run may spend if these are the service's figures at its start; null: no known limit. */
+export const allowanceAt = (limits: Limits, credits: Omit<Quota, "used">, now: number): number | null =>
+  snapshotOf(observe(openLedger(limits), { ...credits, used: null }, now, now), now).allowance;

@@ -3,6 +3,7 @@ import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import {
+  allowanceAt,
   type Charge,
   type Denial,
   type LedgerSnapshot,
@@ -34,6 +35,8 @@ export interface Ledger {
   /** Resolves after a settlement or a new figure; a waiting request may then get a credit. */
   settled(): Promise<void>;
   snapshot(): LedgerSnapshot;
+  /** Credits that the run may spend if these are the service's figures; null: no known limit. */
+  expects(credits: Omit<Quota, "used">): number | null;
   /** Error that ends a run for this reason. */
   denial(code: Denial): DuckmirrorError;
 }
@@ -78,6 +81,7 @@ export const createLedger = (options: LedgerOptions): Ledger => {
         waiting.push(resolve);
       }),
     snapshot: () => snapshotOf(state, clock.now()),
+    expects: (credits) => allowanceAt(state.limits, credits, clock.now()),
     denial: (code) => {
       const { allowance, resetsAt } = snapshotOf(state, clock.now());
       if (code === "BUDGET_SPENT") return new DuckmirrorError(code, { allowance: allowance ?? 0 });

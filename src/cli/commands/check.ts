@@ -1,27 +1,39 @@
 // duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: a list of one
-// account shows tier, quota, rate and version. A refusal costs nothing.
+// account shows tier, quota, rate, version and the number of accounts; --totals asks for the numbers of contacts and
+// signals as well, one credit each. A refusal costs nothing.
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { checkProfileJob } from "../../../jobs/check-profile.ts";
 import { recordedClient } from "../../../jobs/recorded-client.ts";
 import type { Client } from "../../api/client.ts";
-import type { ApiOutcome, OkOutcome } from "../../api/outcome.ts";
+import type { ApiCall, ApiOutcome, OkOutcome } from "../../api/outcome.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
+import type { StreamName } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
+import { learnChecked } from "../../core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../../core/state/tier.ts";
 import { counted, formatCount } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 
 /** Longest wait for the rate limit, at most once. */
 const LONGEST_WAIT_MS = 90_000;
-const CALL = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
+const ACCOUNTS = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
+const MORE_LISTS = [
+  { stream: "contacts", call: { endpoint: "listContacts", path: "/v1/contacts", query: { perPage: "1" } } },
+  { stream: "signals", call: { endpoint: "listSignals", path: "/v1/signals", query: { perPage: "1" } } },
+] as const;
 
 const inputSchema = z
-  .object({ offline: z.boolean().default(false), probe: z.boolean().default(false) })
-  .refine(({ offline, probe }) => !(offline && probe), "--probe sends a request, --offline does not");
+  .object({
+    offline: z.boolean().default(false),
+    probe: z.boolean().default(false),
+    totals: z.boolean().default(false),
+  })
+  .refine(({ offline, probe }) => !(offline && probe), "--probe sends a request, --offline does not")
+  .refine(({ offline, totals }) => !(offline && totals), "--totals sends requests, --offline does not");
 type Input = z.output<typeof inputSchema>;
 
 const tokenSource = (config: Config): string => {
@@ -30,10 +42,14 @@ const tokenSource = (config: Config): string => {
 };
 
 /** One usable response. Waits once for the rate limit; throws every other failure unchanged. */
-const ask = async (client: Client, context: CommandContext): Promise<{ outcome: OkOutcome; requests: number }> => {
+const ask = async (
+  client: Client,
+  call: ApiCall,
+  context: CommandContext,
+): Promise<{ outcome: OkOutcome; requests: number }> => {
   const { clock, signal, terminal } = context;
   for (let requests = 1; ; requests++) {
-    const outcome: ApiOutcome = await client.send(CALL, signal);
+    const outcome: ApiOutcome = await client.send(call, signal);
     if (outcome.kind === "ok") return { outcome, requests };
     const now = clock.now();
     const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
@@ -44,7 +60,7 @@ const ask = async (client: Client, context: CommandContext): Promise<{ outcome: 
     }
     if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
     const detail = outcome.kind === "refused" ? `status ${outcome.status} ${outcome.excerpt}`.trim() : outcome.kind;
-    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: "GET /v1/accounts", detail });
+    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: `GET ${call.path}`, detail });
   }
 };
 
@@ -65,13 +81,43 @@ const noteTier = async (config: Config, outcome: OkOutcome, now: number): Promis
   return learnTier(config.dataDir, evidence, now);
 };
 
-const reportOf = (
-  config: Config,
-  { outcome, requests }: { outcome: OkOutcome; requests: number },
-  known: KnownTier | null,
-) => {
-  const { usage, rate, page } = outcome;
+interface Asked {
+  /** The list of one account. */
+  readonly outcome: OkOutcome;
+  /** Lists of --totals. */
+  readonly more: readonly { readonly stream: StreamName; readonly outcome: OkOutcome }[];
+  readonly requests: number;
+}
+
+const askAll = async (client: Client, withTotals: boolean, context: CommandContext): Promise<Asked> => {
+  const first = await ask(client, ACCOUNTS, context);
+  const more: { stream: StreamName; outcome: OkOutcome }[] = [];
+  let { requests } = first;
+  // Without Full Access the other lists are empty, too.
+  for (const { stream, call } of withTotals && tierOf(first.outcome) === "full" ? MORE_LISTS : []) {
+    const answer = await ask(client, call, context);
+    more.push({ stream, outcome: answer.outcome });
+    requests += answer.requests;
+  }
+  return { outcome: first.outcome, more, requests };
+};
+
+/** Keeps the lengths of the lists and the credits for a plan before the first sync. */
+const noteChecked = (config: Config, { outcome, more }: Asked, now: number): Promise<void> => {
+  const answers = [{ stream: "accounts" as const, outcome }, ...more];
+  const totals = answers.flatMap(({ stream, outcome: { page } }) =>
+    page.totalCount === null ? [] : [[stream, page.totalCount] as const],
+  );
+  const credits = answers.at(-1)?.outcome.usage ?? null;
+  return learnChecked(config.dataDir, { totals: new Map(totals), credits }, now);
+};
+
+const reportOf = (config: Config, { outcome, more, requests }: Asked, known: KnownTier | null) => {
+  const last = more.at(-1)?.outcome ?? outcome;
+  const { usage, rate } = last;
+  const { page } = outcome;
   const meta = outcome.envelope.meta;
+  const totalOf = (name: StreamName) => more.find(({ stream }) => stream === name)?.outcome.page.totalCount ?? null;
   return {
     ok: true,
     base_url: config.baseUrl,
@@ -81,8 +127,10 @@ const reportOf = (
     tier: tierOf(outcome),
     tier_since: known?.tier === tierOf(outcome) ? iso(known.since) : null,
     accounts: page.totalCount,
+    contacts: totalOf("contacts"),
+    signals: totalOf("signals"),
     credits: {
-      spent: chargeOf(outcome) === "spent" ? 1 : 0,
+      spent: [outcome, ...more.map((each) => each.outcome)].filter((each) => chargeOf(each) === "spent").length,
       remaining: usage?.remaining ?? null,
       limit: usage?.limit ?? null,
       resets_at: iso(usage?.resetsAt ?? null),
@@ -100,9 +148,16 @@ const reportOf = (
 };
 type CheckReport = ReturnType<typeof reportOf>;
 
-const tierText = ({ tier, accounts }: CheckReport): string =>
-  tier === "full"
-    ? `Full Access (${accounts === null ? "accounts are visible" : counted(accounts, "account")})`
+const totalsText = ({ accounts, contacts, signals }: CheckReport): string =>
+  [
+    accounts === null ? "accounts are visible" : counted(accounts, "account"),
+    ...(contacts === null ? [] : [counted(contacts, "contact")]),
+    ...(signals === null ? [] : [counted(signals, "signal")]),
+  ].join(", ");
+
+const tierText = (report: CheckReport): string =>
+  report.tier === "full"
+    ? `Full Access (${totalsText(report)})`
     : "Public API only, or Full Access without any account: the account list is empty";
 
 const creditText = ({ credits }: CheckReport): string => {
@@ -135,7 +190,7 @@ const render = (report: CheckReport, context: CommandContext): string => {
     .join("");
 };
 
-const run = async ({ offline }: Input, context: CommandContext): Promise<number> => {
+const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
   const { terminal, shared, clock, version, scrubber } = context;
   const config = await context.loadConfig();
   const token = await checkProfileJob(config, "load", { clock, version });
@@ -150,8 +205,9 @@ const run = async ({ offline }: Input, context: CommandContext): Promise<number>
       else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
       return EXIT.done;
     }
-    const answer = await ask(client, context);
-    const report = reportOf(config, answer, await noteTier(config, answer.outcome, clock.now()));
+    const asked = await askAll(client, totals, context);
+    await noteChecked(config, asked, clock.now());
+    const report = reportOf(config, asked, await noteTier(config, asked.outcome, clock.now()));
     if (shared.json) await context.printJson(report);
     else await terminal.out(render(report, context));
     return EXIT.done;
@@ -164,10 +220,12 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--offline", "check the configuration only: no request, no credit")
-      .option("--probe", "ask for the tier now, as every check that is not --offline does"),
+      .option("--probe", "ask for the tier now, as every check that is not --offline does")
+      .option("--totals", "also count contacts and signals, one credit each, so that `plan` knows them"),
   examples: {
     "duckmirror check": "configuration, address, token, tier and credits, for one credit",
     "duckmirror check --offline": "the configuration only",
+    "duckmirror check --totals": "before the first sync: `plan` then knows the length of every list, for three credits",
     "duckmirror check --probe": "after an upgrade to Full Access: the next sync reads its lists",
     "duckmirror check --json": "for scripts; exit code 3: token refused, 5: not reachable",
   },

@@ -5,6 +5,7 @@ import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
+import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/outlook-lines.ts";
 import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({
@@ -32,24 +33,6 @@ const reasonsText = (because: StreamForecast["because"]): string => {
   return because.length > MOST_REASONS ? `${named.join(", ")}, …` : named.join(", ");
 };
 
-const creditsText = ({ credits, allowance, forecast, outlook }: PlanReport): readonly string[] => {
-  const lines: string[] = [];
-  if (credits.remaining !== null) {
-    const reset = credits.resetsAt === null ? "" : ` until ${iso(credits.resetsAt)?.slice(0, 10)}`;
-    lines.push(`${counted(credits.remaining, "credit")} left${reset}`);
-  }
-  if (allowance !== null && forecast.requests > allowance) {
-    lines.push(
-      allowance === 1
-        ? "only the most valuable request fits; the next sync continues from there"
-        : `only the most valuable ${formatCount(allowance)} requests fit; the next sync continues from there`,
-    );
-  }
-  lines.push(`an unchanged source costs about ${counted(outlook.creditsPerDay, "credit")} a day`);
-  if (outlook.leftAtReset !== null) lines.push(`about ${formatCount(outlook.leftAtReset)} will be left at the reset`);
-  return lines;
-};
-
 /** Lines on the tier where it leaves streams out; else nothing. */
 const tierText = ({ tier, followed }: PlanReport): string => {
   if (tier?.tier !== "public") return "";
@@ -67,31 +50,41 @@ const cutsText = ({ cuts }: PlanReport): string =>
     })
     .join("");
 
+/** `39 requests, as many credits, 4s at 600 per minute`. */
+const totalText = ({ forecast, outlook }: PlanReport): string => {
+  const { minutes, ratePerMinute } = outlook;
+  const time =
+    minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
+  if (forecast.atLeast) return "how many requests in all is not known, and so are the credits";
+  const requests =
+    forecast.requests === 1 ? "1 request, 1 credit" : `${formatCount(forecast.requests)} requests, as many credits`;
+  return `${requests}${time}`;
+};
+
 const render = (report: PlanReport, { terminal }: CommandContext): string => {
-  const { forecast, outlook } = report;
+  const { forecast } = report;
   const notes = `${tierText(report)}${cutsText(report)}`;
-  if (forecast.streams.length === 0)
+  if (forecast.streams.length === 0) {
     return `${report.cuts.length === 0 ? "Nothing is due." : "Nothing fits the budgets."}\n${notes}`;
-  const count = (requests: number, atLeast: boolean) => `${atLeast ? "≥ " : ""}${formatCount(requests)}`;
+  }
   const table = renderTable(
     [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
     forecast.streams.map((stream) => [
       stream.stream,
       readsText(stream),
-      count(stream.requests, stream.atLeast),
+      stream.atLeast ? "not known" : formatCount(stream.requests),
       reasonsText(stream.because),
     ]),
     terminal.columns,
   );
-  const time =
-    outlook.minutes === null
-      ? ""
-      : `, ${formatDuration(outlook.minutes * 60_000)} at ${formatCount(outlook.ratePerMinute ?? 0)} per minute`;
-  const one = forecast.requests === 1 && !forecast.atLeast;
-  const requests = count(forecast.requests, forecast.atLeast);
-  const total = `${one ? "1 request, 1 credit" : `${requests} requests, as many credits`}${time}`;
-  const more = forecast.atLeast ? "\nWhat depends on lists not read yet (companies, insights) comes on top." : "";
-  return `${table}\n${total}${more}\n${creditsText(report).join("\n")}\n${notes}`;
+  const lines = [
+    table,
+    totalText(report),
+    ...unknownLinesOf(report),
+    ...creditLinesOf(report),
+    ...projectionOf(report, terminal.columns),
+  ];
+  return `${lines.join("\n")}\n${notes}`;
 };
 
 export const command = defineCommand({

@@ -8,6 +8,7 @@ import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } fr
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { creditJson, creditLines } from "../terminal/credit-account.ts";
+import { forecastLines, medianError } from "../terminal/forecast-lines.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });
@@ -53,6 +54,17 @@ const toJson = (status: MirrorStatus) => ({
     ambiguous: run.ambiguous,
     error: run.error,
   })),
+  forecasts: {
+    median_error_percent: medianError(status.forecasts),
+    last: status.forecasts.map((forecast) => ({
+      run_id: forecast.runId,
+      started_at: iso(forecast.startedAt),
+      credits: forecast.credits,
+      at_least: forecast.atLeast,
+      spent: forecast.spent,
+      error_percent: forecast.errorPercent,
+    })),
+  },
   rejects: status.rejects,
   schema_drift: status.schemaDrifts,
 });
@@ -162,6 +174,7 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
     ...open,
     tierLine(status),
     ...creditLines(status.spending, ago),
+    ...forecastLines(status.forecasts),
     ...looks,
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
   ].join("\n");

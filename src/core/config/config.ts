@@ -213,6 +213,13 @@ export const resolveConfig = (parts: {
       retentionDays: setting.audit_retention_days,
       required: setting.audit_required,
     },
+    usage: {
+      /** null: the organization of the token. */
+      organizationId: setting.organization_id ?? null,
+      /** 0: none of the request history. */
+      historyDays: setting.usage_history_days,
+      breakdowns: setting.usage_breakdowns,
+    },
     /** Stream → ms; other streams keep the catalog's age. */
     maxAgeMs: setting.max_age,
     reconcileEveryMs: setting.reconcile_every,

@@ -23,6 +23,7 @@ import {
   whole,
   yesNo,
 } from "./setting-parsers.ts";
+import { usageSettings } from "./usage-settings.ts";
 
 /** Names that the configuration may use but that are defined in higher layers. */
 export interface Vocabulary {
@@ -173,6 +174,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
     ...auditSettings,
+    ...usageSettings,
     ...planSettings(stream, vocabulary.streams),
     sync_every: duration.prefault("1d").meta({
       description: "How often you sync: `plan` shows what is left at the reset, and pace even shares credits by it.",

@@ -61,6 +61,8 @@ export interface PlanAnswer {
   readonly minutes: number | null;
   readonly credits_per_day: number;
   readonly left_at_reset: number | null;
+  readonly short: number | null;
+  readonly empty_on: string | null;
 }
 
 export interface ActiveRun {

@@ -5,6 +5,7 @@ import type { RowScope } from "../../core/config/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";
+import type { UsageOptions } from "./usage-scopes.ts";
 
 /** Way of reading a scope. */
 export type ScopeMode =
@@ -31,6 +32,8 @@ export interface Candidate {
   readonly worth: number;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
+  /** Entries of a log before this are not wanted, ms since the epoch. */
+  readonly since?: number;
 }
 
 export interface AccountFact {
@@ -48,6 +51,8 @@ export interface MirrorView {
   readonly now: number;
   /** Credits of the period; null: the service has not reported them. */
   readonly creditLimit: number | null;
+  /** Credits of the period used so far; null or unset: not reported. */
+  readonly creditsUsed?: number | null;
   readonly states: ReadonlyMap<string, ScopeState>;
   readonly accounts: readonly AccountFact[];
   /** Ids of mirrored companies. */
@@ -84,6 +89,10 @@ export interface DueOptions {
   readonly largestPage: number;
   /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */
   readonly access?: TierAccess;
+  /** Rows of organization lists that `check` has seen (core/state/checked.ts); unset: none. */
+  readonly totals?: ReadonlyMap<string, number>;
+  /** What of the usage routes is read; unset: the defaults. */
+  readonly usage?: UsageOptions;
 }
 
 const DAY_MS = 86_400_000;
@@ -99,10 +108,14 @@ export interface Context {
   readonly options: DueOptions;
 }
 
-export const pagesOf = ({ options }: Context, stream: StreamSpec, total: number | null): number | null =>
-  total === null
-    ? null
-    : Math.max(1, Math.ceil(total / (options.shapes.get(stream.name)?.perPage ?? options.largestPage)));
+/** Pages of a list with `total` rows; null: not known how many. `count`: by default, pages that share no row. */
+export const pagesOf = (
+  { options }: Context,
+  stream: StreamSpec,
+  total: number | null,
+  count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
+): number | null =>
+  total === null ? null : count(total, options.shapes.get(stream.name)?.perPage ?? options.largestPage);
 
 /** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
 const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));

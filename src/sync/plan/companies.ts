@@ -2,6 +2,7 @@
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
+import { overlappingPages } from "../strategies/page-geometry.ts";
 import {
   type AccountFact,
   age,
@@ -145,6 +146,7 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
       because: string,
       why: Parameters<typeof accountWork>[2] = "due",
       overlap = false,
+      pages = overlap ? overlappingPages : undefined,
     ): readonly Candidate[] => [
       {
         stream: stream.name,
@@ -152,7 +154,7 @@ export const companyList = (context: Context, stream: StreamSpec): readonly Cand
         mode,
         overlap,
         because,
-        requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null) ?? 1),
+        requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null, pages) ?? 1),
         worth: accountWork(stream.name, account, why),
       },
     ];

@@ -13,6 +13,7 @@ import {
 } from "./candidate.ts";
 import { companyList, companyProfiles, resolutions } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
+import { usageWork } from "./usage.ts";
 
 const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] => {
   const stream = streamSpec(name);
@@ -27,11 +28,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
     case "capture":
       return capture(context, stream, "", "capture");
     case "log":
-      return [
-        ...capture(context, stream, "usage", "capture"),
-        ...capture(context, stream, "limits", "capture"),
-        ...capture(context, stream, "requests", "log"),
-      ];
+      return usageWork(context, stream);
     default:
       return stream.strategy satisfies never;
   }

@@ -2,7 +2,7 @@
 // `plan` announces.
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { Candidate, DueOptions, MirrorView } from "./candidate.ts";
+import type { Candidate, Context, DueOptions, MirrorView } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes } from "./remembered.ts";
@@ -19,6 +19,8 @@ export interface Plan {
   readonly candidates: readonly Candidate[];
   /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;
+  /** The same state with the options of the plan. */
+  readonly context: Context;
 }
 
 /** What is known about the service. */
@@ -34,13 +36,10 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
   return async (known, now) => {
     // A list with another scope is read completely.
     const changed = changedScopes(await warehouse.capabilities(), options.rowScope);
-    const found = withoutStates(
-      await viewAt(now),
-      changed.map((stream) => ({ stream, scope: "" })),
-    );
-    if (options.reset.length === 0) return { candidates: dueCandidates(found, { ...options, ...known }), view: found };
-    const view = withoutStates(found, options.reset);
-    const due = dueCandidates(view, { ...options, ...known });
-    return { candidates: resetCandidates(due, options.reset), view };
+    const unread = changed.map((stream) => ({ stream, scope: "" }));
+    const view = withoutStates(await viewAt(now), [...unread, ...options.reset]);
+    const context = { view, options: { ...options, ...known } };
+    const due = dueCandidates(view, context.options);
+    return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset), view, context };
   };
 };

@@ -87,7 +87,7 @@ export const mirrorViews = (
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {
-    const creditLimit = (await quota())?.limit ?? null;
+    const reported = await quota();
     const [states, ...rest] = await Promise.all([
       warehouse.scopeStates(),
       accounts(),
@@ -98,7 +98,8 @@ export const mirrorViews = (
     ]);
     return {
       now,
-      creditLimit,
+      creditLimit: reported?.limit ?? null,
+      creditsUsed: reported?.used ?? null,
       states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
       accounts: rest[0],
       companies: rest[1],

@@ -1,6 +1,7 @@
 // Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
+import { overlappingPages } from "../strategies/page-geometry.ts";
 import {
   age,
   type Candidate,
@@ -33,15 +34,17 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
     { overlap = false, worth = listWorth(stream.name) } = {},
   ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth }];
   const unfinished = { worth: listWorth(stream.name, { unfinished: true }) };
-  const whole = pagesOf(context, stream, state?.totalCount ?? null);
-  if (state === undefined) return candidate("walk", "never synced", null, unfinished);
+  const total = state?.totalCount ?? options.totals?.get(stream.name) ?? null;
+  const whole = pagesOf(context, stream, total);
+  const sharing = pagesOf(context, stream, total, overlappingPages);
+  if (state === undefined) return candidate("walk", "never synced", whole, unfinished);
   if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
-  if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", whole, { overlap: true });
+  if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", sharing, { overlap: true });
   const reconcileMs = walkAge(context, options.reconcileEveryMs);
   if (view.now - state.walkedAt > reconcileMs) {
-    return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, whole, { overlap: true });
+    return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, sharing, { overlap: true });
   }
   const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
   const sortable = options.shapes.get(stream.name)?.changeOrder !== false;

@@ -10,6 +10,7 @@ import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
 import { scopeText } from "../rows/row-scope.ts";
 import { type DueOptions, dueAge } from "./candidate.ts";
 import { readLastQuota } from "./mirror-view.ts";
+import { usageScopes } from "./usage-scopes.ts";
 
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
@@ -44,13 +45,17 @@ export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null,
  */
 export const rememberWanted = async (
   warehouse: Warehouse,
-  options: Pick<DueOptions, "companies" | "maxAgeMs"> & { readonly configured: readonly StreamName[] },
+  options: Pick<DueOptions, "companies" | "maxAgeMs" | "usage"> & { readonly configured: readonly StreamName[] },
   now: number,
 ): Promise<void> => {
   const { companies, configured, maxAgeMs } = options;
   const limit = (await readLastQuota(warehouse.database))?.limit ?? null;
   const ages = configured.map((name) => [name, dueAge(streamSpec(name), maxAgeMs, limit)]);
-  const wanted = JSON.stringify({ inputs: [...companies].sort(), max_age_ms: Object.fromEntries(ages) });
+  const wanted = JSON.stringify({
+    inputs: [...companies].sort(),
+    max_age_ms: Object.fromEntries(ages),
+    usage: usageScopes(options),
+  });
   if ((await warehouse.capabilities()).get("wanted") !== wanted) await warehouse.setCapability("wanted", wanted, now);
 };
 

@@ -74,3 +74,7 @@ export const accountWork = (
 
 /** The full content of one signal. */
 export const contentWorth = (account: AccountFact | undefined): number => CONTENT + accountWorth(account) / 10;
+
+/** Streams, the most valuable first. */
+export const byWorth = (streams: readonly StreamName[]): readonly StreamName[] =>
+  [...streams].sort((a, b) => OF_STREAM[b] - OF_STREAM[a]);

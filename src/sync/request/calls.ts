@@ -17,16 +17,22 @@ export interface CallOptions {
   readonly excludeFields?: readonly string[];
   /** Rows that lists are to return. */
   readonly rowScope: RowScope;
+  /** Organization whose usage is read; null or unset: that of the token. */
+  readonly organizationId?: string | null;
 }
 
-/** Order of a list: the walk's order, by change date, or filtered by change date. */
+/** Order of a list: the walk's order, by change date, filtered by change date, or a span of time. */
 export type ListOrder =
   | { readonly kind: "walk" }
   | { readonly kind: "changes" }
-  | { readonly kind: "filter" /** ms since the epoch */; readonly after: number };
+  | { readonly kind: "filter" /** ms since the epoch */; readonly after: number }
+  | { readonly kind: "span" /** ms since the epoch */; readonly from: number; readonly to: number };
 
 const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, string> =>
   options.view !== "default" && takes(endpoint, "view") ? { view: options.view } : {};
+
+const ofOrganization = (endpoint: EndpointName, { organizationId }: CallOptions): Record<string, string> =>
+  organizationId && takes(endpoint, "organizationId") ? { organizationId } : {};
 
 /** True for a field that is excluded completely. */
 const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName) => {
@@ -91,6 +97,10 @@ export const listCall = (
       ...(order.kind === "filter" && stream.filter
         ? { [stream.filter.param]: new Date(order.after).toISOString() }
         : {}),
+      ...(order.kind === "span" && shape.content
+        ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
+        : {}),
+      ...ofOrganization(endpoint, options),
       ...(includes !== "" && shape.include ? { include: includes } : {}),
       ...(shape.filters ? filtersOf(options.rowScope, stream.name) : {}),
       ...fieldsQuery(endpoint, stream, shape, options),
@@ -144,14 +154,25 @@ export const insightCall = (accountId: string, options: Pick<CallOptions, "exclu
 
 export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });
 
-/** The quota, by endpoint unless the service refused grouping. */
-export const usageCall = (shape: Pick<ListShape, "content">): ApiCall => ({
+/** The quota, with a breakdown unless the service refused grouping. */
+export const usageCall = (
+  shape: Pick<ListShape, "content">,
+  groupBy: string | undefined,
+  options: CallOptions,
+): ApiCall => ({
   endpoint: "getUsage",
   path: pathOf("getUsage"),
-  query: shape.content ? { window: "monthly", groupBy: "endpoint" } : {},
+  query: {
+    ...(shape.content ? { window: "monthly", ...(groupBy === undefined ? {} : { groupBy }) } : {}),
+    ...ofOrganization("getUsage", options),
+  },
 });
 
-export const limitsCall = (): ApiCall => ({ endpoint: "getUsageLimits", path: pathOf("getUsageLimits"), query: {} });
+export const limitsCall = (options: CallOptions): ApiCall => ({
+  endpoint: "getUsageLimits",
+  path: pathOf("getUsageLimits"),
+  query: ofOrganization("getUsageLimits", options),
+});
 
 /** Path and query as sent, without the base address. */
 export const urlOf = (call: ApiCall): string => {

@@ -2,14 +2,17 @@
 
 import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
-import { forecastJson, forecastOf } from "../plan/forecast.ts";
+import { creditsNow } from "../forecast/credits-now.ts";
+import { forecastJson, forecastOf } from "../forecast/forecast.ts";
+import { forecastErrorJson } from "../forecast/forecast-error.ts";
+import { ratesOf, readPastRuns } from "../forecast/past-runs.ts";
 import { createPlanner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes, rememberTier, rememberWanted } from "../plan/remembered.ts";
@@ -49,7 +52,7 @@ export const newRunId = (now: number, random: () => number): string => {
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-const reportJson = (report: SyncReport): JsonValue => {
+const reportJson = (report: SyncReport): JsonObject => {
   const streams = report.streams.map(
     ({ error, unconfirmed_because: because, ...stream }): JsonObject => ({
       ...stream,
@@ -160,7 +163,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const access = accessOf(tier, startedAt, options.allowMassDelete);
   const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
-  await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecastOf(plan.candidates)) });
+  const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
+  const forecast = forecastOf(plan.context, plan.candidates, rates);
+  const credits = creditsNow(await readLastQuota(warehouse.database), startedAt);
+  const allowance = deps.ledger.expects(credits);
+  await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecast, allowance) });
   await rememberWanted(warehouse, options, startedAt);
   await rememberTier(warehouse, tier, startedAt);
   emit({ kind: "run-started", runId, mode, at: startedAt });
@@ -255,7 +262,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.finishRun(runId, {
     status,
     finishedAt: clock.now(),
-    summary: reportJson(ended),
+    summary: { ...reportJson(ended), forecast: forecastErrorJson(forecast, allowance, ended, error) },
     error: error?.code ?? null,
   });
   const published = await warehouse.publish();

@@ -228,7 +228,7 @@ export const askDifferently = async (
     perPage: request?.perPage ?? 0,
     sort: query.sortBy !== undefined,
     include: query.include !== undefined,
-    content: query.onlyWithFields !== undefined || query.groupBy !== undefined,
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
     names: namesLightFields(task.stream, query),
     filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
   };

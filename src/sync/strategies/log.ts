@@ -20,9 +20,11 @@ export interface LogState {
    */
   readonly latest: readonly string[];
   readonly repeated: number;
+  /** Entries before this are not wanted, ms since the epoch; null: all. */
+  readonly since: number | null;
 }
 
-export const startLog = (options: { size: number; first: boolean }): LogState => ({
+export const startLog = (options: { size: number; first: boolean; since?: number | undefined }): LogState => ({
   kind: "log",
   size: options.size,
   first: options.first,
@@ -32,6 +34,7 @@ export const startLog = (options: { size: number; first: boolean }): LogState =>
   ended: false,
   latest: [],
   repeated: 0,
+  since: options.since ?? null,
 });
 
 export const acceptLog = (before: LogState, read: PageRead): LogState => {

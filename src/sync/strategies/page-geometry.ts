@@ -31,3 +31,10 @@ export const spanAt = (at: number, size: number): PageSpan => {
   }
   return { page: Math.floor(at / best) + 1, perPage: best };
 };
+
+/** Number of pages that cover `total` rows, each sharing at least a row with the one before. */
+export const overlappingPages = (total: number, size: number): number => {
+  let pages = 1;
+  for (let end = size; end < total; end = endOf(spanAt(end - 1, size))) pages += 1;
+  return pages;
+};

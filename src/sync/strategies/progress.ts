@@ -186,6 +186,8 @@ const stored = z.discriminatedUnion("kind", [
     first: z.boolean(),
     latest: z.array(z.string()),
     repeated: z.number(),
+    // Missing in states of older versions.
+    since: z.number().nullable().default(null),
   }),
 ]);
 

@@ -45,7 +45,7 @@ export const startProgress = (
     case "known":
       return startKnown({ size });
     case "log":
-      return startLog({ size, first: (before?.checkedAt ?? null) === null });
+      return startLog({ size, first: (before?.checkedAt ?? null) === null, since: candidate.since });
     default:
       return null;
   }

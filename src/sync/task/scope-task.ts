@@ -18,6 +18,8 @@ import { parseCursor } from "./stored-cursor.ts";
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
 const BELIEVED_MS = 600_000;
+/** Time after its start up to which a task asks for entries of a log, ms. */
+const SPAN_AHEAD_MS = 86_400_000;
 
 export interface ScopeTask {
   readonly candidate: Candidate;
@@ -138,6 +140,11 @@ export const orderOf = (task: ScopeTask): ListOrder => {
       return { kind: "changes" };
     case "filter":
       return { kind: "filter", after: task.progress.since };
+    case "log": {
+      const { since } = task.progress;
+      // The end lies ahead, because the service's clock may, and reading adds entries.
+      return since === null ? { kind: "walk" } : { kind: "span", from: since, to: task.startedAt + SPAN_AHEAD_MS };
+    }
     default:
       return { kind: "walk" };
   }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
+import { breakdownOf, type UsageChoice } from "../plan/usage-scopes.ts";
 import {
   type CallOptions,
   companyCall,
@@ -37,7 +38,7 @@ export interface WantedCall {
   readonly detail: z.infer<typeof archivedDetail>;
 }
 
-const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): ApiCall => {
+const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions & UsageChoice): ApiCall => {
   const { stream, scope, mode } = task.candidate;
   switch (stream) {
     case "signal_counts":
@@ -45,7 +46,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions): Ap
     case "account_insights":
       return insightCall(scope, options);
     case "usage":
-      return scope === "limits" ? limitsCall() : usageCall(shape);
+      return scope === "limits" ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
     case "companies":
       return mode === "resolve"
         ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)
@@ -62,7 +63,7 @@ export const wantedCall = (
   task: ScopeTask,
   read: ReadRequest | null,
   shape: ListShape,
-  options: CallOptions,
+  options: CallOptions & UsageChoice,
 ): WantedCall => {
   const work = workOfTask(task);
   const call =

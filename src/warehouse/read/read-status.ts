@@ -77,7 +77,31 @@ const runRow = z
     ambiguous: row.ambiguous,
   }));
 
+const forecastRow = z
+  .object({
+    run_id: z.string(),
+    started_at: count,
+    credits: count,
+    spent: count,
+    at_least: z.boolean(),
+    error_percent: z.number().nullable(),
+  })
+  .transform((row) => ({
+    runId: row.run_id,
+    startedAt: row.started_at,
+    /** Credits that the sync was expected to spend within its allowance. */
+    credits: row.credits,
+    spent: row.spent,
+    /** The length of a list was not known. */
+    atLeast: row.at_least,
+    /** Forecast minus spent credits, in percent of the spent ones; null: they do not compare. */
+    errorPercent: row.error_percent,
+  }));
+
 const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });
+
+/** Forecasts whose errors are shown. */
+const LATEST_FORECASTS = 10;
 
 const findingsRow = z.object({ rejects: count, drifts: count });
 
@@ -99,6 +123,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         streams: await read("streams", streamRow),
         spending: await readCredits(database, dirname(snapshot)),
         runs: await read("runs", runRow, [options.runs]),
+        forecasts: await read("forecasts", forecastRow, [LATEST_FORECASTS]),
         rejects: findings?.rejects ?? 0,
         schemaDrifts: findings?.drifts ?? 0,
       };

@@ -11,7 +11,11 @@ export const showPlan = async (offered: boolean): Promise<void> => {
   if (!offered) return;
   const plan = await ask<PlanAnswer>("/api/plan");
   const left =
-    plan.left_at_reset === null ? "" : ` About ${counted(plan.left_at_reset, "credit")} would be left at the reset.`;
+    plan.left_at_reset === null
+      ? ""
+      : plan.short
+        ? ` They end on ${plan.empty_on}: ${counted(plan.short, "credit")} short until the reset.`
+        : ` About ${counted(plan.left_at_reset, "credit")} would be left at the reset.`;
   const time =
     plan.minutes === null
       ? ""

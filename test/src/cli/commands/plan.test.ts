@@ -38,3 +38,38 @@ test("lists are called lists, single records records, and one is not called many
   expect(few.out).toContain("only the most valuable request fits");
   expect(few.out).not.toMatch(/\b1 (requests|credits|lists|records)\b/);
 });
+
+test("before the first sync and without a check, it says what it does not know and how to find out", async () => {
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { out } = await cli(["plan"], { env, cwd: aFolder() });
+  expect(out).toContain(
+    "not known: the lengths of accounts, contacts, signals and usage, and with it how many companies",
+  );
+  expect(out).toContain(
+    "`duckmirror check` finds out about accounts and usage for one credit; `duckmirror check --totals`",
+  );
+  expect(out).not.toContain("≥");
+});
+
+test("after `check --totals` it foresees the first sync, and `status` shows how well", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
+  expect(check).toMatchObject({ accounts: 3, credits: { spent: 3 }, requests: 3 });
+  expect([check.contacts > 3, check.signals > 3]).toEqual([true, true]);
+  const plan = JSON.parse((await cli(["plan", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ at_least: false, unknown: [], limit: 10_000_000, remaining: check.credits.remaining });
+  const { credits } = JSON.parse((await cli(["sync", "--quiet", "--json"], { env, cwd })).out);
+  expect(Math.abs(plan.credits - credits.spent)).toBeLessThanOrEqual(0.05 * credits.spent);
+  const { forecasts } = JSON.parse((await cli(["status", "--json"], { env, cwd })).out);
+  const [run] = forecasts.last;
+  expect(run).toMatchObject({ credits: plan.credits, at_least: false, spent: credits.spent });
+  expect(run.error_percent).toBeCloseTo((100 * (plan.credits - credits.spent)) / credits.spent, 1);
+  expect(forecasts.median_error_percent).toBe(Math.abs(run.error_percent));
+  expect((await cli(["status"], { env, cwd })).out).toMatch(
+    /^forecasts of the last 1 sync: off by [\d.]+% in the median/m,
+  );
+  expect((await cli(["plan"], { env, cwd })).out).toMatch(
+    /^about [\d,]+ will be left at the reset; unspent credits roll/m,
+  );
+});

@@ -50,6 +50,24 @@ test("usage_by_endpoint puts the mirror's ledger beside the last breakdown of th
   ]);
 });
 
+test("usage_by_key charges each API key with its credits, by day and endpoint", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.usage_requests (id, occurred_at, endpoint, successful, api_key_id) VALUES
+      (1, '2025-01-01 10:00:00Z', 'GET /v1/signals', true, 'key_a'), (2, '2025-01-01 23:59:59Z', 'GET /v1/signals', false, 'key_a'),
+      (3, '2025-01-01 12:00:00Z', 'GET /v1/signals', true, 'key_b'), (4, '2025-01-01 13:00:00Z', 'GET /v1/usage', true, 'key_b'),
+      (5, '2025-01-01 14:00:00Z', 'GET /v1/usage', true, 'key_b'), (6, '2025-01-02 00:00:00Z', 'GET /v1/signals', false, NULL);`);
+  expect(
+    await mart.rows(
+      `SELECT api_key_id, day, endpoint, requests, credits, failed, share_of_day FROM marts.usage_by_key ORDER BY ALL`,
+    ),
+  ).toEqual([
+    ["key_a", "2025-01-01", "GET /v1/signals", 2, 1, 1, 0.25],
+    ["key_b", "2025-01-01", "GET /v1/signals", 1, 1, 0, 0.25],
+    ["key_b", "2025-01-01", "GET /v1/usage", 2, 2, 0, 0.5],
+    ["unknown", "2025-01-02", "GET /v1/signals", 1, 0, 1, null],
+  ]);
+});
+
 test("freshness has a row per table, with the checks of the stream that fills it", async () => {
   const mart = await aMart(`
     INSERT INTO main.accounts (id, company_id, _synced_at) VALUES (1, 'c1', '2025-01-01'), (2, 'c2', '2025-01-02');

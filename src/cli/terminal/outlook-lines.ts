@@ -1,0 +1,100 @@
+// Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
+import type { PlanReport } from "../../../jobs/plan.ts";
+import { counted, formatCount } from "../../core/text/units.ts";
+import { renderTable, type TableColumn } from "./table.ts";
+
+const ROLLS_OVER = "unspent credits roll over for up to 3 billing cycles";
+
+const dayText = (ms: number): string =>
+  new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });
+
+const listText = (words: readonly string[]): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+
+/** `contacts would be 9 days old at worst, and usage would not be read again before the reset`. */
+const agingText = ({ outlook: { aging } }: PlanReport): string => {
+  const aged = aging.flatMap(({ stream, days }) =>
+    days === null ? [] : [`${stream} would be ${counted(Math.ceil(days), "day")} old at worst`],
+  );
+  const lost = aging.filter(({ days }) => days === null).map(({ stream }) => stream);
+  return [...aged, ...(lost.length === 0 ? [] : [`${listText(lost)} would not be read again before the reset`])].join(
+    ", and ",
+  );
+};
+
+const deficitText = (report: PlanReport): readonly string[] => {
+  const { outlook, credits, pace } = report;
+  if (!outlook.short) return [];
+  const empty = outlook.emptyOn === null ? "" : `empty on ${dayText(outlook.emptyOn)}, `;
+  const reset = credits.resetsAt === null ? "" : ` until the reset on ${dayText(credits.resetsAt)}`;
+  const even = pace === "even" ? "with pace even, as configured," : "with pace even";
+  const aging = outlook.aging.length === 0 ? "" : `; ${even} ${agingText(report)}`;
+  return [`${empty}${formatCount(outlook.short)} short${reset}${aging}`];
+};
+
+const surplusText = ({ outlook, credits }: PlanReport): readonly string[] => {
+  const { leftAtReset, coveredPeriods, perPeriod } = outlook;
+  if (leftAtReset === null || leftAtReset < 0) return [];
+  const further =
+    coveredPeriods === null
+      ? ""
+      : `; 30 days need about ${formatCount(perPeriod)} of ${formatCount(credits.limit ?? 0)}, so they cover ${counted(coveredPeriods, "more period")}`;
+  return [`about ${formatCount(leftAtReset)} will be left at the reset; ${ROLLS_OVER}${further}`];
+};
+
+/** What is left, what fits, what a day costs, and what that means until the reset. */
+export const creditLinesOf = (report: PlanReport): readonly string[] => {
+  const { credits, allowance, forecast, outlook } = report;
+  const lines: string[] = [];
+  if (credits.remaining !== null) {
+    const reset = credits.resetsAt === null ? "" : ` until ${new Date(credits.resetsAt).toISOString().slice(0, 10)}`;
+    lines.push(`${counted(credits.remaining, "credit")} left${reset}`);
+  }
+  if (allowance !== null && forecast.requests > allowance) {
+    lines.push(
+      allowance === 1
+        ? "only the most valuable request fits; the next sync continues from there"
+        : `only the most valuable ${formatCount(allowance)} requests fit; the next sync continues from there`,
+    );
+  }
+  if (forecast.atLeast) return lines;
+  const changes =
+    outlook.expectedPerDay > outlook.creditsPerDay
+      ? `, with the changes of the last syncs about ${formatCount(outlook.expectedPerDay)}`
+      : "";
+  lines.push(`an unchanged source costs about ${counted(outlook.creditsPerDay, "credit")} a day${changes}`);
+  return [...lines, ...deficitText(report), ...surplusText(report)];
+};
+
+/** What the forecast lacks, and how to find out. */
+export const unknownLinesOf = ({ forecast: { unknown } }: PlanReport): readonly string[] => {
+  if (unknown.length === 0) return [];
+  const follows = unknown.includes("accounts") ? ", and with it how many companies and insights there are" : "";
+  const length = unknown.length === 1 ? "the length of" : "the lengths of";
+  const others = unknown.some((stream) => stream === "contacts" || stream === "signals");
+  const ways = [
+    ...(unknown.includes("accounts") || unknown.includes("usage")
+      ? ["`duckmirror check` finds out about accounts and usage for one credit"]
+      : []),
+    ...(others ? ["`duckmirror check --totals` about accounts, contacts and signals for three credits"] : []),
+  ];
+  return [`not known: ${length} ${listText(unknown)}${follows}`, ways.join("; ")];
+};
+
+/** Credits a day of each stream in the long run, with and without content. */
+export const projectionOf = ({ outlook, forecast }: PlanReport, columns: number): readonly string[] => {
+  const streams = outlook.streams.filter(({ withContent, creditsPerDay }) => withContent > 0 || creditsPerDay > 0);
+  if (forecast.atLeast || streams.length === 0) return [];
+  const right = (name: string): TableColumn => ({ name, align: "right" });
+  return [
+    "Credits a day from then on:",
+    renderTable(
+      [{ name: "stream" }, right("unchanged"), right("changes"), right("no content"), right("all content")],
+      streams.map((stream) => [
+        stream.stream,
+        ...[stream.creditsPerDay, stream.changesPerDay, stream.withoutContent, stream.withContent].map(formatCount),
+      ]),
+      columns,
+    ),
+  ];
+};

@@ -1,0 +1,23 @@
+// Settings about the organization's usage: how much of the request history is read, and how usage is broken down.
+import { didYouMean } from "../text/did-you-mean.ts";
+import { many, one, refuse, shown, text, whole } from "./setting-parsers.ts";
+
+const BREAKDOWNS = ["endpoint", "apiKey", "day"];
+
+export const usageSettings = {
+  organization_id: text.optional().meta({
+    description: "Organization whose usage is read (`organizationId`); unset: that of the token.",
+  }),
+  usage_history_days: one("a whole number of days from 0 to 3650", (value) => whole(value, 0, 3650))
+    .prefault(30)
+    .meta({ description: "Days of the organization's request history to read, a credit a page; 0: none of it." }),
+  usage_breakdowns: many((value) => {
+    const known = BREAKDOWNS.find((name) => name.toLowerCase() === value.toLowerCase());
+    return known ?? refuse(`${shown(value)} is not one of ${BREAKDOWNS.join(", ")}.${didYouMean(value, BREAKDOWNS)}`);
+  })
+    .prefault(["endpoint"])
+    .meta({
+      description: "What the usage of the month is broken down by, one credit each: endpoint, apiKey, day.",
+      examples: [["endpoint", "apiKey", "day"]],
+    }),
+};

@@ -1,0 +1,54 @@
+// What `check` last saw of the organization: lengths of its lists, and its credits. A plan before the first sync knows no
+// other figures. Kept in a file of the data directory, beside the tier.
+import { join } from "node:path";
+import { z } from "zod";
+import { changeShared, readShared, type SharedFile } from "./shared-file.ts";
+
+const creditsSchema = z.object({
+  limit: z.number().nullable(),
+  used: z.number().nullable(),
+  remaining: z.number().nullable(),
+  /** ms since the epoch. */
+  resetsAt: z.number().nullable(),
+});
+const totalSchema = z.object({ total: z.number(), seen_at: z.number() });
+const fileSchema = z.object({
+  v: z.literal(1),
+  lists: z.record(z.string(), totalSchema),
+  credits: creditsSchema.nullable(),
+});
+
+const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
+  path: join(dataDir, "state", "checked.json"),
+  schema: fileSchema,
+  holds: "record of a check",
+  empty: { v: 1, lists: {}, credits: null },
+});
+
+export interface Checked {
+  /** Stream → rows of its list. */
+  readonly totals: ReadonlyMap<string, number>;
+  /** null: not reported. */
+  readonly credits: z.output<typeof creditsSchema> | null;
+}
+
+/** What was seen so far. Throws CONFIG_INVALID. */
+export const readChecked = async (dataDir: string): Promise<Checked> => {
+  const { lists, credits } = await readShared(fileOf(dataDir));
+  const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));
+  // Each credit used is an entry of the request history; how many refusals it holds is not known.
+  if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
+  return { totals, credits };
+};
+
+/** Adds what a check saw; lists that it did not ask for stay. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
+export const learnChecked = async (dataDir: string, { totals, credits }: Checked, now: number): Promise<void> => {
+  await changeShared(fileOf(dataDir), (known) => ({
+    v: 1 as const,
+    lists: {
+      ...known.lists,
+      ...Object.fromEntries([...totals].map(([stream, total]) => [stream, { total, seen_at: now }])),
+    },
+    credits: credits ?? known.credits,
+  }));
+};

@@ -1,0 +1,64 @@
+// Work that is not due yet but that a sync finds on its way: companies and insights of accounts that are not read yet,
+// lists of inputs that are not resolved yet, and what changes bring. Pure.
+import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type Candidate, type Context, stateKey } from "../plan/candidate.ts";
+import { askable } from "../plan/due.ts";
+import { INPUT_SCOPE } from "../rows/loads.ts";
+import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
+
+export interface FollowUp {
+  readonly stream: StreamName;
+  /** Expected credits; not whole. */
+  readonly requests: number;
+  readonly because: string;
+}
+
+/** Rows of an organization list by the service's latest count; null: not known. */
+export const totalOf = ({ view, options }: Context, stream: StreamName): number | null =>
+  view.states.get(stateKey(stream, ""))?.totalCount ?? options.totals?.get(stream) ?? null;
+
+/** Accounts that a walk is going to read for the first time; null: not known how many. */
+export const unreadAccounts = (context: Context): number | null => {
+  if (!askable(context).includes("accounts")) return 0;
+  if (context.view.states.get(stateKey("accounts", ""))?.walkedAt != null) return 0;
+  const total = totalOf(context, "accounts");
+  return total === null ? null : Math.max(0, total - context.view.accounts.length);
+};
+
+/** Companies per account, by the accounts that are mirrored. */
+const companiesPerAccount = ({ view: { accounts } }: Context): number =>
+  accounts.length === 0 ? 1 : new Set(accounts.flatMap(({ companyId }) => companyId ?? [])).size / accounts.length;
+
+/** True when a company's profile takes a request of its own, although the company is tracked. */
+export const readsProfiles = ({ options }: Context): boolean =>
+  options.shapes.get("accounts")?.include === false ||
+  wantedContent(streamSpec("companies"), options.content).length > 0;
+
+const ofAccounts = (context: Context, accounts: number): readonly FollowUp[] => {
+  const because = "accounts not read yet";
+  const companies = accounts * companiesPerAccount(context);
+  return [
+    { stream: "account_insights", requests: accounts, because },
+    ...(readsProfiles(context) ? [{ stream: "companies" as const, requests: companies, because }] : []),
+    ...COMPANY_LISTS.map((stream) => ({ stream, requests: companies, because })),
+  ];
+};
+
+/** Expected work beyond `due`, by stream and reason. */
+export const followUpsOf = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
+  const streams = askable(context);
+  const days = daysSinceRead(context.view);
+  const reads = (stream: StreamName) => due.some((candidate) => candidate.stream === stream);
+  const unread = reads("accounts") ? (unreadAccounts(context) ?? 0) : 0;
+  const asked = new Set(context.view.inputs.map(({ input }) => `${INPUT_SCOPE}${input}`));
+  const inputs = due.filter(({ mode, scope }) => mode === "resolve" && !asked.has(scope)).length;
+  return [
+    ...ofAccounts(context, unread),
+    ...COMPANY_LISTS.map((stream) => ({ stream, requests: inputs, because: "inputs not resolved yet" })),
+    ...streams.map((stream) => ({
+      stream,
+      requests: expectedFollowUps(rates, stream, days),
+      because: "changes, by the last syncs",
+    })),
+  ].filter(({ stream, requests }) => requests > 0 && streams.includes(stream));
+};

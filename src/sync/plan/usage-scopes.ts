@@ -1,0 +1,30 @@
+// Scopes of the stream `usage`: the quota with its breakdowns, the contracted limits, the request history. Pure.
+/** Scope of the request history. */
+export const HISTORY_SCOPE = "requests";
+/** Prefix of a scope that is a further breakdown. The first one comes with the quota, in scope `usage`. */
+const BREAKDOWN_SCOPE = "usage:";
+
+export interface UsageOptions {
+  /** Days of the request history; 0: none. */
+  readonly historyDays: number;
+  /** Values of `groupBy`. */
+  readonly breakdowns: readonly string[];
+}
+
+export const USAGE_DEFAULTS: UsageOptions = { historyDays: 30, breakdowns: ["endpoint"] };
+
+export interface UsageChoice {
+  readonly usage?: UsageOptions;
+}
+
+/** Scopes of the stream. The quota is read last (run/backlog.ts), so that it counts the others. */
+export const usageScopes = ({ usage = USAGE_DEFAULTS }: UsageChoice): readonly string[] => [
+  "usage",
+  ...usage.breakdowns.slice(1).map((name) => `${BREAKDOWN_SCOPE}${name}`),
+  "limits",
+  ...(usage.historyDays > 0 ? [HISTORY_SCOPE] : []),
+];
+
+/** `groupBy` of a scope; undefined: no breakdown. */
+export const breakdownOf = (scope: string, { usage = USAGE_DEFAULTS }: UsageChoice): string | undefined =>
+  scope.startsWith(BREAKDOWN_SCOPE) ? scope.slice(BREAKDOWN_SCOPE.length) : usage.breakdowns[0];

@@ -1,6 +1,7 @@
 // The commented duckmirror.yaml of `init`: every setting, generated from the schema so that none is missing.
 import { stringify } from "yaml";
-import { envName, type FlagValues } from "../core/config/config.ts";
+import type { FlagValues } from "../core/config/config.ts";
+import { envName } from "../core/config/setting-names.ts";
 import { settingList } from "../core/config/settings.ts";
 
 const HEAD = `# duckmirror configuration. Flags and environment variables go over this file, defaults under it.

@@ -4,13 +4,13 @@ import { isAbsolute, join, resolve } from "node:path";
 import { DuckmirrorError } from "../errors.ts";
 import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
-import { closest, didYouMean } from "../text/did-you-mean.ts";
+import { didYouMean } from "../text/did-you-mean.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { undocumentedFields } from "./field-settings.ts";
 import { memoryPlan } from "./memory-plan.ts";
-import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
+import { checkKeys, type Env, envName, NAMES, warningsOf } from "./setting-names.ts";
+import { type SettingName, settingsSchema, type Vocabulary } from "./settings.ts";
 
-export type Env = Readonly<Record<string, string | undefined>>;
 /** Settings from the command line, by their names in the file. */
 export type FlagValues = Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>;
 
@@ -19,13 +19,6 @@ type Origin = { readonly kind: "flag" | "profile" | "environment" | "file"; read
 /** Strongest first. A profile's own settings override the environment, which all profiles share. */
 const KINDS = ["flag", "profile", "environment", "file"] as const;
 
-const NAMES = settingList().map((setting) => setting.name);
-const ENV_PREFIX = "DUCKMIRROR_";
-
-/** `max_credits` → `DUCKMIRROR_MAX_CREDITS`; Redis uses its usual name. */
-export const envName = (setting: string): string =>
-  setting === "redis_url" ? "REDIS_URL" : `${ENV_PREFIX}${setting.toUpperCase()}`;
-const PROFILE_NAME = /^[A-Za-z0-9][\w-]{0,62}$/;
 /** Profile name of a configuration without profiles. */
 export const ONLY_PROFILE = "default";
 const flagName = (setting: string) => `--${setting.replaceAll("_", "-")}`;
@@ -63,35 +56,6 @@ const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
     }
   }
   return null;
-};
-
-/**
- * A mistyped `DUCKMIRROR_MAX_CREDIT` would silently remove a limit, so names similar to a setting cause a warning.
- */
-const warningsOf = (env: Env): readonly string[] => {
-  const known = [...NAMES, "config", "profile"].map(envName);
-  return Object.keys(env)
-    .filter((name) => name.startsWith(ENV_PREFIX) && !known.includes(name) && closest(name, known) !== null)
-    .map((name) => `${name} is not a setting and is ignored.${didYouMean(name, known)}`);
-};
-
-const checkKeys = (file: ConfigFile | null): string[] => {
-  const unknown = (settings: FileSettings, names: readonly string[]) =>
-    [...settings]
-      .filter(([name]) => !names.includes(name))
-      .map(([name, { line }]) => `${name} (${file?.path}, line ${line}) is not a setting.${didYouMean(name, names)}`);
-  const shared = (settings: FileSettings) =>
-    [...settings]
-      .filter(([name]) => PROGRAM_WIDE.includes(name))
-      .map(([name, { line }]) => `${name} (${file?.path}, line ${line}) belongs to the program, not to a profile`);
-  return [
-    ...unknown(file?.settings ?? new Map(), [...NAMES, "profiles"]),
-    ...[...(file?.profiles ?? [])].flatMap(([name, settings]) => [
-      ...(PROFILE_NAME.test(name) ? [] : [`profile ${name}: a name is made of letters, digits, - and _`]),
-      ...unknown(settings, NAMES),
-      ...shared(settings),
-    ]),
-  ];
 };
 
 /** The profile to use: the named one, the only one, or none without profiles. Throws PROFILE_UNKNOWN. */

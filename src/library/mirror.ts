@@ -32,6 +32,7 @@ export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { JsonObject, JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
+export type { Cut } from "../sync/budgets/caps.ts";
 export type { Credits } from "../sync/forecast/credits-now.ts";
 export type { Aging } from "../sync/forecast/even-pace.ts";
 export type { Forecast, ForecastReason, StreamForecast } from "../sync/forecast/forecast.ts";

@@ -6,7 +6,8 @@ import { parseBytes } from "../text/units.ts";
 import { auditSettings } from "./audit-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
-import { planSettings } from "./plan-settings.ts";
+import { planSettings } from "./planning/plan-settings.ts";
+import { usageSettings } from "./planning/usage-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
 import { serverSettings } from "./server-settings.ts";
 import {
@@ -23,7 +24,6 @@ import {
   whole,
   yesNo,
 } from "./setting-parsers.ts";
-import { usageSettings } from "./usage-settings.ts";
 
 /** Names that the configuration may use but that are defined in higher layers. */
 export interface Vocabulary {

@@ -3,7 +3,7 @@
 
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Budgets } from "../../core/config/budget-settings.ts";
+import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { readLastQuota } from "../plan/mirror-view.ts";
 import { allowedBy, type Cap, capsOf, covers, type Purpose, type Spent, spentUnder } from "./caps.ts";

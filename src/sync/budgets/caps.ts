@@ -1,5 +1,5 @@
 // Caps: what the setting `budgets` allows of each stream and kind of work, and what a plan must leave out for it. Pure.
-import type { BudgetedWork, Budgets, CreditCap } from "../../core/config/budget-settings.ts";
+import type { BudgetedWork, Budgets, CreditCap } from "../../core/config/planning/budget-settings.ts";
 import type { Work } from "../../warehouse/record/checkpoint.ts";
 import type { Candidate, ScopeMode } from "../plan/candidate.ts";
 

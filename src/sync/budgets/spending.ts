@@ -1,6 +1,6 @@
 // Reads what the ledger says was spent in this day and period, for budgets.
 import { z } from "zod";
-import type { Budgets } from "../../core/config/budget-settings.ts";
+import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

@@ -1,7 +1,7 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
 import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
-import type { Budgets } from "../../core/config/budget-settings.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { Budgets } from "../../core/config/planning/budget-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../request/list-shape.ts";

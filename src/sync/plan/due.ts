@@ -2,7 +2,7 @@
 // (docs/PLANNING.md).
 // Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import type { BudgetedWork } from "../../core/config/budget-settings.ts";
+import type { BudgetedWork } from "../../core/config/planning/budget-settings.ts";
 import {
   type Candidate,
   type Context,

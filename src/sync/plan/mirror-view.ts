@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

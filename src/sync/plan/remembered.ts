@@ -2,7 +2,7 @@
 // the tier, and the scope that lists were read with.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { KnownTier } from "../../core/state/tier.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";

@@ -4,7 +4,7 @@ import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
 import { isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import type { ListShape } from "./list-shape.ts";

@@ -2,7 +2,7 @@
 // a test of single rows. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopedTable } from "../../catalog/tables.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { timeMs } from "../../core/time.ts";

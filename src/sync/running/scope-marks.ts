@@ -3,7 +3,7 @@
 // rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
 import { z } from "zod";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
-import type { RowScope } from "../../core/config/scope-settings.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import { changedScopes, rememberScope, rememberShape } from "../plan/remembered.ts";

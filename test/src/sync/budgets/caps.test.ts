@@ -1,7 +1,7 @@
 // What budgets leave out of a plan.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Budget } from "../../../../src/core/config/budget-settings.ts";
+import type { Budget } from "../../../../src/core/config/planning/budget-settings.ts";
 import { type Spent, withinBudgets } from "../../../../src/sync/budgets/caps.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
 

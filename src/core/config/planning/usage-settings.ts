@@ -1,6 +1,6 @@
 // Settings about the organization's usage: how much of the request history is read, and how usage is broken down.
-import { didYouMean } from "../text/did-you-mean.ts";
-import { many, one, refuse, shown, text, whole } from "./setting-parsers.ts";
+import { didYouMean } from "../../text/did-you-mean.ts";
+import { many, one, refuse, shown, text, whole } from "../setting-parsers.ts";
 
 const BREAKDOWNS = ["endpoint", "apiKey", "day"];
 

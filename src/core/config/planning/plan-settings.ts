@@ -1,8 +1,8 @@
 // Settings that decide what a sync reads: ages, budgets and the scope of rows.
-import { parseDuration } from "../text/units.ts";
+import { parseDuration } from "../../text/units.ts";
+import { duration, pairs, Refusal, refuse, shown } from "../setting-parsers.ts";
 import { budgetsSetting } from "./budget-settings.ts";
 import { scopeSetting } from "./scope-settings.ts";
-import { duration, pairs, Refusal, refuse, shown } from "./setting-parsers.ts";
 
 /** `stream`: the name of a stream, or the problem with it. */
 export const planSettings = (stream: (name: string) => string | Refusal, streams: readonly string[]) => ({

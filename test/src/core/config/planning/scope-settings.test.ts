@@ -1,8 +1,8 @@
 // The setting `scope`, from the file and from the environment.
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
-import { parseConfigFile } from "../../../../src/core/config/config-file.ts";
+import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../../src/core/config/config.ts";
+import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
 
 const given = ({ yaml, env = {} }: { yaml?: string; env?: Record<string, string> }) =>
   resolveConfig({

@@ -1,8 +1,8 @@
 // Setting `budgets`: how many credits a stream or a kind of work may take per day or period, and how often it is done.
 import { z } from "zod";
-import { didYouMean } from "../text/did-you-mean.ts";
-import { parseDuration } from "../text/units.ts";
-import { Refusal, refuse, shown, whole } from "./setting-parsers.ts";
+import { didYouMean } from "../../text/did-you-mean.ts";
+import { parseDuration } from "../../text/units.ts";
+import { Refusal, refuse, shown, whole } from "../setting-parsers.ts";
 
 /** Kinds of work that a budget may name, besides streams: looks at what changed, walks of whole lists, single contents, `verify`. */
 export const BUDGETED_WORK = ["looks", "walks", "content", "verify"] as const;

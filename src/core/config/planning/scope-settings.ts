@@ -1,7 +1,7 @@
 // Setting `scope`: which rows of accounts, contacts and signals to mirror, and for which companies.
 import { z } from "zod";
-import { timeMs } from "../time.ts";
-import { shown } from "./setting-parsers.ts";
+import { timeMs } from "../../time.ts";
+import { shown } from "../setting-parsers.ts";
 
 /** Values that the API document names (API.md, "Resources and their fields"). */
 const ACCOUNT_TYPES = [

@@ -385,6 +385,7 @@ describe("log", () => {
       ended: false,
       latest: [],
       repeated: 0,
+      since: null,
     });
     expect(nextLog(start, facts(), [])).toEqual({ kind: "read", reads: [cover(1)] });
     expect(nextLog(start, facts(), [cover(1)])).toEqual({ kind: "wait" });

@@ -46,7 +46,7 @@ const actualText = (type: string, cell: unknown): string => {
 };
 
 /** Columns of the mirror's own; `_extra` holds fields without a column. */
-const OWN = ["_first_synced_at", "_synced_at", "_run_id", "_extra"];
+const OWN = ["_first_synced_at", "_synced_at", "_run_id", "_extra", "_in_scope"];
 /** Filled by the mirror, not by the service. */
 const FILLED: Readonly<Record<string, readonly string[]>> = { company_inputs: ["resolved_at"] };
 

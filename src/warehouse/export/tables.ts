@@ -2,7 +2,7 @@
 
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
-import { TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
+import { isScopedTable, TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
@@ -44,7 +44,8 @@ const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
     path: `main.${quoted(name)}`,
     monthOf: name === "signals" ? "date" : null,
     orderBy: [...first, ...key.filter((column) => !first.includes(column))],
-    version: [...key, "_synced_at", "_run_id"],
+    // A mark changes without a new version of the row.
+    version: [...key, "_synced_at", "_run_id", ...(isScopedTable(name) ? ["_in_scope"] : [])],
     changedAt: "_synced_at",
   };
 };
@@ -142,7 +143,9 @@ const sinceSql = (table: ExportTable): string =>
 
 /** Fingerprint of each part: `$1` since (or NULL). Rows: month, row_count, content. */
 export const fingerprintSql = (table: ExportTable, columns: readonly ExportColumn[]): string => {
-  const version = table.version.length === 0 ? columns.map(({ name }) => name) : table.version;
+  const all = columns.map(({ name }) => name);
+  // A snapshot of an older version lacks columns.
+  const version = table.version.length === 0 ? all : table.version.filter((name) => all.includes(name));
   const day = table.monthOf === null ? "CAST(NULL AS DATE)" : daySql(table.monthOf);
   // Group by day first: formatting the month of each of a million rows takes seven times as long.
   return `SELECT strftime(day, '%Y-%m') AS month, CAST(sum(row_count) AS BIGINT) AS row_count, CAST(sum(content) AS VARCHAR) AS content

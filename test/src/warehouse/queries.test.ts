@@ -38,7 +38,7 @@ test("each question is answered by `query --file` on a generated mirror", async 
   await world.database.run(`
     DELETE FROM main.contacts WHERE account_id = (SELECT min(id) FROM main.accounts);
     INSERT INTO history.accounts BY NAME SELECT id, name, 12.5 AS main_score, now() - INTERVAL 40 DAY AS valid_from, _synced_at AS valid_to, 'update' AS change FROM main.accounts WHERE main_score IS NOT NULL LIMIT 3;
-    INSERT INTO sync.requests VALUES ('q', 'r', 'signals', '', 'listSignals', '/v1/signals', 200, 'spent', 1, now(), 20, 100, 20, 1, NULL, NULL, NULL);
+    INSERT INTO sync.requests VALUES ('q', 'r', 'signals', '', 'listSignals', '/v1/signals', 200, 'spent', 1, now(), 20, 100, 20, 1, NULL, NULL, NULL, 'look');
     INSERT INTO main.usage_snapshots (captured_at, "limit", used, remaining, resets_at) VALUES (now(), 100, 10, 90, now() + INTERVAL 10 DAY);`);
   await world.close();
   renameSync(join(dir, "sandbox.duckdb"), join(dir, "warehouse.duckdb"));

@@ -9,7 +9,7 @@ const request = (
   charge: string,
   more: { endpoint?: string; status?: string; ms?: number } = {},
 ) =>
-  `('${id}', 'r', 'signals', '', '${more.endpoint ?? "listSignals"}', '/v1', ${more.status ?? "200"}, '${charge}', NULL, '${at}', ${more.ms ?? 10}, 100, 20, 1, NULL, NULL, NULL)`;
+  `('${id}', 'r', 'signals', '', '${more.endpoint ?? "listSignals"}', '/v1', ${more.status ?? "200"}, '${charge}', NULL, '${at}', ${more.ms ?? 10}, 100, 20, 1, NULL, NULL, NULL, 'look')`;
 
 test("credit_burn follows spending and quota by day and forecasts to the reset, within one period", async () => {
   const mart = await aMart(`

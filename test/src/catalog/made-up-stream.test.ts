@@ -25,7 +25,7 @@ const columns = `"id" VARCHAR, "company_id" VARCHAR, "title" VARCHAR, "aired_on"
   _first_synced_at TIMESTAMPTZ, _synced_at TIMESTAMPTZ, _run_id VARCHAR, _extra JSON`;
 
 test("a made-up list is planned, synced, verified and exported", () => {
-  for (const part of ["src", "jobs", "sql", "test/support", "package.json", "tsconfig.json"]) {
+  for (const part of ["src", "jobs", "sql", "test/support", "test/setup", "package.json", "tsconfig.json"]) {
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));

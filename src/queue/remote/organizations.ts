@@ -21,6 +21,8 @@ import { createSeals, type Seals } from "./seals.ts";
 export interface Organization {
   /** See organizationKey. */
   readonly key: string;
+  /** The only organization whose usage may be asked for by name (`organization_id`); null: none. */
+  readonly usageOf: string | null;
   readonly client: HttpClient;
   readonly throttle: Throttle;
   readonly ledger: OrganizationLedger;
@@ -105,7 +107,14 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
     scrubber.hide(token);
     const reading = { limitBytes: config.maxBodyBytes, scrub: (text: string) => scrubber.scrub(text) };
     const shared = openShared(config, { connection, organization: key, clock });
-    return { key, client, ...shared, seals: createSeals(token, key), handling: { reading, redact } };
+    return {
+      key,
+      usageOf: config.usage.organizationId,
+      client,
+      ...shared,
+      seals: createSeals(token, key),
+      handling: { reading, redact },
+    };
   };
 
   return {

@@ -174,6 +174,11 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
     }
     const payload = readOrder(organization.seals, jobId, sent);
     if (payload === null) throw new DuckmirrorError("JOB_FORGED", { job: jobId });
+    const { organizationId } = payload.request.query;
+    if (organizationId !== undefined && organizationId !== organization.usageOf) {
+      const which = `another organization_id for ${payload.profile} than the loader's`;
+      throw new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
+    }
     if (!inFlight.admits(payload.profile, true) && !inFlight.admits(payload.profile, await outlets.othersWait())) {
       return putOff(job, token, FULL_SHARE_DELAY_MS);
     }

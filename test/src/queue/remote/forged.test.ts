@@ -129,7 +129,7 @@ const FORGED: Readonly<Record<string, readonly [code: string, job: (forger: Forg
   ],
   "signed: an unknown query parameter": ["JOB_VERSION", (forger) => asking(forger, { query: { admin: "true" } })],
   "signed: another organization's usage": [
-    "JOB_VERSION",
+    "PROFILE_UNKNOWN",
     (forger) => asking(forger, { endpoint: "getUsage", query: { organizationId: "theirs" } }),
   ],
   "signed: a query that is a text": ["JOB_VERSION", (forger) => asking(forger, { query: "page=1" })],

@@ -32,9 +32,15 @@ export const spanAt = (at: number, size: number): PageSpan => {
   return { page: Math.floor(at / best) + 1, perPage: best };
 };
 
-/** Number of pages that cover `total` rows, each sharing at least a row with the one before. */
+/**
+ * Number of pages that cover `total` rows, each sharing a row with the one before where a page of at most `size` rows does: of
+ * small pages, some end where all others do.
+ */
 export const overlappingPages = (total: number, size: number): number => {
   let pages = 1;
-  for (let end = size; end < total; end = endOf(spanAt(end - 1, size))) pages += 1;
+  for (let end = size; end < total; pages += 1) {
+    const next = endOf(spanAt(end - 1, size));
+    end = next > end ? next : end + size;
+  }
   return pages;
 };

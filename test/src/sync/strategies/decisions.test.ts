@@ -5,7 +5,7 @@ import type { MirrorFacts, PageRead, ReadRequest } from "../../../../src/sync/st
 import { acceptFilter, nextFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
 import { acceptKnown, nextKnown, startKnown } from "../../../../src/sync/strategies/known.ts";
 import { acceptLog, nextLog, startLog } from "../../../../src/sync/strategies/log.ts";
-import { endOf, spanAt, startOf } from "../../../../src/sync/strategies/page-geometry.ts";
+import { endOf, overlappingPages, spanAt, startOf } from "../../../../src/sync/strategies/page-geometry.ts";
 import {
   acceptWalk,
   issueWalk,
@@ -60,6 +60,16 @@ describe("page geometry", () => {
     [99, 100, { page: 2, perPage: 99 }],
   ])("the page at row %i of lists of pages of %i", (at, size, span) => {
     expect(spanAt(at, size)).toEqual(span);
+  });
+
+  test("pages that share rows are counted for every size, also where small pages cannot share", () => {
+    for (let size = 1; size <= 40; size++) {
+      for (let total = 0; total <= 200; total++) {
+        const pages = overlappingPages(total, size);
+        expect(pages).toBeGreaterThanOrEqual(Math.max(1, Math.ceil(total / size)));
+        expect(pages).toBeLessThanOrEqual(Math.max(1, 2 * Math.ceil(total / Math.max(1, size - 1)) + 1));
+      }
+    }
   });
 
   test("it starts at the row or before it, reaches beyond it, and no other page of that kind reaches further", () => {

@@ -115,6 +115,10 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
     metrics.runs.inc({ profile, status }, runs);
     metrics.lastRun.set({ profile, status }, last_at / 1000);
   }
+  for (const { run } of snapshot.looks) {
+    metrics.runs.inc({ profile, status: run.status });
+    setSome(metrics.lastRun, { profile, status: run.status }, seconds(run.finished_at));
+  }
   const manifest = join(exportDir(dirname(snapshot.path), "parquet"), MANIFEST_NAME);
   setSome(metrics.exported, labels, seconds(statSync(manifest, { throwIfNoEntry: false })?.mtimeMs));
   const findings = await readFindingCounts(snapshot);

@@ -1,19 +1,23 @@
 // The published snapshot for the server: opened once and again after each publish, with its computed figures. A
 // publish renames a new file into place, so another inode means another snapshot (decision 0002).
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { createLanes } from "../warehouse/duckdb/gate.ts";
+import { type Look, looksFile, looksSince } from "../warehouse/read/looks.ts";
 import { assertReadable } from "../warehouse/read/readable.ts";
 
 /** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {
-  /** Different for each publish. */
+  /** Different for each publish and each look. */
   readonly version: string;
   readonly path: string;
   readonly bytes: number;
   /** ms since the epoch. */
   readonly publishedAt: number;
+  /** Syncs since then that found nothing new, oldest first. */
+  readonly looks: readonly Look[];
   readonly query: Database["query"];
 }
 
@@ -65,7 +69,9 @@ export const perSnapshot = <T>(compute: (snapshot: Snapshot) => Promise<T>): ((s
 
 const statOf = (path: string) => {
   const file = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return file?.isFile() ? { version: `${file.ino}-${file.mtimeNs}`, file } : null;
+  if (!file?.isFile()) return null;
+  const looked = statSync(looksFile(dirname(path)), { throwIfNoEntry: false })?.size ?? 0;
+  return { version: `${file.ino}-${file.mtimeNs}-${looked}`, file };
 };
 
 export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource => {
@@ -112,6 +118,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       path,
       bytes: Number(found.file.size),
       publishedAt: Number(found.file.mtimeMs),
+      looks: looksSince(path),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version)).query(sql, params, row)),
     };
     const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };

@@ -48,6 +48,10 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   const alive = () => {
     if (dead) throw new Error("killed");
   };
+  const published = () => {
+    alive();
+    return { path: "memory", bytes: 0, durationMs: 0, compacted: null };
+  };
   const table = (name: TableName) => {
     const rows = tables.get(name) ?? new Map<string, StoredRow>();
     tables.set(name, rows);
@@ -239,10 +243,8 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return seen.get(walkId)?.size ?? 0;
     },
     countRows: async (name, company) => inScope(name, company).length,
-    publish: async () => {
-      alive();
-      return { path: "memory", bytes: 0, durationMs: 0 };
-    },
+    publish: async () => published(),
+    publishNews: async () => published(),
     close: async () => undefined,
     alive,
     ids: (name) => [...table(name).keys()],

@@ -81,6 +81,7 @@ export const afterEvent = (run: RunProgress, event: ProgressEvent, now: number):
       }));
     case "run-started":
     case "published":
+    case "looked":
     case "exported":
     case "note":
       return run;

@@ -25,6 +25,8 @@ const eventText = (event: ProgressEvent): string | null => {
   switch (event.kind) {
     case "published":
       return `published ${event.path} (${formatBytes(event.bytes)}, ${formatDuration(event.ms)})`;
+    case "looked":
+      return `nothing new: ${event.path} stays as it is`;
     case "exported":
       return `exported ${event.formats.join(", ")} (${formatDuration(event.ms)})`;
     case "note":
@@ -99,6 +101,7 @@ export const createLoggedProgress = (
         return log[levelOfCode(event.error?.split(":", 1)[0] ?? "")](fields, text);
       }
       case "published":
+      case "looked":
       case "exported":
       case "note":
         return event.kind === "note" && event.level === "warn"

@@ -171,6 +171,8 @@ export const resolveConfig = (parts: {
     archiveRetentionDays: setting.archive_retention_days,
     /** null: keep for ever. */
     historyRetentionDays: setting.history_retention_days,
+    /** When a sync that found nothing new publishes: age (ms) and size of the snapshot. */
+    publish: { everyMs: setting.publish_unchanged_every, belowBytes: setting.publish_unchanged_below },
     audit: {
       enabled: setting.audit_enabled,
       /** null: keep for ever. */

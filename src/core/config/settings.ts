@@ -8,6 +8,7 @@ import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { planSettings } from "./planning/plan-settings.ts";
 import { usageSettings } from "./planning/usage-settings.ts";
+import { publishSettings } from "./publish-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
 import { serverSettings } from "./server-settings.ts";
 import {
@@ -173,6 +174,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     history_retention_days: retentionDays
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
+    ...publishSettings,
     ...auditSettings,
     ...usageSettings,
     ...planSettings(stream, vocabulary.streams),

@@ -52,6 +52,8 @@ export type ProgressEvent =
       readonly error?: string;
     }
   | { readonly kind: "published"; readonly path: string; readonly bytes: number; readonly ms: number }
+  /** The sync found nothing new, so the snapshot stays. */
+  | { readonly kind: "looked"; readonly path: string }
   /** A worker has brought the profile's exports up to date. */
   | { readonly kind: "exported"; readonly formats: readonly string[]; readonly ms: number }
   | { readonly kind: "note"; readonly level: "info" | "warn"; readonly text: string };

@@ -74,14 +74,26 @@ const read = <T>(snapshot: Snapshot, name: string, row: z.ZodType<T>, params: Pa
   snapshot.query(sqlText(`${name}.sql`), params, row);
 
 /** Rows and worst-case age of every table. */
-export const readFreshness = perSnapshot((snapshot) => read(snapshot, "server/freshness", freshnessRow));
+export const readFreshness = perSnapshot(async (snapshot) => {
+  const rows = await read(snapshot, "server/freshness", freshnessRow);
+  const looked = new Map(snapshot.looks.at(-1)?.tables.map((table) => [table.table_name, table]));
+  return rows.map((row) => ({ ...row, ...looked.get(row.table_name) }));
+});
 
 /** Spending by day, newest first, with the forecast to the reset. */
-export const readBurn = perSnapshot((snapshot) => read(snapshot, "server/credit-burn", burnRow));
+export const readBurn = perSnapshot(async (snapshot) => {
+  const days = await read(snapshot, "server/credit-burn", burnRow);
+  const looked = snapshot.looks.at(-1)?.credits ?? null;
+  const latest = days.find((day) => day.captured_at !== null);
+  if (looked === null || latest === undefined) return days;
+  const { credit_limit, remaining, resets_at, captured_at } = looked;
+  return days.map((day) => (day === latest ? { ...day, credit_limit, remaining, resets_at, captured_at } : day));
+});
 
 const readSpan = perSnapshot(async (snapshot) => {
-  const [span] = await read(snapshot, "server/span", spanRow);
-  return span ?? { first_at: null, last_at: null, runs: 0 };
+  const [span = { first_at: null, last_at: null, runs: 0 }] = await read(snapshot, "server/span", spanRow);
+  const { looks } = snapshot;
+  return { ...span, last_at: looks.at(-1)?.run.finished_at ?? span.last_at, runs: span.runs + looks.length };
 });
 
 /** End of the last run, else the time of publishing: ms since the epoch. */
@@ -95,8 +107,13 @@ export const readFindingCounts = perSnapshot(async (snapshot) => {
 });
 
 /** Runs started before `before` (null: all), newest first. */
-export const readRuns = (snapshot: Snapshot, before: number | null, limit: number) =>
-  read(snapshot, "server/runs", runRow, [instant(before), limit]);
+export const readRuns = async (snapshot: Snapshot, before: number | null, limit: number) => {
+  const looked = snapshot.looks
+    .map(({ run }) => runRow.parse({ ...run, ambiguous: 0 }))
+    .filter(({ started_at }) => before === null || started_at < before)
+    .reverse();
+  return [...looked, ...(await read(snapshot, "server/runs", runRow, [instant(before), limit]))].slice(0, limit);
+};
 
 const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, null, RUNS_SHOWN));
 

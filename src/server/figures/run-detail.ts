@@ -1,6 +1,7 @@
 // One run: report, forecast, requests and results of each stream, and its requests, failed ones first.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import type { Look } from "../../warehouse/read/looks.ts";
 import { notFound } from "../refusals.ts";
 import type { Snapshot } from "../snapshot.ts";
 
@@ -59,8 +60,25 @@ const requestRow = z.object({
   api_version: word,
 });
 
+const lookedStreams = z.object({
+  streams: z.array(z.object({ stream: z.string(), requests: count, credits: count })),
+});
+
+/** A run that published no snapshot: its report has its streams; its requests are in the next snapshot. */
+const lookedRun = ({ run }: Look) => {
+  const known = runRow.parse({ ...run, forecast: null });
+  const nothing = { ambiguous: 0, failed_requests: 0, rows: null, bytes: null, first_at: null, last_at: null };
+  const streams = lookedStreams.safeParse(known.summary).data?.streams ?? [];
+  return {
+    ...known,
+    streams: streams.filter(({ requests }) => requests > 0).map((stream) => streamRow.parse({ ...nothing, ...stream })),
+  };
+};
+
 /** The run and its streams. Throws a 404 refusal if it does not exist. */
 export const readRun = async (snapshot: Snapshot, runId: string) => {
+  const looked = snapshot.looks.find(({ run }) => run.run_id === runId);
+  if (looked !== undefined) return lookedRun(looked);
   const [run] = await snapshot.query(sqlText("server/run.sql"), [runId], runRow);
   if (run === undefined) throw notFound("such run in the snapshot");
   return { ...run, streams: await snapshot.query(sqlText("server/run-streams.sql"), [runId], streamRow) };

@@ -119,4 +119,10 @@ export const tracedWarehouse = (warehouse: Warehouse, tracer: Tracer): Warehouse
             span.set({ "duckmirror.snapshot.bytes": published.bytes });
             return published;
           }),
+        publishNews: (runId, policy) =>
+          inSpan(tracer, "publish", async (span) => {
+            const published = await warehouse.publishNews(runId, policy);
+            if (published !== null) span.set({ "duckmirror.snapshot.bytes": published.bytes });
+            return published;
+          }),
       };

@@ -5,6 +5,7 @@ import { DuckmirrorError, detailOf, EXIT } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
@@ -131,6 +132,18 @@ const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promi
   await closeScope(scopeRun, shapes);
   if (!options.eraseOutside) return;
   for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+};
+
+/** Publishes what the run found; if it found nothing, the snapshot may stay. */
+const publishRun = async ({ publish }: SyncOptions, { warehouse, emit }: SyncDeps, runId: string): Promise<void> => {
+  const published = await warehouse.publishNews(runId, publish);
+  if (published === null) return emit({ kind: "looked", path: warehouse.snapshot });
+  const { path, bytes, durationMs: ms, compacted } = published;
+  if (compacted?.problem) {
+    const text = `the working file could not be compacted and stays ${formatBytes(compacted.bytesBefore)}: ${compacted.problem}`;
+    emit({ kind: "note", level: "warn", text });
+  }
+  emit({ kind: "published", path, bytes, ms });
 };
 
 /**
@@ -265,7 +278,6 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     summary: { ...reportJson(ended), forecast: forecastErrorJson(forecast, allowance, ended, error) },
     error: error?.code ?? null,
   });
-  const published = await warehouse.publish();
-  emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
+  await publishRun(options, deps, runId);
   return { report: { ...ended, finished_at: iso(clock.now()) }, error };
 };

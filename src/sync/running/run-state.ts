@@ -9,6 +9,7 @@ import type { KnownTier, TierEvidence } from "../../core/state/tier.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import type { PublishPolicy } from "../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { BudgetBook } from "../budgets/budget-book.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -37,6 +38,7 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly historyRetentionDays: number | null;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside: boolean;
+  readonly publish: PublishPolicy;
 }
 
 /** The organization's tier, kept between runs. */

@@ -31,7 +31,8 @@ export interface Database extends Sql {
   offline<T>(work: () => Promise<T>): Promise<T>;
   /** Moves everything from the WAL into the file. */
   flushWal(): Promise<void>;
-  close(): Promise<void>;
+  /** `keepsWal`: leaves the WAL beside the file, to be read at the next opening. Default: moves it into the file. */
+  close(options?: { readonly keepsWal: boolean }): Promise<void>;
 }
 
 /** Appended rows after which returning freed memory to the system is worth its 2 ms. */
@@ -113,6 +114,6 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     transaction,
     flushWal: () => writers(() => statement(async (on) => void (await on.run("CHECKPOINT")))),
     offline: (work) => writers(() => open.offline(work)),
-    close: () => writers(() => open.close()),
+    close: (options) => writers(() => open.close(options?.keepsWal ?? false)),
   };
 };

@@ -20,7 +20,8 @@ export interface OpenFile {
    * WAREHOUSE_CORRUPT when another file is at the path.
    */
   offline<T>(work: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
+  /** `keepsWal`: leaves the WAL beside the file. */
+  close(keepsWal: boolean): Promise<void>;
 }
 
 /**
@@ -145,8 +146,9 @@ export const openFileOf = async (file: string, options: DatabaseOptions, memory:
           identity = identityOf(file);
         }
       }),
-    close: () =>
+    close: (keepsWal) =>
       gate.exclusive(async () => {
+        reopen ||= keepsWal;
         await closeInstance();
         reopen = false;
       }),

@@ -13,11 +13,11 @@ import { applyOnce, openJournal } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
+import { besides, removeFreshFolders } from "../publish/fresh-folder.ts";
+import { type Published, publishSnapshot, removeLeftovers } from "../publish/publish.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
-import { besides, removeFreshFolders } from "./fresh-folder.ts";
-import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 /** The new file while it is filled. */

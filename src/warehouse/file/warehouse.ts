@@ -1,4 +1,6 @@
 // The warehouse for the rest of the program: one writer, checkpoints, walks, runs, the published snapshot.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -11,11 +13,13 @@ import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
+import { removeFreshFolders } from "../publish/fresh-folder.ts";
+import { removeLeftovers } from "../publish/publish.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
 import { startPendingFeed } from "./feed-check.ts";
-import { type Published, publishSnapshot, removeLeftovers } from "./publish.ts";
-import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
+import { type PublishedFile, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
+import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 export interface Warehouse extends Changes, MirrorReader {
   /** Path of the snapshot that readers open. */
@@ -36,12 +40,23 @@ export interface Warehouse extends Changes, MirrorReader {
   seenCount(walkId: string): Promise<number>;
   countRows(table: TableName, company?: string): Promise<number>;
   /** Replaces the snapshot atomically with the present state. */
-  publish(): Promise<Published>;
+  publish(): Promise<PublishedFile>;
+  /**
+   * Publishes if the run found something new for a reader, or the snapshot is due by `policy`; else notes that the run
+   * looked, and returns null.
+   */
+  publishNews(runId: string, policy: PublishPolicy): Promise<PublishedFile | null>;
   /** Closes the file and releases the writer's lock. */
   close(): Promise<void>;
 }
 
 const requestRow = z.object({ request_id: z.string() });
+
+/** A longer WAL is moved into the file, because each start reads it again. */
+const LONGEST_WAL_BYTES = 4 * 1024 * 1024;
+
+const isShort = async (wal: string): Promise<boolean> =>
+  ((await stat(wal).catch(() => null))?.size ?? 0) <= LONGEST_WAL_BYTES;
 
 /** Opens the journal, and starts the change feed of a warehouse that is older than it. */
 const openFed = async (
@@ -72,6 +87,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   try {
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
+    await removeFreshFolders(working);
     database = await openWorking(working, options);
     journal = await openFed(database, { archiveDir, clock }).catch(async (error: unknown) => {
       await database.close();
@@ -81,6 +97,15 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     await lock.release();
     throw openError(error, working, dataDir);
   }
+
+  /** After a sync without news, the WAL stays: moving it into the file writes a hundred times its size. */
+  let keepsWal = false;
+  const publishing = <T>(work: (place: Parameters<typeof publishNow>[0]) => Promise<T>): Promise<T> =>
+    journal.inTurn(async () => {
+      await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
+      const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };
+      return work({ database, snapshot, means, now: clock.now() });
+    });
 
   return {
     ...mirrorReader(database),
@@ -97,14 +122,15 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     metRows: (search) => findMet(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
-    publish: () =>
-      journal.inTurn(async () => {
-        await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
-        return publishSnapshot(database, snapshot, () => performance.now());
-      }),
+    publish: () => publishing(publishNow),
+    publishNews: async (runId, policy) => {
+      const published = await publishing((place) => publishNews(place, policy, runId));
+      keepsWal = published === null;
+      return published;
+    },
     close: async () => {
       await journal.close();
-      await database.close();
+      await database.close({ keepsWal: keepsWal && (await isShort(`${working}.wal`)) });
       await lock.release();
     },
   };

@@ -14,14 +14,14 @@ import { exportSnapshot } from "../export/export.ts";
 import { readManifest, tablesOf } from "../export/manifest.ts";
 import { exportFolders } from "../export/registry.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
-import { isFreshFolder } from "../file/fresh-folder.ts";
-import { publishSnapshot, removeLeftovers } from "../file/publish.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
+import { isFreshFolder } from "../publish/fresh-folder.ts";
+import { publishSnapshot, removeLeftovers } from "../publish/publish.ts";
+import { rewriteFile } from "../publish/rewrite-file.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
 import { type FeedTraces, findInFeed, redactInFeed } from "./feed.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
-import { rewriteFile } from "./rewrite-file.ts";
 import { type ForgottenRows, forgetRows, type Person } from "./rows.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
 

@@ -3,20 +3,9 @@ import { z } from "zod";
 import { readCallFiles } from "../calls/call-files.ts";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { type LookCredits, lookCreditsRow } from "./looks.ts";
 
 const count = z.number();
-
-const creditRow = z.object({
-  credit_limit: count.nullable(),
-  used: count.nullable(),
-  remaining: count,
-  /** ms since the epoch. */
-  resets_at: count.nullable(),
-  captured_at: count,
-  spent_here: count,
-  ambiguous_here: count,
-  late_here: count,
-});
 
 const undecidedRow = z
   .object({
@@ -56,9 +45,9 @@ const pendingCalls = async (database: Database, dataDir: string): Promise<readon
   return calls.filter(({ requestId }) => !known.has(requestId));
 };
 
-/** Reads them from the snapshot in `dataDir`. Times are ms since the epoch. */
-export const readCredits = async (database: Database, dataDir: string) => {
-  const [row] = await database.query(sqlText("status/credits.sql"), [], creditRow);
+/** Reads them from the snapshot in `dataDir`. `looked`: those of a later look. Times are ms since the epoch. */
+export const readCredits = async (database: Database, dataDir: string, looked: LookCredits | null) => {
+  const row = looked ?? (await database.query(sqlText("status/credits.sql"), [], lookCreditsRow))[0];
   const undecided = await database.query(sqlText("status/undecided.sql"), [], undecidedRow);
   const pending = await pendingCalls(database, dataDir);
   if (row === undefined) return { credits: null, undecided, pending: pending.length };

@@ -5,6 +5,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { looksSince } from "./looks.ts";
 import { assertReadable } from "./readable.ts";
 
 export interface StoredRun {
@@ -70,8 +71,16 @@ const reading = async <T>(snapshot: string, work: (database: Database) => Promis
   }
 };
 
+/** A run that found nothing new and so published no snapshot. */
+const lookedRun = (snapshot: string, runId: string): StoredRun | null => {
+  const runs = looksSince(snapshot).map(({ run }) => run);
+  const found = runs.findLast(({ run_id: id }) => id === runId || id.startsWith(`${runId}-`));
+  return found === undefined ? null : runRow.parse(found);
+};
+
 /** The run; null when the snapshot does not contain it or does not exist. Throws QUERY_FAILED. */
-export const readRun = (snapshot: string, runId: string): Promise<StoredRun | null> =>
+export const readRun = async (snapshot: string, runId: string): Promise<StoredRun | null> =>
+  lookedRun(snapshot, runId) ??
   reading(snapshot, async (database) => {
     const [run] = await database.query(sqlText("status/run.sql"), [runId], runRow);
     return run ?? null;

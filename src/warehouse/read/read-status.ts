@@ -5,6 +5,7 @@ import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { type Look, looksSince } from "./looks.ts";
 import { readCredits } from "./read-credits.ts";
 import { assertReadable } from "./readable.ts";
 
@@ -98,6 +99,25 @@ const forecastRow = z
     errorPercent: row.error_percent,
   }));
 
+type Stream = z.output<typeof streamRow>;
+
+/** Times of checks as the last look has them. */
+const asLooked =
+  (look: Look | undefined) =>
+  (stream: Stream): Stream => {
+    const seen = look?.streams.find((row) => row.stream === stream.stream);
+    if (seen === undefined) return stream;
+    return {
+      ...stream,
+      lastCheckAt: seen.last_check_at,
+      oldestCheckAt: seen.oldest_check_at,
+      oldestWalkAt: seen.oldest_walk_at,
+    };
+  };
+
+const lookedRun = ({ run }: Look): z.output<typeof runRow> =>
+  runRow.parse({ ...run, request_count: run.requests, spent: run.credits, ambiguous: 0 });
+
 const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });
 
 /** Forecasts whose errors are shown. */
@@ -109,6 +129,8 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 export const readStatus = async (snapshot: string, options: { readonly runs: number }) => {
   assertReadable(snapshot);
   const file = statSync(snapshot);
+  const looks = looksSince(snapshot);
+  const last = looks.at(-1);
   try {
     const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
     try {
@@ -120,9 +142,12 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         tier: tier ?? null,
         snapshot: { path: snapshot, bytes: file.size, publishedAt: file.mtimeMs },
         tables: await read("tables", tableRow),
-        streams: await read("streams", streamRow),
-        spending: await readCredits(database, dirname(snapshot)),
-        runs: await read("runs", runRow, [options.runs]),
+        streams: (await read("streams", streamRow)).map(asLooked(last)),
+        spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),
+        runs: [...looks.map(lookedRun).reverse(), ...(await read("runs", runRow, [options.runs]))].slice(
+          0,
+          options.runs,
+        ),
         forecasts: await read("forecasts", forecastRow, [LATEST_FORECASTS]),
         rejects: findings?.rejects ?? 0,
         schemaDrifts: findings?.drifts ?? 0,

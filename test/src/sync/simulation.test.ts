@@ -143,6 +143,7 @@ const OPTIONS: SyncOptions = {
   budgets: {},
   rowScope: {},
   eraseOutside: false,
+  publish: { everyMs: 0, belowBytes: 0 },
   largestPage: 40,
   maxShare: 1,
   allowMassDelete: true,

@@ -1,0 +1,100 @@
+// Publishes the snapshot, or, after a sync that found nothing new, leaves the old one and notes the look beside it: a
+// publish writes the whole file (docs/decisions/0114-publish-what-is-new.md).
+import { appendFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { replaceFile } from "../archive/forgotten-list.ts";
+import type { Database } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { type Published, publishSnapshot } from "../publish/publish.ts";
+import { type Compacted, compact, type RewriteMeans } from "../publish/rewrite-file.ts";
+import {
+  fileVersion,
+  type Look,
+  type Looks,
+  lookCreditsRow,
+  lookRunRow,
+  lookStreamRow,
+  looksFile,
+  looksHead,
+  lookTableRow,
+  readLooks,
+} from "../read/looks.ts";
+
+/** When a sync without news publishes nevertheless. */
+export interface PublishPolicy {
+  /** Age of the snapshot, ms. */
+  readonly everyMs: number;
+  /** Smaller snapshots are always published. */
+  readonly belowBytes: number;
+}
+
+/** Looks after which a snapshot is published whatever its age, so that their file stays small. */
+const MOST_LOOKS = 100;
+const newsRow = z.object({ news: z.string() });
+
+const readNews = async (database: Database): Promise<string> =>
+  (await database.query(sqlText("warehouse/news.sql"), [], newsRow))[0]?.news ?? "";
+
+const lookOf = async (database: Database, runId: string): Promise<Look | null> => {
+  const [run] = await database.query(sqlText("status/run-of-look.sql"), [runId], lookRunRow);
+  if (run === undefined) return null;
+  const [credits] = await database.query(sqlText("status/credits.sql"), [], lookCreditsRow);
+  return {
+    run,
+    tables: await database.query(sqlText("server/freshness.sql"), [], lookTableRow),
+    streams: await database.query(sqlText("status/streams.sql"), [], lookStreamRow),
+    credits: credits ?? null,
+  };
+};
+
+interface Place {
+  readonly database: Database;
+  readonly snapshot: string;
+  readonly means: RewriteMeans;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+export interface PublishedFile extends Published {
+  /** null: the working file had few unused blocks. */
+  readonly compacted: Compacted | null;
+}
+
+/** Publishes, after a rewrite if the file has many unused blocks. */
+export const publishNow = async ({ database, snapshot, means, now }: Place): Promise<PublishedFile> => {
+  const compacted = await compact(database, means);
+  const news = await readNews(database);
+  const published = await publishSnapshot(database, snapshot, () => performance.now());
+  await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now, news }));
+  return { ...published, compacted };
+};
+
+/** True when the snapshot may stay, because its readers would see nothing new in another. */
+const mayStay = async ({ snapshot, now }: Place, policy: PublishPolicy, known: Looks): Promise<boolean> => {
+  const age = now - known.publishedAt;
+  // A negative age: the clock was set back.
+  if (age < 0 || age >= policy.everyMs || known.looks.length >= MOST_LOOKS) return false;
+  const { size } = await stat(snapshot);
+  return size >= policy.belowBytes;
+};
+
+/** Publishes if a reader would see something new, or the snapshot is due; else notes the run's look and returns null. */
+export const publishNews = async (
+  place: Place,
+  policy: PublishPolicy,
+  runId: string,
+): Promise<PublishedFile | null> => {
+  const { database, snapshot } = place;
+  const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
+  if (known === null || !(await mayStay(place, policy, known))) return publishNow(place);
+  if (known.news !== (await readNews(database))) return publishNow(place);
+  const look = await lookOf(database, runId);
+  if (look === null) return publishNow(place);
+  // The line end before it ends a line that a crash cut off.
+  await appendFile(looksFile(dirname(snapshot)), `\n${JSON.stringify(look)}\n`).catch((error: unknown) => {
+    throw statementError(error);
+  });
+  return null;
+};

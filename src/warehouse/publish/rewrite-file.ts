@@ -1,0 +1,112 @@
+// Rewrites the working file: erased values disappear, because a new file never held them, and unused blocks are given
+// back. The copy is compared with the old file before it takes its place.
+import { chmod, open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { literal } from "../../core/text/sql-text.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { statementError } from "../duckdb/duck-errors.ts";
+import { STORAGE_VERSION } from "../duckdb/instance.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { besides } from "./fresh-folder.ts";
+
+/** Share of unused blocks from which a rewrite is worth its cost: until then the file is 1.5 times its contents. */
+const MOST_UNUSED = 1 / 3;
+/** Unused bytes that are left alone whatever their share. */
+const UNUSED_LEFT_ALONE = 8 * 1024 * 1024;
+
+const tableRow = z.object({ path: z.string() });
+const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });
+const blocksRow = z.object({ bytes: z.number(), unused: z.number() });
+
+/** Throws UNEXPECTED unless each table of `fresh` holds the rows of `old`, in any order. */
+const compare = async (copier: Database): Promise<void> => {
+  for (const { path } of await copier.query(sqlText("warehouse/tables-of-old.sql"), [], tableRow)) {
+    const sums = (file: string) => `SELECT count(*) AS n, sum(hash(t)::HUGEINT) AS sums FROM ${file}.${path} AS t`;
+    const [row] = await copier.query(
+      `SELECT f.n AS fresh, o.n AS old, f.sums IS NOT DISTINCT FROM o.sums AS same FROM (${sums("fresh")}) AS f, (${sums("old")}) AS o`,
+      [],
+      sameRow,
+    );
+    if (row === undefined || row.fresh !== row.old || !row.same) {
+      const detail = `the copy of ${path} holds ${row?.fresh} of ${row?.old} rows, or other values`;
+      throw new DuckmirrorError("UNEXPECTED", { detail });
+    }
+  }
+};
+
+export interface RewriteMeans {
+  /** DuckDB's folder for spilled data. */
+  readonly tempDir: string;
+  readonly memory: MemoryPlan;
+}
+
+/** Copies the contents of the closed file `old` to the new file `fresh`, and compares the two. */
+export const copyContents = async (old: string, fresh: string, { tempDir, memory }: RewriteMeans): Promise<void> => {
+  // The memory limit is fixed: opening again with a higher limit would lose the attached files.
+  const copier = await openDatabase(":memory:", { tempDir, memoryLimit: `${memory.ceilingBytes} bytes` });
+  try {
+    await copier.run(`ATTACH ${literal(old)} AS old (READ_ONLY)`);
+    await copier.run(`ATTACH ${literal(fresh)} AS fresh (STORAGE_VERSION ${literal(STORAGE_VERSION)})`);
+    await copier.run("COPY FROM DATABASE old TO fresh");
+    await compare(copier);
+    await copier.run("CHECKPOINT fresh");
+    await copier.run("DETACH fresh");
+    await copier.run("DETACH old");
+  } finally {
+    await copier.close();
+  }
+};
+
+const makeDurable = async (path: string): Promise<void> => {
+  const handle = await open(path, "r");
+  await handle.sync().finally(() => handle.close());
+};
+
+/** Replaces the database's file by a copy of its contents; other calls wait. Throws DISK_FULL, NO_MEMORY. */
+export const rewriteFile = async (database: Database, means: RewriteMeans): Promise<void> => {
+  const { file } = database;
+  await database.flushWal();
+  await database.offline(() =>
+    besides(file, async (fresh) => {
+      try {
+        await copyContents(file, fresh, means);
+        await chmod(fresh, 0o600);
+        await makeDurable(fresh);
+        await rename(fresh, file);
+      } catch (error) {
+        throw statementError(error);
+      }
+      await makeDurable(dirname(file));
+    }),
+  );
+};
+
+/** A rewrite of a file with many unused blocks. */
+export interface Compacted {
+  readonly bytesBefore: number;
+  /** Bytes after; null: it failed, and the file is as before. */
+  readonly bytesAfter: number | null;
+  readonly problem: string | null;
+}
+
+const blocksOf = async (database: Database) =>
+  (await database.query(sqlText("warehouse/file-blocks.sql"), [], blocksRow))[0] ?? { bytes: 0, unused: 0 };
+
+/**
+ * Rewrites the file if more than a third of it is unused. A failed rewrite is reported, not thrown, because the file
+ * is intact. Returns null when there was nothing to do.
+ */
+export const compact = async (database: Database, means: RewriteMeans): Promise<Compacted | null> => {
+  await database.flushWal();
+  const { bytes, unused } = await blocksOf(database);
+  if (unused <= bytes * MOST_UNUSED || unused <= UNUSED_LEFT_ALONE) return null;
+  try {
+    await rewriteFile(database, means);
+    return { bytesBefore: bytes, bytesAfter: (await blocksOf(database)).bytes, problem: null };
+  } catch (error) {
+    return { bytesBefore: bytes, bytesAfter: null, problem: detailOf(error) };
+  }
+};

@@ -1,0 +1,128 @@
+// Looks: syncs that found nothing new and therefore published no snapshot. Each leaves a line in state/looks.ndjson with
+// what it would have changed in a snapshot: its run, times of checks, credits. Readers add them to what the snapshot
+// says. The first line names the snapshot; after a publish the file begins anew.
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { assertOwnFile } from "../../core/own-files.ts";
+
+const LOOKS_NAME = "looks.ndjson";
+
+/** Path of the file in a data directory. */
+export const looksFile = (dataDir: string): string => join(dataDir, "state", LOOKS_NAME);
+
+const count = z.number();
+/** ms since the epoch. */
+const instant = z.number().nullable();
+
+const headSchema = z.object({
+  v: z.literal(1),
+  /** `fileVersion` of the snapshot. */
+  snapshot: z.string(),
+  /** ms since the epoch. */
+  published_at: z.number(),
+  /** What the snapshot's readers see (sql/warehouse/news.sql). */
+  news: z.string(),
+});
+
+export const lookRunRow = z.object({
+  run_id: z.string(),
+  mode: z.string(),
+  status: z.string(),
+  started_at: count,
+  finished_at: instant,
+  error: z.string().nullable(),
+  /** The report, as JSON text. */
+  summary: z.string().nullable(),
+  forecast_requests: count.nullable(),
+  requests: count,
+  credits: count,
+  failed_requests: count,
+});
+
+export const lookTableRow = z.object({
+  table_name: z.string(),
+  last_checked_at: instant,
+  oldest_checked_at: instant,
+  oldest_walked_at: instant,
+  due_at: instant,
+});
+
+export const lookStreamRow = z.object({
+  stream: z.string(),
+  last_check_at: instant,
+  oldest_check_at: instant,
+  oldest_walk_at: instant,
+});
+
+export const lookCreditsRow = z.object({
+  credit_limit: count.nullable(),
+  used: count.nullable(),
+  remaining: count,
+  resets_at: instant,
+  captured_at: count,
+  spent_here: count,
+  ambiguous_here: count,
+  late_here: count,
+});
+
+/** The service's last figures, and this mirror's spending. */
+export type LookCredits = z.output<typeof lookCreditsRow>;
+
+export const lookSchema = z.object({
+  run: lookRunRow,
+  tables: z.array(lookTableRow),
+  streams: z.array(lookStreamRow),
+  /** null: the service has not reported any. */
+  credits: lookCreditsRow.nullable(),
+});
+/** What one sync without news would have changed in a snapshot. */
+export type Look = z.output<typeof lookSchema>;
+
+export interface Looks {
+  readonly publishedAt: number;
+  readonly news: string;
+  /** Oldest first. */
+  readonly looks: readonly Look[];
+}
+
+/** Identity of a file: another one for each publish. null: there is none. */
+export const fileVersion = (path: string): string | null => {
+  const file = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return file?.isFile() ? `${file.ino}-${file.mtimeNs}` : null;
+};
+
+const parsed = (line: string): unknown => {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // A line that a crash cut off.
+    return null;
+  }
+};
+
+const textOf = (dataDir: string): string => {
+  const file = looksFile(dataDir);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return "";
+  assertOwnFile(file);
+  return readFileSync(file, "utf8");
+};
+
+/** Looks since the snapshot was published; null when the file belongs to another snapshot, is missing or damaged. */
+export const readLooks = (snapshot: string): Looks | null => {
+  const [first = "", ...lines] = textOf(dirname(snapshot)).split("\n");
+  const head = headSchema.safeParse(parsed(first));
+  if (!head.success || head.data.snapshot !== fileVersion(snapshot)) return null;
+  const looks = lines.flatMap((line) => {
+    const look = lookSchema.safeParse(parsed(line));
+    return look.success ? [look.data] : [];
+  });
+  return { publishedAt: head.data.published_at, news: head.data.news, looks };
+};
+
+/** Text of the first line. */
+export const looksHead = (snapshot: string, head: Omit<z.output<typeof headSchema>, "v" | "snapshot">): string =>
+  `${JSON.stringify({ v: 1, snapshot: fileVersion(snapshot), ...head })}\n`;
+
+/** Looks since the snapshot was published, oldest first. */
+export const looksSince = (snapshot: string): readonly Look[] => readLooks(snapshot)?.looks ?? [];

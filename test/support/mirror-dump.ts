@@ -9,9 +9,12 @@ const valueRow = z.object({ row: z.string() });
 /** Tables of their own time: when this file was migrated and its views were made. */
 const OWN = ["sync.migrations", "sync.views"];
 
-/** Table → its rows as sorted JSON lines. The database must be closed. */
-export const dumpMirror = async (dataDir: string): Promise<Readonly<Record<string, readonly string[]>>> => {
-  const database = await openDatabase(join(dataDir, "state", "working.duckdb"), { readOnly: true, threads: 1 });
+/** Table → its rows as sorted JSON lines. The database must be closed. `file`: path in the data directory. */
+export const dumpMirror = async (
+  dataDir: string,
+  file = join("state", "working.duckdb"),
+): Promise<Readonly<Record<string, readonly string[]>>> => {
+  const database = await openDatabase(join(dataDir, file), { readOnly: true, threads: 1 });
   try {
     const tables = await database.query(
       `SELECT schema_name || '.' || table_name AS path FROM duckdb_tables()

@@ -1,0 +1,81 @@
+// A publish rewrites a working file of which a third is unused; a rewrite that fails leaves the file and publishes it.
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { aWarehouse, oneRow } from "../builders.ts";
+import { tempDir } from "../temp-dir.ts";
+
+/** Versions in history, about 350 bytes each that hardly compress. */
+const fill = (warehouse: Warehouse, rows: number) =>
+  warehouse.database.run(
+    `INSERT INTO history.signals (id, account_id, type, headline, description, _synced_at, _run_id, _first_synced_at, valid_from, valid_to, change)
+     SELECT i, 1, 'podcast', md5(i::VARCHAR), md5((i * 7)::VARCHAR) || md5((i * 3)::VARCHAR), now(), 'r', now(), now(), now(), 'update'
+     FROM range(${rows}) AS t(i)`,
+  );
+
+const sumOf = (warehouse: Warehouse) =>
+  oneRow(warehouse, "SELECT count(*) AS n, sum(hash(t)::HUGEINT)::VARCHAR AS sums FROM history.signals AS t");
+
+/** A mirror of which more than a third is unused. */
+const aLooseWarehouse = async (dataDir: string, before: readonly string[] = []) => {
+  const warehouse = await aWarehouse(dataDir);
+  for (const sql of before) await warehouse.database.run(sql);
+  await fill(warehouse, 200_000);
+  await warehouse.database.flushWal();
+  await warehouse.database.run("DELETE FROM history.signals WHERE id < 180000");
+  await warehouse.database.flushWal();
+  return warehouse;
+};
+
+test("a file of which a third is unused is rewritten: the same rows in less space, and no file is left over", async () => {
+  const dataDir = tempDir();
+  const warehouse = await aLooseWarehouse(dataDir);
+  const before = await sumOf(warehouse);
+  const published = await warehouse.publish();
+  expect(published.compacted?.problem).toBe(null);
+  expect(published.compacted?.bytesAfter).toBeLessThan((published.compacted?.bytesBefore ?? 0) * 0.67);
+  // The header of a file is no block.
+  expect(published.bytes - (published.compacted?.bytesAfter ?? 0)).toBeLessThan(20_000);
+  expect(await sumOf(warehouse)).toEqual(before);
+  expect(statSync(join(dataDir, "state", "working.duckdb")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(join(dataDir, "state")).filter((name) => name.startsWith("new-"))).toEqual([]);
+  // It is writable as before, and the next publish has nothing to rewrite.
+  await fill(warehouse, 10);
+  expect((await warehouse.publish()).compacted).toBe(null);
+});
+
+test("a rewrite that fails is reported; the file is published as it is", async () => {
+  const dataDir = tempDir();
+  // A view that no copy can be made of.
+  const warehouse = await aLooseWarehouse(dataDir, [
+    "CREATE TABLE main.zz (a INTEGER)",
+    "CREATE VIEW main.broken AS SELECT a FROM main.zz",
+    "DROP TABLE main.zz",
+  ]);
+  const before = await sumOf(warehouse);
+  const published = await warehouse.publish();
+  expect(published.compacted).toMatchObject({ bytesAfter: null, problem: expect.stringContaining("zz") });
+  expect(await sumOf(warehouse)).toEqual(before);
+  expect(statSync(warehouse.snapshot).size).toBe(published.bytes);
+});
+
+test("small files and files in use are left alone", async () => {
+  const warehouse = await aWarehouse();
+  expect((await warehouse.publish()).compacted).toBe(null);
+  await fill(warehouse, 50_000);
+  expect((await warehouse.publish()).compacted).toBe(null);
+});
+
+test("the copy that a killed rewrite left is removed at the next start", async () => {
+  const dataDir = tempDir();
+  await (await aWarehouse(dataDir)).close();
+  const left = join(dataDir, "state", "new-abc123");
+  mkdirSync(left);
+  writeFileSync(join(left, "working.duckdb"), "half a copy");
+  chmodSync(left, 0o700);
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  await warehouse.close();
+  expect(readdirSync(join(dataDir, "state"))).not.toContain("new-abc123");
+});

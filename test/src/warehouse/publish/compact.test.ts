@@ -51,15 +51,16 @@ test("a file of which a third is unused is rewritten: the same rows in less spac
 
 test("a rewrite that fails is reported; the file is published as it is", async () => {
   const dataDir = tempDir();
-  // A view that no copy can be made of.
+  // DuckDB copies tables in the order of their names, and so refuses this one.
   const warehouse = await aLooseWarehouse(dataDir, [
-    "CREATE TABLE main.zz (a INTEGER)",
-    "CREATE VIEW main.broken AS SELECT a FROM main.zz",
-    "DROP TABLE main.zz",
+    "CREATE TABLE main.zz (a INTEGER PRIMARY KEY)",
+    "CREATE TABLE main.aa (a INTEGER REFERENCES main.zz (a))",
+    "INSERT INTO main.zz VALUES (1)",
+    "INSERT INTO main.aa VALUES (1)",
   ]);
   const before = await sumOf(warehouse);
   const published = await warehouse.publish();
-  expect(published.compacted).toMatchObject({ bytesAfter: null, problem: expect.stringContaining("zz") });
+  expect(published.compacted).toMatchObject({ bytesAfter: null, problem: expect.stringContaining("foreign key") });
   expect(await sumOf(warehouse)).toEqual(before);
   expect(statSync(warehouse.snapshot).size).toBe(published.bytes);
 });

@@ -116,4 +116,8 @@ export const bookingWarehouse = (warehouse: Warehouse, booking: Booking): Wareho
     await takeCalls(warehouse, booking);
     return warehouse.publish();
   },
+  publishNews: async (runId, policy) => {
+    await takeCalls(warehouse, booking);
+    return warehouse.publishNews(runId, policy);
+  },
 });

@@ -1,11 +1,15 @@
 // Job replay: rebuilds the working database from the archive and publishes it. Sends nothing, needs no token.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { replay } from "../src/sync/recovery/replay.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { type Baseline, readBaseline } from "../src/warehouse/baseline/baseline.ts";
+import { holdsUnruled, settleRules } from "../src/warehouse/baseline/field-rules.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { redactorOf } from "./redaction.ts";
 
@@ -16,6 +20,8 @@ export interface ReplayContext {
 
 /** Object printed by `replay --json`. */
 export interface ReplayReport {
+  /** When the baseline it started from was made; null: from the first response. */
+  readonly baseline: string | null;
   readonly runs: number;
   readonly responses: number;
   /** Number of loaded records. */
@@ -31,18 +37,54 @@ export interface ReplayReport {
   readonly warehouse: string;
 }
 
+/** The rules that decide which values are stored, as text. */
+export const fieldRules = ({ excludeFields, hashFields }: Config): readonly string[] => [
+  ...excludeFields.map((field) => `exclude ${field}`),
+  ...hashFields.map((field) => `hash ${field}`),
+];
+
+interface Store {
+  readonly state: string;
+  readonly archiveDir: string;
+  readonly rules: readonly string[];
+}
+
+/**
+ * The baseline to start from; null: the archive begins at the first change and is wanted whole, or has to be. Values
+ * stored before a field rule existed are in the baseline, but not in what the archive gives. Throws ARCHIVE_INCOMPLETE.
+ */
+const startOf = async (
+  { state, archiveDir, rules }: Store,
+  request: { readonly partial: boolean; readonly fromStart?: boolean },
+): Promise<Baseline | null> => {
+  const isWhole = await beginsAtFirst(archiveDir);
+  if (request.fromStart === true) {
+    if (isWhole || request.partial) return null;
+    throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "what it held before the baseline was removed" });
+  }
+  const baseline = await readBaseline(state);
+  if (baseline === null || !(await holdsUnruled(state, rules))) return baseline;
+  if (isWhole) return null;
+  if (request.partial) return baseline;
+  const detail =
+    "exclude_fields or hash_fields were changed after the baseline was made, and what the archive held before it was removed; --partial starts from the baseline and keeps those values";
+  throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail });
+};
+
 /**
  * Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE and faults; after an error nothing has
  * changed.
  */
 export const replayJob = async (
   config: Config,
-  request: { readonly partial: boolean },
+  request: { readonly partial: boolean; readonly fromStart?: boolean },
   { clock, emit }: ReplayContext,
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
-  const { archiveDir } = warehousePaths(config.dataDir);
+  const { archiveDir, state } = warehousePaths(config.dataDir);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
+  const rules = fieldRules(config);
+  const baseline = await startOf({ state, archiveDir, rules }, request);
   const { result, tables, kept, published } = await rebuildWarehouse(
     {
       dataDir: config.dataDir,
@@ -50,11 +92,14 @@ export const replayJob = async (
       memory: config.memory,
       auditRetentionDays: config.audit.retentionDays,
       strictness: tableStrictness(config.strictness),
+      baseline,
     },
     (target) => replay(target, { partial: request.partial, emit, redact }),
   );
+  if (baseline === null && result.missing.length === 0) await settleRules(state, rules);
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   return {
+    baseline: baseline === null ? null : new Date(baseline.made_at).toISOString(),
     runs: result.runs,
     responses: result.responses,
     rows: result.rows,

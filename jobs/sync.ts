@@ -10,9 +10,13 @@ import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
+import { noteRules } from "../src/warehouse/baseline/field-rules.ts";
+import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
+import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
+import { fieldRules } from "./replay.ts";
 import { tellSync } from "./tracing.ts";
 
 /** Request of one sync. */
@@ -81,7 +85,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     allowMassDelete: request.allowMassDelete,
     runId: request.runId ?? null,
     concurrency: config.concurrency,
-    archiveRetentionDays: config.archiveRetentionDays,
+    archiveLimits: config.archiveLimits,
     historyRetentionDays: config.historyRetentionDays,
     publish: config.publish,
     eraseOutside: request.eraseOutside ?? false,
@@ -100,12 +104,16 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
       withinTime(context, request.maxDurationMs, async (signal) => {
         const config = await withFollowing(given);
         const options = { ...syncOptions(config, request), totals: (await readChecked(config.dataDir)).totals };
+        const { state } = warehousePaths(config.dataDir);
+        const isNew = isUnused(config.dataDir);
         return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           await eraseAsked(given, deps.warehouse, context.clock);
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);
-          const result = await runSync({ ...options, runId, fullSince }, deps);
+          const mixed = await noteRules(state, fieldRules(config), isNew);
+          const archiveLimits = mixed ? null : options.archiveLimits;
+          const result = await runSync({ ...options, archiveLimits, runId, fullSince }, deps);
           tellSync(span, result.report, result.error);
           return result;
         });

@@ -203,6 +203,16 @@ export const ERRORS = {
     "The archive does not hold everything that was mirrored: {detail}.",
     "Nothing was changed. `duckmirror replay --partial` rebuilds what the archive holds, and the next sync walks every list again.",
   ),
+  BASELINE_DAMAGED: row(
+    EXIT.unexpected,
+    "The baseline or backup {file} cannot be used: {detail}.",
+    "The mirror itself is not affected: the next `duckmirror sync` makes a new baseline when it needs one. If the working file is lost, too, restore a backup (`duckmirror restore`), or rebuild what the archive holds: `duckmirror replay --partial`.",
+  ),
+  RESTORE_REFUSED: row(
+    EXIT.usage,
+    "{dir} holds a mirror already, and a restore overwrites nothing.",
+    "Name an empty folder with --data-dir, or move this one away first.",
+  ),
   SNAPSHOT_MISSING: row(
     EXIT.usage,
     "There is no snapshot at {file} yet.",

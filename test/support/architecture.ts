@@ -61,6 +61,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "read",
     "load",
     "calls",
+    "baseline",
     "publish",
     "journal",
     "archive",

@@ -245,6 +245,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     countRows: async (name, company) => inScope(name, company).length,
     publish: async () => published(),
     publishNews: async () => published(),
+    pruneArchive: async () => ({ files: 0, bytes: 0, newBaseline: false }),
     close: async () => undefined,
     alive,
     ids: (name) => [...table(name).keys()],

@@ -6,11 +6,12 @@ import { counted, formatDuration } from "../../core/text/units.ts";
 import { audited } from "../audited.ts";
 import { defineCommand } from "../command.ts";
 
-const inputSchema = z.object({ partial: z.boolean().default(false) });
+const inputSchema = z.object({ partial: z.boolean().default(false), fromStart: z.boolean().default(false) });
 
 const renderReport = (report: ReplayReport): string => {
   const mirrored = Object.values(report.tables).reduce((sum, rows) => sum + rows, 0);
   const lines = [
+    report.baseline === null ? null : `started from the baseline of ${report.baseline}`,
     `${counted(report.runs, "run")} and ${counted(report.responses, "response")} replayed in ${formatDuration(report.duration_ms)}: ${counted(mirrored, "row")} mirrored`,
     report.kept === null ? null : `the old working database was kept as ${report.kept}; delete it when you like`,
     ...report.missing.map((what) => `missing: ${what}`),
@@ -22,12 +23,12 @@ const renderReport = (report: ReplayReport): string => {
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli.option(
-      "--partial",
-      "rebuild what the archive holds even if something is missing; the next sync reads it again",
-    ),
+    cli
+      .option("--partial", "rebuild what the archive holds even if something is missing; the next sync reads it again")
+      .option("--from-start", "leave the baseline aside and read the whole archive, e.g. to fill a column added since"),
   examples: {
     "duckmirror replay": "rebuild the working database, e.g. when it is damaged; costs no credit",
+    "duckmirror replay --from-start": "from the first archived response on, as far as the archive still has it",
     "duckmirror replay --json": "the same, the result as JSON",
   },
   input: inputSchema,
@@ -40,7 +41,7 @@ export const command = defineCommand({
         config,
         context,
         { action: "replay" },
-        () => replayJob(config, { partial: input.partial }, { clock, emit: progress.sink }),
+        () => replayJob(config, { partial: input.partial, fromStart: input.fromStart }, { clock, emit: progress.sink }),
         ({ rows }) => ({ rows }),
       );
       progress.end();

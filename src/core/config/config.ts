@@ -167,8 +167,8 @@ export const resolveConfig = (parts: {
     /** Table, or `*` for all → strictness; see `strictnessOf`. */
     strictness: setting.strictness,
     allowPlainHttp: setting.allow_plain_http,
-    /** null: keep for ever. */
-    archiveRetentionDays: setting.archive_retention_days,
+    /** `days` null: keep for ever. `bytes` null: without limit. */
+    archiveLimits: { days: setting.archive_retention_days, bytes: setting.archive_max_size },
     /** null: keep for ever. */
     historyRetentionDays: setting.history_retention_days,
     /** When a sync that found nothing new publishes: age (ms) and size of the snapshot. */

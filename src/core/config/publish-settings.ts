@@ -1,8 +1,24 @@
-// Settings of publishing: when a sync that found nothing new publishes nevertheless.
+// Settings of what is kept and published: limits of the archive, and when a sync that found nothing new publishes.
 import { parseBytes } from "../text/units.ts";
-import { duration, one } from "./setting-parsers.ts";
+import { duration, one, retentionDays } from "./setting-parsers.ts";
+
+/** A size, `mirror` or `keep`. */
+const archiveSize = one("a size like 2GiB, mirror, or keep", (value) => {
+  if (/^(keep|null|none)$/i.test(value)) return { most: null };
+  if (/^mirror$/i.test(value)) return { most: "mirror" as const };
+  const bytes = parseBytes(value);
+  return bytes === null ? null : { most: bytes };
+}).transform((found): number | "mirror" | null => found.most);
 
 export const publishSettings = {
+  archive_retention_days: retentionDays.prefault(90).meta({
+    description:
+      "Days a response stays in the archive; keep: for ever. Before older ones are removed, a proven copy of the mirror becomes the baseline from which `replay` starts.",
+  }),
+  archive_max_size: archiveSize.prefault("mirror").meta({
+    description:
+      "Most that the archive takes: a size, or mirror: as much as the snapshot, at least 256 MiB; keep: no limit.",
+  }),
   publish_unchanged_every: duration.prefault("6h").meta({
     description:
       "A sync that found nothing new leaves the snapshot as it is until it has this age, because publishing writes the whole file; `0s`: each sync publishes.",

@@ -167,10 +167,6 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     allow_plain_http: yesNo
       .prefault(false)
       .meta({ description: "Send the token over http:// to a host that is not this machine." }),
-    archive_retention_days: retentionDays.prefault("keep").meta({
-      description:
-        "Days a response stays in the archive; keep: for ever. `replay` rebuilds only what the archive holds.",
-    }),
     history_retention_days: retentionDays
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),

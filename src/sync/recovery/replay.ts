@@ -144,7 +144,7 @@ export const replay = async (
   const gap = (from: number, to: number) =>
     lacks(from === to ? `change ${from} of its journal` : `changes ${from} to ${to} of its journal`);
   try {
-    for await (const event of readJournal(target.archiveDir, gap)) {
+    for await (const event of readJournal(target.archiveDir, gap, target.after)) {
       const { entry } = event;
       if (entry.kind === "run-started") runs.add(entry.runId);
       const loads = entry.kind === "commit" ? await commitLoads(entry) : [];
@@ -165,7 +165,8 @@ export const replay = async (
     await making.catch(() => undefined);
     for (const runId of [...open.keys()]) await closeRun(runId);
   }
-  if (changes === 0) throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
+  if (changes === 0 && target.after === 0)
+    throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "its journal is empty" });
   tell();
   if (missing.length > 0) await target.run("warehouse/forget-progress.sql");
   return { runs: runs.size, responses, rows, missing };

@@ -8,7 +8,7 @@ import { accessOf } from "../../core/state/tier.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
+import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
 import { creditsNow } from "../forecast/credits-now.ts";
 import { forecastJson, forecastOf } from "../forecast/forecast.ts";
@@ -135,7 +135,11 @@ const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promi
 };
 
 /** Publishes what the run found; if it found nothing, the snapshot may stay. */
-const publishRun = async ({ publish }: SyncOptions, { warehouse, emit }: SyncDeps, runId: string): Promise<void> => {
+const publishRun = async (
+  { publish, archiveLimits }: SyncOptions,
+  { warehouse, emit }: SyncDeps,
+  runId: string,
+): Promise<void> => {
   const published = await warehouse.publishNews(runId, publish);
   if (published === null) return emit({ kind: "looked", path: warehouse.snapshot });
   const { path, bytes, durationMs: ms, compacted } = published;
@@ -144,6 +148,7 @@ const publishRun = async ({ publish }: SyncOptions, { warehouse, emit }: SyncDep
     emit({ kind: "note", level: "warn", text });
   }
   emit({ kind: "published", path, bytes, ms });
+  if (archiveLimits !== null) await warehouse.pruneArchive(archiveLimits);
 };
 
 /**
@@ -258,8 +263,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   await archive.close();
-  const { archiveRetentionDays, historyRetentionDays } = options;
-  if (archiveRetentionDays !== null) await pruneArchive(warehouse.archiveDir, archiveRetentionDays, clock.now());
+  const { historyRetentionDays } = options;
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   const { status, error } = end;
   const ended = await report(status, clock.now());

@@ -9,6 +9,7 @@ import type { KnownTier, TierEvidence } from "../../core/state/tier.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import type { ArchiveLimits } from "../../warehouse/baseline/archive-limits.ts";
 import type { PublishPolicy } from "../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { BudgetBook } from "../budgets/budget-book.ts";
@@ -33,8 +34,9 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly concurrency: number;
   /** Streams that this mirror should hold, including those that this run does not read. */
   readonly configured: readonly StreamName[];
-  /** Days that archived answers and old versions are kept; null: for ever. */
-  readonly archiveRetentionDays: number | null;
+  /** Limits of the archive; null: nothing of it may be removed. */
+  readonly archiveLimits: ArchiveLimits | null;
+  /** Days that old versions are kept; null: for ever. */
   readonly historyRetentionDays: number | null;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside: boolean;

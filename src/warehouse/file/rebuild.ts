@@ -6,6 +6,7 @@ import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
+import { type Baseline, copyDurably, proveBaseline } from "../baseline/baseline.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -24,10 +25,17 @@ import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from
 export interface Rebuilding {
   /** Directory of the archive. */
   readonly archiveDir: string;
+  /** Number of the last change that the file holds from the start: that of the baseline, or 0. */
+  readonly after: number;
   /** Applies a change of the journal in one transaction. `loads`: the rows of a commit, in the order of its entry. */
   apply(event: JournalEvent, loads: readonly TableLoad[]): Promise<void>;
   /** Runs a statement of sql/ on the new file. */
   run(statement: string): Promise<void>;
+}
+
+export interface RebuildOptions extends WarehouseOptions {
+  /** The file to start from; null: an empty one. */
+  readonly baseline: Baseline | null;
 }
 
 export interface Rebuilt<T> {
@@ -93,9 +101,14 @@ const takePlace = async (fresh: string, working: string, now: number): Promise<s
 
 const fill = async <T>(
   file: string,
-  options: WarehouseOptions,
+  options: RebuildOptions,
   build: (target: Rebuilding) => Promise<T>,
 ): Promise<{ readonly result: T; readonly counts: Readonly<Record<string, number>> }> => {
+  const { baseline } = options;
+  if (baseline !== null) {
+    await proveBaseline(baseline);
+    await copyDurably(baseline.path, file);
+  }
   const database = await openWorking(file, options);
   const { archiveDir } = warehousePaths(options.dataDir);
   const feed = createFeedCheck(database);
@@ -103,6 +116,7 @@ const fill = async <T>(
     const past = await redactedChanges(archiveDir);
     const result = await build({
       archiveDir,
+      after: baseline?.applied ?? 0,
       apply: ({ seq, entry }, loads) =>
         applyOnce(database, seq, (tx) => replayChange(tx, entry, loads, options.strictness ?? EVOLVING, past)).then(
           () => feed.note(entry),
@@ -145,7 +159,7 @@ const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => 
  * changed. Throws WRITER_BUSY, FORGET_UNFINISHED, DATA_DIR_UNWRITABLE, DISK_FULL, and errors of `build`.
  */
 export const rebuildWarehouse = async <T>(
-  options: WarehouseOptions,
+  options: RebuildOptions,
   build: (target: Rebuilding) => Promise<T>,
 ): Promise<Rebuilt<T>> => {
   const { working, snapshot, archiveDir } = warehousePaths(options.dataDir);

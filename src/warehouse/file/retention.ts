@@ -1,37 +1,13 @@
-// Retention: removes archive files and history versions that are older than configured.
-import { readdir, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+// Retention: removes versions of history that are older than configured.
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import { timeMs } from "../../core/time.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 
 const DAY_MS = 86_400_000;
-
-/** Start of an archive file's run, from its name (`20261121T103000Z-…`), in ms since the epoch. */
-const startOfRun = (file: string): number | null => {
-  const [, day, time] = /^(\d{8})T(\d{6})Z-/.exec(file) ?? [];
-  if (day === undefined || time === undefined) return null;
-  const iso = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`;
-  return timeMs(iso);
-};
-
-/** Removes archive files of runs that started more than `days` before `now`. Returns their number. */
-export const pruneArchive = async (dir: string, days: number, now: number): Promise<number> => {
-  let removed = 0;
-  for (const month of await readdir(dir).catch(() => [])) {
-    const files = await readdir(join(dir, month)).catch(() => []);
-    const old = files.filter((file) => (startOfRun(file) ?? now) < now - days * DAY_MS);
-    for (const file of old) await rm(join(dir, month, file));
-    removed += old.length;
-    if (old.length > 0 && old.length === files.length) await rmdir(join(dir, month));
-  }
-  return removed;
-};
 
 const numberRow = z.object({ n: z.number() });
 

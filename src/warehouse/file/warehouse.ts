@@ -6,6 +6,7 @@ import type { TableName } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
+import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "../baseline/archive-limits.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -46,6 +47,11 @@ export interface Warehouse extends Changes, MirrorReader {
    * looked, and returns null.
    */
   publishNews(runId: string, policy: PublishPolicy): Promise<PublishedFile | null>;
+  /**
+   * Removes what the archive holds beyond its limits. Call it after a publish: where the baseline does not cover what
+   * is removed, the snapshot becomes the new one.
+   */
+  pruneArchive(limits: ArchiveLimits): Promise<ArchivePruned>;
   /** Closes the file and releases the writer's lock. */
   close(): Promise<void>;
 }
@@ -128,6 +134,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       keepsWal = published === null;
       return published;
     },
+    pruneArchive: (limits) =>
+      journal.inTurn(() => keepWithinLimits({ archiveDir, snapshot, now: clock.now() }, limits)),
     close: async () => {
       await journal.close();
       await database.close({ keepsWal: keepsWal && (await isShort(`${working}.wal`)) });

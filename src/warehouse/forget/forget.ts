@@ -7,6 +7,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { timeMs } from "../../core/time.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
+import { makeBaseline, readBaseline } from "../baseline/baseline.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -205,6 +206,9 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     await rewriteFile(database, { tempDir: join(state, "tmp"), memory });
     request.onStep("rewritten");
     await publishSnapshot(database, snapshot, () => performance.now());
+    // The one before still holds them.
+    if ((await readBaseline(state).catch(() => "damaged")) !== null)
+      await makeBaseline(state, snapshot, options.clock.now());
     request.onStep("published");
   } finally {
     await database.close();

@@ -2,7 +2,7 @@
 // (its transaction failed or the process ended) and the later entry replaces it.
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -65,6 +65,12 @@ export const lastJournalled = async (dir: string): Promise<number> => {
 
 type ForgottenEntry = Extract<JournalEvent["entry"], { kind: "forgotten" }>;
 
+/** True when the journal holds its first entry, so that a replay needs no baseline. */
+export const beginsAtFirst = async (dir: string): Promise<boolean> => {
+  const [first] = await journalFiles(dir);
+  return first !== undefined && /^0*1\./.test(basename(first));
+};
+
 /** Entries of all erasures. Two with one number are the same erasure, begun twice. */
 export const readForgottenEntries = async (dir: string): Promise<readonly ForgottenEntry[]> => {
   const found: ForgottenEntry[] = [];
@@ -78,12 +84,16 @@ export const readForgottenEntries = async (dir: string): Promise<readonly Forgot
 };
 
 /**
- * Every entry whose change was made, oldest first. The very last one counts as made, because the journal alone cannot
+ * Every entry after number `after` whose change was made, oldest first. The very last one counts as made, because the journal alone cannot
  * show it. Calls `gap` for missing numbers. Throws ARCHIVE_INCOMPLETE on an entry that this program cannot read.
  */
-export async function* readJournal(dir: string, gap: (from: number, to: number) => void): AsyncIterable<JournalEvent> {
+export async function* readJournal(
+  dir: string,
+  gap: (from: number, to: number) => void,
+  after = 0,
+): AsyncIterable<JournalEvent> {
   let held: JournalEvent | null = null;
-  let next = 1;
+  let next = after + 1;
   for (const file of await journalFiles(dir)) {
     for await (const line of lines(file)) {
       const event = journalEventSchema.safeParse(line);
@@ -93,6 +103,7 @@ export async function* readJournal(dir: string, gap: (from: number, to: number) 
         throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail });
       }
       const { seq } = event.data;
+      if (seq <= after) continue;
       if (held !== null && seq > held.seq) {
         yield held;
         next = held.seq + 1;

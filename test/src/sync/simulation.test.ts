@@ -148,7 +148,7 @@ const OPTIONS: SyncOptions = {
   maxShare: 1,
   allowMassDelete: true,
   concurrency: 5,
-  archiveRetentionDays: null,
+  archiveLimits: null,
   historyRetentionDays: null,
 };
 

@@ -144,9 +144,16 @@ describe("what settings accept", () => {
     ]);
   });
 
-  test("archive_retention_days keeps for ever by default and counts days when set", () => {
-    expect(given({}).archiveRetentionDays).toBeNull();
-    expect(given({ yaml: "archive_retention_days: 90\n" }).archiveRetentionDays).toBe(90);
+  test("the archive keeps 90 days and as much as the mirror by default, and what is set otherwise", () => {
+    expect(given({}).archiveLimits).toEqual({ days: 90, bytes: "mirror" });
+    expect(given({ yaml: "archive_retention_days: 30\narchive_max_size: 2GiB\n" }).archiveLimits).toEqual({
+      days: 30,
+      bytes: 2 * 2 ** 30,
+    });
+    expect(given({ yaml: "archive_retention_days: keep\narchive_max_size: keep\n" }).archiveLimits).toEqual({
+      days: null,
+      bytes: null,
+    });
   });
 
   test("allow_plain_http takes the usual words", () => {

@@ -83,6 +83,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     concurrency: config.concurrency,
     archiveRetentionDays: config.archiveRetentionDays,
     historyRetentionDays: config.historyRetentionDays,
+    ledgerRetentionDays: config.ledgerRetentionDays,
     eraseOutside: request.eraseOutside ?? false,
   };
 };

@@ -171,6 +171,8 @@ export const resolveConfig = (parts: {
     archiveRetentionDays: setting.archive_retention_days,
     /** null: keep for ever. */
     historyRetentionDays: setting.history_retention_days,
+    /** null: keep for ever. */
+    ledgerRetentionDays: setting.ledger_retention_days,
     audit: {
       enabled: setting.audit_enabled,
       /** null: keep for ever. */

@@ -7,6 +7,7 @@ import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { pruneLedger } from "../../warehouse/file/ledger-retention.ts";
 import { pruneArchive, pruneHistory } from "../../warehouse/file/retention.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
 import { creditsNow } from "../forecast/credits-now.ts";
@@ -245,9 +246,10 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   await archive.close();
-  const { archiveRetentionDays, historyRetentionDays } = options;
+  const { archiveRetentionDays, historyRetentionDays, ledgerRetentionDays } = options;
   if (archiveRetentionDays !== null) await pruneArchive(warehouse.archiveDir, archiveRetentionDays, clock.now());
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
+  if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const { status, error } = end;
   const ended = await report(status, clock.now());
   for (const stream of ended.streams) {

@@ -32,9 +32,10 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly concurrency: number;
   /** Streams that this mirror should hold, including those that this run does not read. */
   readonly configured: readonly StreamName[];
-  /** Days that archived answers and old versions are kept; null: for ever. */
+  /** Days that archived answers, old versions and the ledger are kept; null: for ever. */
   readonly archiveRetentionDays: number | null;
   readonly historyRetentionDays: number | null;
+  readonly ledgerRetentionDays: number | null;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside: boolean;
 }

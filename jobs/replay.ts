@@ -4,6 +4,7 @@ import type { Config } from "../src/core/config/config.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { replay } from "../src/sync/recovery/replay.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { removeOldCopies } from "../src/warehouse/file/leftovers.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
@@ -41,7 +42,7 @@ export const replayJob = async (
   { clock, emit }: ReplayContext,
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
-  const { archiveDir } = warehousePaths(config.dataDir);
+  const { state, archiveDir } = warehousePaths(config.dataDir);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
   const { result, tables, kept, published } = await rebuildWarehouse(
     {
@@ -53,6 +54,7 @@ export const replayJob = async (
     },
     (target) => replay(target, { partial: request.partial, emit, redact }),
   );
+  await removeOldCopies(state, clock.now());
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   return {
     runs: result.runs,

@@ -10,6 +10,7 @@ import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
+import { removeOutdated } from "../src/warehouse/file/leftovers.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
@@ -102,6 +103,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
         const options = { ...syncOptions(config, request), totals: (await readChecked(config.dataDir)).totals };
         return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           await eraseAsked(given, deps.warehouse, context.clock);
+          await removeOutdated(config.dataDir, context.clock.now());
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);

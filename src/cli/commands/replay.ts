@@ -12,7 +12,9 @@ const renderReport = (report: ReplayReport): string => {
   const mirrored = Object.values(report.tables).reduce((sum, rows) => sum + rows, 0);
   const lines = [
     `${counted(report.runs, "run")} and ${counted(report.responses, "response")} replayed in ${formatDuration(report.duration_ms)}: ${counted(mirrored, "row")} mirrored`,
-    report.kept === null ? null : `the old working database was kept as ${report.kept}; delete it when you like`,
+    report.kept === null
+      ? null
+      : `the old working database was kept as ${report.kept}; the next replay, or a sync after 30 days, removes it`,
     ...report.missing.map((what) => `missing: ${what}`),
     report.missing.length === 0 ? null : "the next sync walks every list again",
     `published ${report.warehouse}`,

@@ -9,6 +9,7 @@ import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
+import { removeUnfinished } from "./leftovers.ts";
 import { migrate } from "./migrate.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
@@ -76,7 +77,7 @@ const refusePlanted = (dataDir: string): void => {
   }
 };
 
-/** Creates the directories and takes the writer's lock. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
+/** Creates the directories, takes the writer's lock, and removes what killed writers left. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   const { state, archiveDir, lockFile } = warehousePaths(dataDir);
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
@@ -86,6 +87,7 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   });
   try {
     await chmod(lockFile, 0o600);
+    await removeUnfinished(state);
     return lock;
   } catch (error) {
     await lock.release();

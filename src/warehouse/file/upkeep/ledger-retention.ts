@@ -1,7 +1,7 @@
 // Retention of the ledger: removes old runs, requests, rejected records, differences and readings of usage (decision 0113).
-import type { Database } from "../duckdb/database.ts";
-import { instant } from "../duckdb/duck-values.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import type { Database } from "../../duckdb/database.ts";
+import { instant } from "../../duckdb/duck-values.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
 
 /**
  * Removes what is older than `days` before `now` (ms since the epoch) and no longer needed, in one transaction. Sums of it

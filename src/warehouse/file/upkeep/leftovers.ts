@@ -1,11 +1,10 @@
-// Files in state/ that nobody needs any more: old working files that replays kept, what killed processes left, and files
-// of calls that nobody can read.
+// Files in state/ that nobody needs any more: old working files that replays kept, and files of calls that nobody can
+// read.
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { assertOwnFolder } from "../../core/own-files.ts";
-import { timeMs } from "../../core/time.ts";
-import { callsDir } from "../calls/call-files.ts";
-import { isFreshFolder } from "./fresh-folder.ts";
+import { assertOwnFolder } from "../../../core/own-files.ts";
+import { timeMs } from "../../../core/time.ts";
+import { callsDir } from "../../calls/call-files.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that the old working file stays after a replay, and a file of calls without a readable line. */
@@ -20,9 +19,6 @@ const replacedAt = (name: string): number | null => {
   return year === undefined ? null : timeMs(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 };
 
-/** True for the name of an old working file or its WAL. */
-export const isOldCopy = (name: string): boolean => OLD_COPY.test(name);
-
 /** Removes all old working files but the newest, and that one after 30 days. `now`: ms since the epoch. */
 export const removeOldCopies = async (state: string, now: number): Promise<void> => {
   const copies = (await readdir(state)).flatMap((name) => {
@@ -32,13 +28,6 @@ export const removeOldCopies = async (state: string, now: number): Promise<void>
   const newest = Math.max(...copies.map(({ at }) => at));
   for (const { name, at } of copies) {
     if (at < newest || at < now - KEPT_DAYS * DAY_MS) await rm(join(state, name), { force: true });
-  }
-};
-
-/** Removes spilled data and unfinished working files of killed processes. The caller holds the writer's lock. */
-export const removeUnfinished = async (state: string): Promise<void> => {
-  for (const name of await readdir(state)) {
-    if (name === "tmp" || isFreshFolder(name)) await rm(join(state, name), { recursive: true, force: true });
   }
 };
 

@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { removeOldCopies, removeOutdated } from "../../../../src/warehouse/file/leftovers.ts";
-import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
-import { tempDir } from "../temp-dir.ts";
+import { systemClock } from "../../../../../src/core/clock.ts";
+import { removeOldCopies, removeOutdated } from "../../../../../src/warehouse/file/upkeep/leftovers.ts";
+import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+import { tempDir } from "../../temp-dir.ts";
 
 const DAY_MS = 86_400_000;
 const NEWEST = "working.duckdb.20260103T040506Z.old";

@@ -144,6 +144,11 @@ describe("what settings accept", () => {
     ]);
   });
 
+  test("ledger_retention_days keeps a year and a month by default, and for ever on request", () => {
+    expect(given({}).ledgerRetentionDays).toBe(400);
+    expect(given({ yaml: "ledger_retention_days: keep\n" }).ledgerRetentionDays).toBeNull();
+  });
+
   test("archive_retention_days keeps for ever by default and counts days when set", () => {
     expect(given({}).archiveRetentionDays).toBeNull();
     expect(given({ yaml: "archive_retention_days: 90\n" }).archiveRetentionDays).toBe(90);

@@ -8,9 +8,9 @@ import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } fr
 import { type DiskUsage, readDiskUsage } from "../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { creditJson, creditLines } from "../terminal/credit-account.ts";
-import { diskJson, diskLines } from "../terminal/disk-lines.ts";
-import { forecastLines, medianError } from "../terminal/forecast-lines.ts";
+import { creditJson, creditLines } from "../terminal/status/credit-account.ts";
+import { diskJson, diskLines } from "../terminal/status/disk-lines.ts";
+import { forecastLines, medianError } from "../terminal/status/forecast-lines.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });

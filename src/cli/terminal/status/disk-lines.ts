@@ -1,6 +1,6 @@
 // What a data directory takes on disk: lines of `status`, and members of `status --json`.
-import { counted, formatBytes } from "../../core/text/units.ts";
-import { DISK_PARTS, type DiskUsage } from "../../warehouse/read/disk-usage.ts";
+import { counted, formatBytes } from "../../../core/text/units.ts";
+import { DISK_PARTS, type DiskUsage } from "../../../warehouse/read/disk-usage.ts";
 
 /** `freeShare`: of the snapshot's blocks. */
 export const diskLines = ({ bytes, total, archiveFiles, growth }: DiskUsage, freeShare: number): readonly string[] => {

@@ -8,6 +8,7 @@ import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { type Baseline, readBaseline } from "../src/warehouse/baseline/baseline.ts";
 import { holdsUnruled, settleRules } from "../src/warehouse/baseline/field-rules.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
+import { removeOldCopies } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
@@ -81,7 +82,7 @@ export const replayJob = async (
   { clock, emit }: ReplayContext,
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
-  const { archiveDir, state } = warehousePaths(config.dataDir);
+  const { state, archiveDir } = warehousePaths(config.dataDir);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
   const rules = fieldRules(config);
   const baseline = await startOf({ state, archiveDir, rules }, request);
@@ -97,6 +98,7 @@ export const replayJob = async (
     (target) => replay(target, { partial: request.partial, emit, redact }),
   );
   if (baseline === null && result.missing.length === 0) await settleRules(state, rules);
+  await removeOldCopies(state, clock.now());
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   return {
     baseline: baseline === null ? null : new Date(baseline.made_at).toISOString(),

@@ -13,6 +13,7 @@ import type { SyncOptions } from "../src/sync/running/run-state.ts";
 import { noteRules } from "../src/warehouse/baseline/field-rules.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
+import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
@@ -88,6 +89,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     archiveLimits: config.archiveLimits,
     historyRetentionDays: config.historyRetentionDays,
     publish: config.publish,
+    ledgerRetentionDays: config.ledgerRetentionDays,
     eraseOutside: request.eraseOutside ?? false,
   };
 };
@@ -108,6 +110,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
         const isNew = isUnused(config.dataDir);
         return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
           await eraseAsked(given, deps.warehouse, context.clock);
+          await removeOutdated(config.dataDir, context.clock.now());
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);

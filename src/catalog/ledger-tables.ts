@@ -73,6 +73,31 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     },
   },
   {
+    name: "removed_requests",
+    grain: "One row per endpoint, status and charge of requests that retention removed: their sums.",
+    columns: {
+      endpoint: "Operation.",
+      status: "HTTP status; `none` when no answer came.",
+      charge: "spent, free, or ambiguous.",
+      requests: "Requests.",
+      duration_ms: "Their duration together, in milliseconds.",
+      rows: "Records received.",
+      bytes: "Bytes received.",
+      first_at: "When the first was sent.",
+      last_at: "When the last was sent.",
+    },
+  },
+  {
+    name: "removed_runs",
+    grain: "One row per status of runs that retention removed.",
+    columns: {
+      status: "How they ended.",
+      runs: "Runs.",
+      first_at: "When the first started.",
+      last_at: "When the last ended.",
+    },
+  },
+  {
     name: "rejects",
     grain: "One row per received record that could not become a row.",
     columns: {

@@ -53,6 +53,10 @@ export const SCOPED_TABLES = ["accounts", "contacts", "signals"] as const;
 export type ScopedTable = (typeof SCOPED_TABLES)[number];
 export const isScopedTable = (name: string): name is ScopedTable => SCOPED_TABLES.some((table) => table === name);
 
+/** Readings of usage, which retention of the ledger removes: src/warehouse/file/upkeep/ledger-retention.ts. */
+const USAGE_TABLES = ["usage_snapshots", "usage_breakdown", "usage_requests", "usage_limits"] as const;
+export const isUsageTable = (name: string): boolean => USAGE_TABLES.some((table) => table === name);
+
 export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly TableName[];
 
 /** The spec of a table. */

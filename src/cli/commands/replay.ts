@@ -13,7 +13,9 @@ const renderReport = (report: ReplayReport): string => {
   const lines = [
     report.baseline === null ? null : `started from the baseline of ${report.baseline}`,
     `${counted(report.runs, "run")} and ${counted(report.responses, "response")} replayed in ${formatDuration(report.duration_ms)}: ${counted(mirrored, "row")} mirrored`,
-    report.kept === null ? null : `the old working database was kept as ${report.kept}; delete it when you like`,
+    report.kept === null
+      ? null
+      : `the old working database was kept as ${report.kept}; the next replay, or a sync after 30 days, removes it`,
     ...report.missing.map((what) => `missing: ${what}`),
     report.missing.length === 0 ? null : "the next sync walks every list again",
     `published ${report.warehouse}`,

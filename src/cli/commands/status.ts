@@ -5,18 +5,23 @@ import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { readTier } from "../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
+import { type DiskUsage, readDiskUsage } from "../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
-import { creditJson, creditLines } from "../terminal/credit-account.ts";
-import { forecastLines, medianError } from "../terminal/forecast-lines.ts";
+import { creditJson, creditLines } from "../terminal/status/credit-account.ts";
+import { diskJson, diskLines } from "../terminal/status/disk-lines.ts";
+import { forecastLines, medianError } from "../terminal/status/forecast-lines.ts";
 import { renderTable, type TableColumn } from "../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
+/** What the command shows: the published state, and files of the data directory. */
+type Shown = MirrorStatus & { readonly disk: DiskUsage };
+
 /** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
-const toJson = (status: MirrorStatus) => ({
+const toJson = (status: Shown) => ({
   tier: status.tier?.tier ?? "unknown",
   tier_since: status.tier?.since ?? null,
   snapshot: {
@@ -24,6 +29,7 @@ const toJson = (status: MirrorStatus) => ({
     bytes: status.snapshot.bytes,
     published_at: iso(status.snapshot.publishedAt),
   },
+  disk: diskJson(status.disk, status.snapshot.freeShare),
   tables: status.tables.map(({ table, rows, lastChangeAt }) => ({ table, rows, last_change_at: iso(lastChangeAt) })),
   streams: inOrder(status).map(({ stream, state, found }) => ({
     stream,
@@ -122,7 +128,7 @@ const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null
     columns,
   );
 
-const render = (status: MirrorStatus, { terminal, clock }: CommandContext): string => {
+const render = (status: Shown, { terminal, clock }: CommandContext): string => {
   const { columns, outColours: colours } = terminal;
   const now = clock.now();
   const ago = (ms: number | null) => (ms === null ? "never" : `${formatDuration(Math.max(0, now - ms))} ago`);
@@ -168,6 +174,7 @@ const render = (status: MirrorStatus, { terminal, clock }: CommandContext): stri
   ].filter((line) => line !== "");
   return [
     `${path} (${formatBytes(bytes)}, published ${ago(publishedAt)})`,
+    ...diskLines(status.disk, status.snapshot.freeShare),
     tables,
     streams,
     ...errors,
@@ -188,7 +195,7 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   // `check` may have learned the tier since the last run.
   const known = await readTier(config.dataDir);
   const tier = known === null ? published.tier : { ...known, since: new Date(known.since).toISOString() };
-  const status = { ...published, tier };
+  const status = { ...published, tier, disk: readDiskUsage(config.dataDir, context.clock.now()) };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

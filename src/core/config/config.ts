@@ -173,6 +173,8 @@ export const resolveConfig = (parts: {
     historyRetentionDays: setting.history_retention_days,
     /** When a sync that found nothing new publishes: age (ms) and size of the snapshot. */
     publish: { everyMs: setting.publish_unchanged_every, belowBytes: setting.publish_unchanged_below },
+    /** null: keep for ever. */
+    ledgerRetentionDays: setting.ledger_retention_days,
     audit: {
       enabled: setting.audit_enabled,
       /** null: keep for ever. */

@@ -171,6 +171,10 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
     ...publishSettings,
+    ledger_retention_days: retentionDays.prefault("400").meta({
+      description:
+        "Days that runs, requests, rejected records and readings of usage are kept, at least 31 and the present credit period; keep: for ever.",
+    }),
     ...auditSettings,
     ...usageSettings,
     ...planSettings(stream, vocabulary.streams),

@@ -9,6 +9,7 @@ import { formatBytes } from "../../core/text/units.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
+import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
 import { creditsNow } from "../forecast/credits-now.ts";
 import { forecastJson, forecastOf } from "../forecast/forecast.ts";
@@ -263,8 +264,9 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   await archive.close();
-  const { historyRetentionDays } = options;
+  const { historyRetentionDays, ledgerRetentionDays } = options;
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
+  if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const { status, error } = end;
   const ended = await report(status, clock.now());
   for (const stream of ended.streams) {

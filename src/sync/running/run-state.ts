@@ -36,8 +36,9 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly configured: readonly StreamName[];
   /** Limits of the archive; null: nothing of it may be removed. */
   readonly archiveLimits: ArchiveLimits | null;
-  /** Days that old versions are kept; null: for ever. */
+  /** Days that old versions and the ledger are kept; null: for ever. */
   readonly historyRetentionDays: number | null;
+  readonly ledgerRetentionDays: number | null;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside: boolean;
   readonly publish: PublishPolicy;

@@ -1,5 +1,5 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
@@ -8,6 +8,7 @@ import { machineMemory } from "../../core/machine-memory.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
+import { removeFreshFolders } from "../publish/fresh-folder.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { migrate } from "./migrate.ts";
 import { applyViews } from "./views.ts";
@@ -76,9 +77,9 @@ const refusePlanted = (dataDir: string): void => {
   }
 };
 
-/** Creates the directories and takes the writer's lock. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
+/** Creates the directories, takes the writer's lock, and removes what killed writers left. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
-  const { state, archiveDir, lockFile } = warehousePaths(dataDir);
+  const { state, archiveDir, lockFile, working } = warehousePaths(dataDir);
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
   refusePlanted(dataDir);
   const lock = await takeWriterLock(lockFile, dataDir).catch((error: unknown) => {
@@ -86,6 +87,9 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   });
   try {
     await chmod(lockFile, 0o600);
+    // Nobody else writes here now, so a killed process left these.
+    await removeFreshFolders(working);
+    await rm(join(state, "tmp"), { recursive: true, force: true });
     return lock;
   } catch (error) {
     await lock.release();

@@ -123,6 +123,8 @@ const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), 
 /** Forecasts whose errors are shown. */
 const LATEST_FORECASTS = 10;
 
+const blocksRow = z.object({ total_blocks: count, free_blocks: count });
+
 const findingsRow = z.object({ rejects: count, drifts: count });
 
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
@@ -138,9 +140,16 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         database.query(sqlText(`status/${name}.sql`), params, row);
       const [findings] = await read("findings", findingsRow);
       const [tier] = await read("tier", tierRow);
+      const [blocks] = await read("file-blocks", blocksRow);
       return {
         tier: tier ?? null,
-        snapshot: { path: snapshot, bytes: file.size, publishedAt: file.mtimeMs },
+        snapshot: {
+          path: snapshot,
+          bytes: file.size,
+          publishedAt: file.mtimeMs,
+          /** Share of the file's blocks that hold nothing. */
+          freeShare: blocks === undefined ? 0 : blocks.free_blocks / Math.max(1, blocks.total_blocks),
+        },
         tables: await read("tables", tableRow),
         streams: (await read("streams", streamRow)).map(asLooked(last)),
         spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),

@@ -150,6 +150,7 @@ const OPTIONS: SyncOptions = {
   concurrency: 5,
   archiveLimits: null,
   historyRetentionDays: null,
+  ledgerRetentionDays: null,
 };
 
 const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };

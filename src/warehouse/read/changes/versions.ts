@@ -2,7 +2,7 @@
 // are found first, over key columns only, so that a page reads the rows that it needs and no others.
 import { parse } from "lossless-json";
 import { z } from "zod";
-import { type TableName, tableSpec } from "../../../catalog/tables.ts";
+import { isUsageTable, type TableName, tableSpec } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
@@ -52,11 +52,14 @@ const differs = (a: JsonValue, b: JsonValue): boolean =>
 const fieldsOf = (before: JsonObject, after: JsonObject): readonly string[] =>
   Object.keys(after).filter((column) => differs(before[column] ?? null, after[column] ?? null));
 
-/** The version at a place; an erased contact's versions are gone. */
-const versionAt = (versions: ReadonlyMap<bigint, JsonObject>, place: bigint | null, key: JsonObject, n: number) => {
+/** What a change is of. */
+type Of = Pick<Change, "n" | "table" | "key">;
+
+/** The version at a place; null where it is gone: an erased contact, or a reading that retention removed. */
+const versionAt = (versions: ReadonlyMap<bigint, JsonObject>, place: bigint | null, { n, table, key }: Of) => {
   const version = place === null ? undefined : versions.get(place);
   if (version !== undefined) return version;
-  if (typeof key.id === "string" && isForgottenId(key.id)) return null;
+  if (isUsageTable(table) || (typeof key.id === "string" && isForgottenId(key.id))) return null;
   throw new DuckmirrorError("UNEXPECTED", { detail: `the version behind change ${n} is missing` });
 };
 
@@ -115,10 +118,11 @@ export const readVersions = async (
     const place = places.get(n);
     if (place === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: `change ${n} is missing` });
     const key = recordOf(table, place.key);
-    const before = change === "insert" ? null : versionAt(ended.records, BigInt(n), key, n);
-    const last = () => versionAt(present.records, place.current, key, n);
+    const of = { n, table, key };
+    const before = change === "insert" ? null : versionAt(ended.records, BigInt(n), of);
+    const last = () => versionAt(present.records, place.current, of);
     const after =
-      change === "delete" ? null : place.later === null ? last() : versionAt(ended.records, place.later, key, n);
+      change === "delete" ? null : place.later === null ? last() : versionAt(ended.records, place.later, of);
     const fields = before === null || after === null ? [] : fieldsOf(before, after);
     return { n, at, run_id, table, key, change, fields, before, after };
   });

@@ -99,6 +99,15 @@ describe("a mirror with a history", () => {
       },
     ]);
     expect(status.rejects).toBe(1);
+    const { disk } = status;
+    expect(disk).toMatchObject({
+      bytes: { snapshot: status.snapshot.bytes, old_copies: 0, export: 0 },
+      snapshot_free_share: expect.any(Number),
+      archive_files: 1,
+      archive_growth: { bytes: disk.bytes.journal },
+    });
+    const parts: Record<string, number> = disk.bytes;
+    expect(disk.total_bytes).toBe(Object.values(parts).reduce((sum, bytes) => sum + bytes, 0));
     expect(status.snapshot).toMatchObject({ path: `${dataDir}/warehouse.duckdb`, bytes: expect.any(Number) });
   });
 
@@ -107,6 +116,8 @@ describe("a mirror with a history", () => {
     await aMirror(dataDir);
     const { out } = await cli(["status", "--data-dir", dataDir], { clock });
     for (const line of [
+      /disk: [\d.]+ MiB \(snapshot [\d.]+ MiB, \d+% of it free blocks; working [\d.]+ MiB; journal .*\)/,
+      /archive: 1 file; it grew by [\d.]+ KiB in \d{4}-\d\d/,
       /│ signals +│ +2 │ 1d 2h ago/,
       /│ signals +│ complete +│ +1 │ 2h ago +│ 2h ago +│ 1d 2h ago/,
       /│ contacts +│ under way/,

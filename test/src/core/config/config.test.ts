@@ -156,6 +156,11 @@ describe("what settings accept", () => {
     });
   });
 
+  test("ledger_retention_days keeps a year and a month by default, and for ever on request", () => {
+    expect(given({}).ledgerRetentionDays).toBe(400);
+    expect(given({ yaml: "ledger_retention_days: keep\n" }).ledgerRetentionDays).toBeNull();
+  });
+
   test("allow_plain_http takes the usual words", () => {
     for (const word of ["1", "true", "yes", "ON"])
       expect(given({ env: { DUCKMIRROR_ALLOW_PLAIN_HTTP: word } }).allowPlainHttp).toBe(true);

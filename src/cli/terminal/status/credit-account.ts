@@ -1,6 +1,6 @@
 // The credits of `status`: as JSON and as lines for people.
-import { counted, formatCount } from "../../core/text/units.ts";
-import type { CreditStatus } from "../../warehouse/read/read-credits.ts";
+import { counted, formatCount } from "../../../core/text/units.ts";
+import type { CreditStatus } from "../../../warehouse/read/read-credits.ts";
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

@@ -1,6 +1,6 @@
 // Lines of `status` on how well the last syncs were foreseen. Pure.
-import { counted } from "../../core/text/units.ts";
-import type { MirrorStatus } from "../../warehouse/read/read-status.ts";
+import { counted } from "../../../core/text/units.ts";
+import type { MirrorStatus } from "../../../warehouse/read/read-status.ts";
 
 type Forecasts = MirrorStatus["forecasts"];
 

@@ -65,7 +65,9 @@ CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TI
   add("sql/views/freshness.sql", "SELECT 'filings', 'filings', count(*)", counted);
 
   const child = ["--import", "tsx", join(copy, "test/support/made-up-stream-child.ts")];
-  const { stdout, stderr, status } = spawnSync(process.execPath, child, { cwd: copy, encoding: "utf8" });
+  // A temporary folder of its own: other tests of the run must not copy a mirror that has the made-up table.
+  const env = { ...process.env, TMPDIR: copy };
+  const { stdout, stderr, status } = spawnSync(process.execPath, child, { cwd: copy, encoding: "utf8", env });
   expect(status, stderr).toBe(0);
   const seen: unknown = JSON.parse(stdout);
   expect(seen).toEqual({

@@ -175,7 +175,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       os_user: "User of the operating system, for commands.",
       address: "Network address, for the refused.",
       action:
-        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, feedback, lookup, forget, key add, key revoke, login, request.",
+        "query, read, export, sync, cancel, retry, drop, pause, resume, verify, replay, backup, restore, feedback, lookup, forget, key add, key revoke, login, request.",
       subject: "Key's name, streams, folder's format, keyed hashes of erased contacts: never a value of a record.",
       route: "Path template of the request.",
       parameters: "Names of the query parameters; `?` for an unknown name.",

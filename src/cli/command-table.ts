@@ -108,6 +108,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/replay.ts"),
   },
   {
+    name: "backup",
+    summary: "Write a proven copy of the mirror to a folder",
+    load: () => import("./commands/backup.ts"),
+  },
+  {
+    name: "restore",
+    summary: "Make an empty data directory a mirror again, from a backup",
+    load: () => import("./commands/restore.ts"),
+  },
+  {
     name: "serve",
     summary: "Serve the status page, a local copy of the API and metrics over the mirror",
     load: () => import("./commands/serve.ts"),

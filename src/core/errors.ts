@@ -208,6 +208,11 @@ export const ERRORS = {
     "The baseline or backup {file} cannot be used: {detail}.",
     "The mirror itself is not affected: the next `duckmirror sync` makes a new baseline when it needs one. If the working file is lost, too, restore a backup (`duckmirror restore`), or rebuild what the archive holds: `duckmirror replay --partial`.",
   ),
+  BACKUP_REFUSED: row(
+    EXIT.usage,
+    "{dir} is in use: a backup becomes a folder of its own.",
+    "Name a folder that is empty or does not exist; --force replaces an earlier backup, and nothing else.",
+  ),
   RESTORE_REFUSED: row(
     EXIT.usage,
     "{dir} holds a mirror already, and a restore overwrites nothing.",

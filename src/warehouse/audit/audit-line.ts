@@ -17,6 +17,8 @@ export const ACTIONS = [
   "resume",
   "verify",
   "replay",
+  "backup",
+  "restore",
   "feedback",
   "lookup",
   "forget",

@@ -14,7 +14,7 @@ import { applyOnce, openJournal } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
-import { besides, removeFreshFolders } from "../publish/fresh-folder.ts";
+import { besides } from "../publish/fresh-folder.ts";
 import { type Published, publishSnapshot, removeLeftovers } from "../publish/publish.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
@@ -168,7 +168,6 @@ export const rebuildWarehouse = async <T>(
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
     await removeFile(`${working}.new`);
-    await removeFreshFolders(working);
     return await besides(working, async (fresh) => {
       const { result, counts } = await fill(fresh, options, build);
       await check(fresh, options, counts);

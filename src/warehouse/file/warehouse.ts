@@ -14,7 +14,6 @@ import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
-import { removeFreshFolders } from "../publish/fresh-folder.ts";
 import { removeLeftovers } from "../publish/publish.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
@@ -93,7 +92,6 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   try {
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
-    await removeFreshFolders(working);
     database = await openWorking(working, options);
     journal = await openFed(database, { archiveDir, clock }).catch(async (error: unknown) => {
       await database.close();

@@ -19,7 +19,9 @@ const UNUSED_LEFT_ALONE = 8 * 1024 * 1024;
 
 const tableRow = z.object({ path: z.string() });
 const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });
-const blocksRow = z.object({ bytes: z.number(), unused: z.number() });
+const blocksRow = z
+  .object({ total_blocks: z.number(), free_blocks: z.number(), block_size: z.number() })
+  .transform((row) => ({ bytes: row.total_blocks * row.block_size, unused: row.free_blocks * row.block_size }));
 
 /** Throws UNEXPECTED unless each table of `fresh` holds the rows of `old`, in any order. */
 const compare = async (copier: Database): Promise<void> => {
@@ -93,7 +95,7 @@ export interface Compacted {
 }
 
 const blocksOf = async (database: Database) =>
-  (await database.query(sqlText("warehouse/file-blocks.sql"), [], blocksRow))[0] ?? { bytes: 0, unused: 0 };
+  (await database.query(sqlText("status/file-blocks.sql"), [], blocksRow))[0] ?? { bytes: 0, unused: 0 };
 
 /**
  * Rewrites the file if more than a third of it is unused. A failed rewrite is reported, not thrown, because the file

@@ -12,6 +12,7 @@ export const DISK_PARTS = [
   "responses",
   "journal",
   "intents",
+  "baseline",
   "old_copies",
   "export",
   "audit",
@@ -65,6 +66,7 @@ const archivePart = (name: string): DiskPart => {
 
 const statePart = ([folder = "", ...rest]: readonly string[]): DiskPart => {
   if (folder === "archive") return archivePart(rest.at(-1) ?? "");
+  if (folder === "baseline") return "baseline";
   if (folder === AUDIT) return "audit";
   if (/^working\.duckdb\..*\.old(\.wal)?$/.test(folder)) return "old_copies";
   return /^working\.duckdb(\.wal)?$/.test(folder) ? "working" : "other";
@@ -95,6 +97,7 @@ export const readDiskUsage = (dataDir: string, now: number): DiskUsage => {
     responses: 0,
     journal: 0,
     intents: 0,
+    baseline: 0,
     old_copies: 0,
     export: 0,
     audit: 0,

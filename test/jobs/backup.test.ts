@@ -1,0 +1,133 @@
+// The drill: a backup becomes a mirror in another folder, goes on at the cost of looks, and replays from its baseline.
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { backupJob, restoreJob } from "../../jobs/backup.ts";
+import { followJob } from "../../jobs/following.ts";
+import { replayJob } from "../../jobs/replay.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { keyedForgotten, readForgotten, writeForgotten } from "../../src/warehouse/archive/forgotten-list.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { anOrganization } from "../support/fake-data.ts";
+import { createFakeService } from "../support/fake-service.ts";
+import { dumpMirror } from "../support/mirror-dump.ts";
+import { startSyncRig } from "../support/sync-rig.ts";
+
+const configOf = (dataDir: string) =>
+  resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+const clock = { clock: systemClock };
+const STREAMS = ["accounts", "contacts", "signals"];
+
+const start = async () => {
+  const service = createFakeService(anOrganization(4));
+  const rig = await startSyncRig(service);
+  onTestFinished(() => rig.close());
+  await rig.sync({ streams: STREAMS });
+  await rig.sync({ streams: STREAMS });
+  const places = tempDir();
+  const target = join(places, "backup");
+  const write = (force = false) => backupJob(configOf(rig.dataDir), { target, force, version: "1.0.0" }, clock);
+  const restored = join(places, "restored");
+  const restore = () => restoreJob(configOf(restored), { source: target }, clock);
+  return { service, rig, target, write, restored, restore };
+};
+
+test("a restored mirror equals the one that was backed up, and replays without an archive", async () => {
+  const { rig, write, restored, restore } = await start();
+  const before = await dumpMirror(rig.dataDir);
+  await write();
+  const report = await restore();
+  expect(report.warehouse).toBe(join(restored, "warehouse.duckdb"));
+  expect(await dumpMirror(restored)).toEqual(before);
+  rmSync(join(restored, "state", "working.duckdb"));
+  await replayJob(configOf(restored), { partial: false }, { ...clock, emit: () => undefined });
+  expect(await dumpMirror(restored)).toEqual(before);
+});
+
+test("the next sync of a restored mirror looks, and pays for nothing again", async () => {
+  const { rig, service, write, restored, restore } = await start();
+  await write();
+  await restore();
+  const before = service.log.length;
+  const { report, error } = await rig.sync({ streams: STREAMS }, { DUCKMIRROR_DATA_DIR: restored });
+  expect(error).toBe(null);
+  expect(report.streams.every(({ inserted, updated, deleted }) => inserted + updated + deleted === 0)).toBe(true);
+  expect(service.log.length - before).toBeLessThanOrEqual(3);
+});
+
+test("followed companies and erased contacts come along; files are their owner's only", async () => {
+  const { rig, write, target, restored, restore } = await start();
+  await followJob(configOf(rig.dataDir), ["example.com"], systemClock);
+  const archiveDir = join(rig.dataDir, "state", "archive");
+  const list = await keyedForgotten(archiveDir);
+  await writeForgotten(archiveDir, [{ hash: list.hashOf("p_1"), forgotten_at: "2026-11-23T00:00:00Z", done: true }]);
+  await write();
+  await restore();
+  expect((await readForgotten(join(restored, "state", "archive"))).find("p_1")).not.toBe(null);
+  expect(existsSync(join(restored, "state", "following.json"))).toBe(true);
+  for (const name of readdirSync(target, { recursive: true })) {
+    expect(statSync(join(target, String(name))).mode & 0o077).toBe(0);
+  }
+});
+
+describe("refused", () => {
+  test("a target that is in use; with --force only an earlier backup is replaced", async () => {
+    const { write, target } = await start();
+    mkdirSync(target);
+    writeFileSync(join(target, "photo.jpg"), "mine");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readdirSync(target)).toEqual(["photo.jpg"]);
+    rmSync(join(target, "photo.jpg"));
+    await write();
+    await expect(write()).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    await write(true);
+    expect(existsSync(`${target}.new`)).toBe(false);
+  });
+
+  test("a backup that was changed by a byte, or lacks a file", async () => {
+    const { write, target, restored, restore } = await start();
+    await write();
+    appendFileSync(join(target, "warehouse.duckdb"), "x");
+    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    rmSync(join(target, "warehouse.duckdb"));
+    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    rmSync(join(target, "backup.json"));
+    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    expect(existsSync(join(restored, "warehouse.duckdb"))).toBe(false);
+  });
+
+  test("a directory that holds a mirror", async () => {
+    const { rig, write, target } = await start();
+    await write();
+    const before = await dumpMirror(rig.dataDir);
+    await expect(restoreJob(configOf(rig.dataDir), { source: target }, clock)).rejects.toMatchObject({
+      code: "RESTORE_REFUSED",
+    });
+    expect(await dumpMirror(rig.dataDir)).toEqual(before);
+  });
+
+  test("a backup of nothing", async () => {
+    const empty = tempDir();
+    await expect(
+      backupJob(configOf(empty), { target: join(empty, "b"), force: false, version: "1" }, clock),
+    ).rejects.toMatchObject({ code: "SNAPSHOT_MISSING" });
+  });
+});
+
+test("a restore that was killed before its working file is there can be repeated", async () => {
+  const { write, restored, restore } = await start();
+  await write();
+  mkdirSync(join(restored, "state", "archive"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(restored, "state", "tier.json"), "half");
+  writeFileSync(join(restored, "state", "working.duckdb.new"), "half");
+  await restore();
+  expect((await dumpMirror(restored))["main.accounts"]).toHaveLength(4);
+});

@@ -12,6 +12,7 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";
+import { makeBaseline } from "../../src/warehouse/baseline/baseline.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aFolder } from "../support/cli.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
@@ -113,6 +114,20 @@ test("a forgotten contact is gone from tables, history, archive, snapshot and ex
     sql: "select count(*) from history.contacts",
   });
   expect(left.rows).toEqual([[0]]);
+});
+
+test("a forgotten contact is gone from the baseline, too, from which replay then starts without her", async () => {
+  const { mirror } = await aMirror();
+  const state = join(mirror.dataDir, "state");
+  await makeBaseline(state, join(mirror.dataDir, "warehouse.duckdb"), Date.now() - 1000);
+  expect(filesWith(join(state, "baseline"), TRACES)).toHaveLength(1);
+  await forget(mirror.dataDir, ID);
+  expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
+  const before = await dumpMirror(mirror.dataDir);
+  const report = await replayJob(configOf(mirror.dataDir), { partial: false }, context);
+  expect(report).toMatchObject({ baseline: expect.any(String), missing: [] });
+  expect(await dumpMirror(mirror.dataDir)).toEqual(before);
+  expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
 });
 
 test.each([100, 7])(

@@ -51,8 +51,11 @@ const start = async (env: Record<string, string> = { DUCKMIRROR_ARCHIVE_RETENTIO
     expect(result.error).toBe(null);
     return result.report;
   };
+  /** Returns the most requests that a day took. */
   const days = async (count: number) => {
-    for (let index = 0; index < count; index++) await day();
+    let most = 0;
+    for (let index = 0; index < count; index++) most = Math.max(most, (await day()).requests);
+    return most;
   };
   const archived = () =>
     readdirSync(join(state, "archive"), { recursive: true }).filter((name) => String(name).includes("."));
@@ -71,7 +74,8 @@ test("what is older than the limit goes, and the archive grows no more", async (
 
 test("replay starts from the baseline and gives the mirror that was, row by row and change by change", async () => {
   const { state, replay, day, days } = await start();
-  await days(14);
+  await days(3);
+  const most = await days(11);
   const before = await dumpMirror(rig.dataDir);
   rmSync(join(state, "working.duckdb"));
   const report = await replay();
@@ -80,7 +84,7 @@ test("replay starts from the baseline and gives the mirror that was, row by row 
   expect(await dumpMirror(rig.dataDir)).toEqual(before);
   // And the next sync asks for no more than it would have.
   const { requests } = await day();
-  expect(requests).toBeLessThanOrEqual(6);
+  expect(requests).toBeLessThanOrEqual(most);
 });
 
 test("replay --from-start needs the whole archive, and says when it is gone", async () => {

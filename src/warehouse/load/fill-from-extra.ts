@@ -11,7 +11,7 @@ import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { convertCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
-import { DUCK_TYPES, duckCell } from "./load-batch.ts";
+import { DUCK_TYPES, duckCell } from "./duck-cells.ts";
 
 const SCHEMAS = ["main", "history"] as const;
 

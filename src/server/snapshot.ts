@@ -15,6 +15,7 @@ export interface Snapshot {
   /** ms since the epoch. */
   readonly publishedAt: number;
   readonly query: Database["query"];
+  readonly cells: Database["cells"];
 }
 
 export interface SnapshotSource {
@@ -113,6 +114,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       bytes: Number(found.file.size),
       publishedAt: Number(found.file.mtimeMs),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version)).query(sql, params, row)),
+      cells: (sql, params) => sideBySide(async () => (await openedOf(version)).cells(sql, params)),
     };
     const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
     current = version;

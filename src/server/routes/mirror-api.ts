@@ -42,7 +42,7 @@ const rowsOf = ({ data, paging }: Answer): number => {
  * change no answer.
  */
 const identityOf = (of: readonly (string | number)[], { match, query }: ReplicaRequest): string => {
-  const known = match.route.query.map(({ name }) => query[name] ?? null);
+  const known = match.route.query.map((param) => query[param.name] || String(param.default ?? ""));
   const text = JSON.stringify([of, match.route.name, Object.entries(match.path), known]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 27);
 };

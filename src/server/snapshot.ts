@@ -81,6 +81,8 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       lockedDown: true,
       memoryLimit: MEMORY_LIMIT,
       maxTempSize: MOST_SPILLED,
+      // Statements run side by side; a second thread of each would mostly ask whether the first is done.
+      threads: 1,
     }).catch((cause: unknown) => {
       throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
     });

@@ -7,11 +7,11 @@ import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import { rangesOf } from "../duckdb/row-ranges.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
+import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
 import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { ChangeKind } from "./change-numbers.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
-import { DUCK_TYPES, duckCell } from "./duck-cells.ts";
 import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 
 /** Counts per load of the checkpoint: index of the load → rows. */

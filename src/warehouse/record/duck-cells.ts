@@ -13,7 +13,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
-import type { Cell } from "../record/convert-cell.ts";
+import type { Cell } from "./convert-cell.ts";
 
 /** DuckDB types of appended cells. */
 export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {

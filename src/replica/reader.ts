@@ -1,23 +1,24 @@
 // Database access of the routes: the interface, and reads that several routes share.
-import { z } from "zod";
+import type { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
+import type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 import type { Embedded } from "./envelope.ts";
 import { defaultFields } from "./query/field-choice.ts";
 import { Binds } from "./query/filters.ts";
-import { recordsStatement, type Statement } from "./query/list-query.ts";
+import { type RecordsStatement, type RecordText, recordsStatement } from "./query/list-query.ts";
 
 /** The part of a database that reading needs; src/warehouse/duckdb/database.ts implements it. */
 export interface Reader {
   query<T>(sql: string, params: readonly string[], row: z.ZodType<T>): Promise<T[]>;
+  /** Rows as arrays of plain values; times as ISO 8601 text. */
+  cells(sql: string, params: readonly string[]): Promise<readonly (readonly OutValue[])[]>;
 }
 
-const recordRow = z.object({ object: z.string(), key: z.string() });
-
-export type RecordText = z.infer<typeof recordRow>;
-
-const readStatement = <T>(reader: Reader, { sql, values }: Statement, row: z.ZodType<T>): Promise<T[]> =>
-  reader.query(sql, values, row);
+export const readStatement = async (
+  reader: Reader,
+  { sql, values, recordOf }: RecordsStatement,
+): Promise<readonly RecordText[]> => (await reader.cells(sql, values)).map(recordOf);
 
 export interface RecordsRequest {
   readonly table: TableName;
@@ -31,7 +32,7 @@ export interface RecordsRequest {
 }
 
 /** Records of a table as JSON texts with their keys. */
-export const readRecords = (reader: Reader, request: RecordsRequest): Promise<RecordText[]> => {
+export const readRecords = (reader: Reader, request: RecordsRequest): Promise<readonly RecordText[]> => {
   const binds = new Binds();
   const { table, fields = defaultFields(table, true), extra = true, order, limit } = request;
   const statement = recordsStatement({
@@ -43,15 +44,17 @@ export const readRecords = (reader: Reader, request: RecordsRequest): Promise<Re
     ...(order === undefined ? {} : { order }),
     ...(limit === undefined ? {} : { limit }),
   });
-  return readStatement(reader, statement, recordRow);
+  return readStatement(reader, statement);
 };
 
-/** Condition: the record with this id. Compared in the column's own type, so that the key's index is used. */
-export const keyIs =
-  (table: TableName, id: string) =>
+/** Condition: the record has one of these ids. Compared in the column's own type, so that the key's index is used. */
+export const idIn =
+  (table: TableName, ids: readonly string[]) =>
   (binds: Binds): string => {
     const numeric = tableSpec(table).fields.find((field) => field.name === "id")?.columnType === "BIGINT";
-    return `t.id = ${numeric ? `CAST(${binds.bind(id)} AS BIGINT)` : binds.bind(id)}`;
+    // Numbers are rewritten from integers; text of a request is always bound.
+    const values = ids.map((id) => (numeric ? `${BigInt(id)}::BIGINT` : binds.bind(id)));
+    return values.length === 1 ? `t.id = ${values[0]}` : `t.id IN (${values.join(", ")})`;
   };
 
 /** Condition: the column, as text, is one of these values. Ids hold no comma (they are ids of this warehouse). */
@@ -65,5 +68,5 @@ export const embedded = (
   one: string,
   many: string,
   kind: Embedded["kind"],
-  records: readonly RecordText[],
+  records: Embedded["records"],
 ): Embedded => ({ one, many, kind, records });

@@ -6,7 +6,7 @@ import { memberJson, objectJson, valueJson } from "../warehouse/read/row-json.ts
 import type { Embedded } from "./envelope.ts";
 import { defaultFields } from "./query/field-choice.ts";
 import type { Params } from "./query/params.ts";
-import { amongTexts, embedded, type Reader, type RecordText, readRecords } from "./reader.ts";
+import { amongTexts, embedded, type Reader, readRecords } from "./reader.ts";
 
 /** Value of `include` → column of the parent that names the related record. */
 export const LINK_COLUMNS: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ export const LINK_COLUMNS: Readonly<Record<string, string>> = {
 const ownerRow = z.object({ object: z.string(), key: z.string() });
 
 /** Owners as the service embedded them; `data` keeps the whole user. */
-const readOwners = (reader: Reader, ids: readonly string[]): Promise<RecordText[]> => {
+const readOwners = (reader: Reader, ids: readonly string[]): Promise<Embedded["records"]> => {
   const idField = tableSpec("owners").fields.filter((field) => field.name === "id");
   const fallback = objectJson(idField.map((field) => memberJson(field.name, valueJson(field, "t"))));
   return reader.query(

@@ -9,15 +9,17 @@ import { resolveCompany } from "./companies.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
 import { type Cut, listAnswer, pageAsked } from "./lists.ts";
+import { createLookups } from "./lookups.ts";
 import { chooseFields } from "./query/field-choice.ts";
+import { Binds } from "./query/filters.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
-import { keyIs, type Reader, readRecords } from "./reader.ts";
+import { idIn, type Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readAccountLists, readLatestCall, readLinked } from "./related.ts";
 import type { RouteSpec } from "./routes.ts";
 import { signalCounts } from "./signal-counts.ts";
-import { limitsAnswer, mirroredQuota, usageAnswer } from "./usage.ts";
+import { lastQuota, limitsAnswer, quotaOf, usageAnswer } from "./usage.ts";
 
 export interface ReplicaOptions {
   readonly database: Reader;
@@ -36,7 +38,7 @@ export interface ReplicaOptions {
   readonly cut?: (page: number, perPage: number) => Cut;
 }
 
-interface ReplicaRequest {
+export interface ReplicaRequest {
   readonly match: RouteMatch;
   readonly query: RawQuery;
   /** Parsed JSON body of a POST. */
@@ -59,20 +61,23 @@ export const createReplica = (options: ReplicaOptions): Replica => {
   const { database, clock, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
   const cut = options.cut ?? ((page, perPage) => ({ offset: (page - 1) * perPage, limit: perPage, perPage }));
 
+  const find = createLookups(database);
+
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
     listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, cut });
 
   const record = async (route: RouteSpec, table: TableName, id: string, params: Params): Promise<Answer> => {
     const { fields, named } = chooseFields(table, params, true);
-    const [found] = await readRecords(database, { table, fields, extra: !named, where: keyIs(table, id) });
+    const found = await find({ table, fields, extra: !named }, id);
     if (found === undefined) throw notFound(route);
     return dataAnswer(found.object, route.usageBlock);
   };
 
   const linkOf = async (table: TableName, id: string, column: string): Promise<readonly string[]> => {
+    const binds = new Binds();
     const rows = await database.query(
-      `SELECT CAST(t."${column}" AS VARCHAR) AS link FROM main."${table}" AS t WHERE CAST(t.id AS VARCHAR) = $1`,
-      [id],
+      `SELECT CAST(t."${column}" AS VARCHAR) AS link FROM main."${table}" AS t WHERE ${idIn(table, [id])(binds)}`,
+      binds.values,
       z.object({ link: z.string().nullable() }),
     );
     return rows.flatMap(({ link }) => (link === null ? [] : [link]));
@@ -100,9 +105,8 @@ export const createReplica = (options: ReplicaOptions): Replica => {
   };
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
-    const where = keyIs("companies", params.text("companyId") ?? "");
-    const known = await readRecords(database, { table: "companies", fields: [], extra: false, where });
-    if (known.length === 0) throw notFound(route);
+    const known = await find({ table: "companies", fields: [], extra: false }, params.text("companyId") ?? "");
+    if (known === undefined) throw notFound(route);
     return list(route, params);
   };
 
@@ -128,7 +132,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
 
   const usage = async (params: Params): Promise<Answer> => {
     const now = clock.now();
-    return usageAnswer(database, params, now, options.quota?.() ?? (await mirroredQuota(database, now)));
+    return usageAnswer(database, params, now, options.quota?.() ?? quotaOf(await lastQuota(database), now));
   };
 
   const answer = async ({ match, query, body }: ReplicaRequest): Promise<Answer> => {

@@ -77,8 +77,8 @@ const readBreakdown = (reader: Reader, group: string, span: Span) => {
   );
 };
 
-/** The latest quota reading of a mirror; zeros without any. */
-export const mirroredQuota = async (reader: Reader, now: number): Promise<Quota> => {
+/** The latest quota reading of a mirror; undefined: none. */
+export const lastQuota = async (reader: Reader) => {
   const rows = await reader.query(
     `SELECT t."limit", t.used, t.remaining, t.resets_at FROM main.usage_snapshots AS t
      ORDER BY t.captured_at DESC LIMIT 1`,
@@ -90,14 +90,16 @@ export const mirroredQuota = async (reader: Reader, now: number): Promise<Quota>
       resets_at: z.number().nullable(),
     }),
   );
-  const last = rows[0];
-  return {
-    limit: last?.limit ?? 0,
-    used: last?.used ?? 0,
-    remaining: last?.remaining ?? 0,
-    resetsAt: last?.resets_at ?? monthStart(now, 1),
-  };
+  return rows[0];
 };
+
+/** A reading as the service's quota; zeros without any. */
+export const quotaOf = (last: Awaited<ReturnType<typeof lastQuota>>, now: number): Quota => ({
+  limit: last?.limit ?? 0,
+  used: last?.used ?? 0,
+  remaining: last?.remaining ?? 0,
+  resetsAt: last?.resets_at ?? monthStart(now, 1),
+});
 
 /** GET /v1/usage. */
 export const usageAnswer = async (reader: Reader, params: Params, now: number, quota: Quota): Promise<Answer> => {

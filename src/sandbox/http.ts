@@ -1,8 +1,8 @@
 // HTTP server of the sandbox: passes every request to one function and compresses its response.
 import type { IncomingHttpHeaders } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { codingFor, compressed } from "../replica/compress.ts";
 import { openApiDocument } from "../replica/openapi/document.ts";
-import { compress } from "./compress.ts";
 import type { SandboxRequest, SandboxResponse } from "./service.ts";
 
 const plainHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
@@ -31,7 +31,9 @@ const breakOff = (reply: FastifyReply, response: SandboxResponse, bytes: Buffer)
 };
 
 const send = async (reply: FastifyReply, response: SandboxResponse, accept: string | undefined): Promise<void> => {
-  const { bytes, encoding } = await compress(response.body, accept);
+  const plain = Buffer.from(response.body);
+  const encoding = codingFor(accept, plain.length);
+  const bytes = encoding === undefined ? plain : await compressed(plain, encoding);
   if (response.drop !== undefined) return breakOff(reply, response, bytes);
   reply.code(response.status).headers(response.headers).header("vary", "accept-encoding");
   if (encoding !== undefined) reply.header("content-encoding", encoding);

@@ -46,7 +46,7 @@ export const createRandom = (seed: string): Random => {
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
   const pick = <T>(list: readonly T[]): T => {
     if (list.length === 0) throw new RangeError("cannot pick from an empty list");
-    const [chosen] = list.slice(int(0, list.length - 1));
+    const chosen = list[int(0, list.length - 1)];
     if (chosen === undefined) throw new RangeError("cannot pick from a list with holes");
     return chosen;
   };

@@ -1,5 +1,6 @@
 // The service's request history for the usage routes: kept in memory, written to the warehouse before it is read.
-import { loadRows, type Writer } from "./generate/load-rows.ts";
+import type { Database } from "../warehouse/duckdb/database.ts";
+import { loadRows } from "./generate/load-rows.ts";
 import { iso } from "./generate/rows.ts";
 
 export interface LoggedRequest {
@@ -24,7 +25,7 @@ export interface RequestLog {
 /** Number of entries in memory that triggers a write. */
 const FLUSH_AT = 5_000;
 
-export const createRequestLog = (writer: Writer, firstId: number): RequestLog => {
+export const createRequestLog = (database: Pick<Database, "run" | "transaction">, firstId: number): RequestLog => {
   let nextId = firstId;
   let finished: LoggedRequest[] = [];
   const written = new Set<LoggedRequest>();
@@ -42,7 +43,8 @@ export const createRequestLog = (writer: Writer, firstId: number): RequestLog =>
       apiKeyId,
       input: Object.keys(input).length > 0 ? input : undefined,
     }));
-    await loadRows(writer, "usage_requests", rows, iso(batch.at(-1)?.occurredAt ?? 0));
+    const at = iso(batch.at(-1)?.occurredAt ?? 0);
+    if (rows.length > 0) await database.transaction((tx) => loadRows(tx, "usage_requests", rows, at));
   };
 
   return {
@@ -53,7 +55,7 @@ export const createRequestLog = (writer: Writer, firstId: number): RequestLog =>
       if (written.delete(request)) {
         if (status === 200) return;
         const sql = "UPDATE main.usage_requests SET successful = false, error = $1 WHERE id = CAST($2 AS BIGINT)";
-        await writer.run(sql, [`HTTP ${status}`, String(request.id)]);
+        await database.run(sql, [`HTTP ${status}`, String(request.id)]);
         return;
       }
       finished.push(request);

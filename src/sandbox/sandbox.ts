@@ -86,7 +86,7 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
         monthly: { credits: creditsPerMonth, rollOverCycles: 3 },
       };
       const row = { capturedAt: iso(settings.now), data: { plan: settings.plan, ...limits } };
-      await loadRows(database, "usage_limits", [row], iso(settings.now));
+      await database.transaction((tx) => loadRows(tx, "usage_limits", [row], iso(settings.now)));
     }
     const replica = createReplica({
       database,

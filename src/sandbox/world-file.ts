@@ -1,6 +1,6 @@
 // File of a sandbox's generated warehouse: generated once, and reused when `dir` is given.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
@@ -56,7 +56,10 @@ export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> =
     try {
       await migrate(database, now);
       if (!reused) {
+        // A second thread would mostly ask whether the first is done, while JavaScript writes the next rows.
+        await database.run("SET GLOBAL threads = 1");
         await generateWorld(database, { seed, accounts, now, bigIds });
+        await database.run(`SET GLOBAL threads = ${options.threads ?? availableParallelism()}`);
         await database.flushWal();
         await writeFile(recordFile, JSON.stringify({ seed, accounts, now, bigIds }));
       }

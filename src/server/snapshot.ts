@@ -19,6 +19,7 @@ export interface Snapshot {
   /** Syncs since then that found nothing new, oldest first. */
   readonly looks: readonly Look[];
   readonly query: Database["query"];
+  readonly cells: Database["cells"];
 }
 
 export interface SnapshotSource {
@@ -86,6 +87,8 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       lockedDown: true,
       memoryLimit: MEMORY_LIMIT,
       maxTempSize: MOST_SPILLED,
+      // Statements run side by side; a second thread of each would mostly ask whether the first is done.
+      threads: 1,
     }).catch((cause: unknown) => {
       throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
     });
@@ -120,6 +123,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       publishedAt: Number(found.file.mtimeMs),
       looks: looksSince(path),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version)).query(sql, params, row)),
+      cells: (sql, params) => sideBySide(async () => (await openedOf(version)).cells(sql, params)),
     };
     const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
     current = version;

@@ -139,6 +139,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       if (answer === undefined) throw new TypeError(`the memory warehouse does not know: ${sql.slice(0, 80)}`);
       return answer(params).map((found) => row.parse(found));
     },
+    cells: () => Promise.reject(new TypeError("no cells here")),
     run: async () => {
       alive();
       return 0;

@@ -3,7 +3,9 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
-import { columnOf, rowJson } from "../../warehouse/read/row-json.ts";
+import type { OutValue } from "../../warehouse/duckdb/duck-values.ts";
+import { recordWriter } from "../../warehouse/read/record-text.ts";
+import { columnOf } from "../../warehouse/read/row-json.ts";
 import type { Binds } from "./filters.ts";
 
 export interface Statement {
@@ -66,40 +68,81 @@ SELECT (SELECT count(*) FROM found) AS total, coalesce(${page("found AS t")}, []
   return { sql, values: binds.values };
 };
 
-/** Records with these keys, in any order: `key`, `object` (JSON text), `links` (one text per link column). */
-export const pageStatement = (request: ListRequest, keys: readonly string[]): Statement => {
-  const { table, fields, extra, links, conditions, binds } = request;
-  const { key, fields: all } = tableSpec(table);
-  const column = ownKey(table);
-  const numeric = all.some((field) => field.column === column && field.columnType === "BIGINT");
-  const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
-  const isOnPage = `t.${quoted(column)} IN (${literals})`;
-  // A key of one column identifies its record, by the index; with two, the conditions hold the other column.
-  const shared = key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
-  return {
-    sql: `SELECT CAST(t.${quoted(column)} AS VARCHAR) AS key, ${rowJson(fields, { alias: "t", extra })} AS object,
-  [${links.map((link) => `CAST(t.${quoted(link)} AS VARCHAR)`).join(", ")}]::VARCHAR[] AS links
-FROM main.${quoted(table)} AS t ${where([...shared.conditions, isOnPage])}`,
-    values: shared.values,
-  };
-};
+/** Reads records as cells: the key as text first, then the fields, `_extra` or NULL, and the link columns as text. */
+export interface RecordsStatement extends Statement {
+  /** A row of the statement as a record. */
+  readonly recordOf: (cells: readonly OutValue[]) => RecordText;
+}
 
-/** Rows `object` (JSON text) and `key` (text): records of a table by a condition on alias `t`. */
-export const recordsStatement = (request: {
+/** A record as JSON text, with its key and the values of its link columns. */
+export interface RecordText {
+  readonly key: string;
+  readonly object: string;
+  readonly links: readonly (string | null)[];
+}
+
+interface Selection {
   readonly table: TableName;
   readonly fields: readonly FieldSpec[];
   readonly extra: boolean;
-  readonly conditions: readonly string[];
-  readonly binds: Binds;
-  readonly order?: string;
-  readonly limit?: number;
-}): Statement => {
-  const { table, fields, extra, conditions, binds, order, limit } = request;
-  const keyColumn = tableSpec(table).key.at(-1) ?? "id";
+  readonly links?: readonly string[];
+}
+
+/** Plain columns: planning a JSON expression of 34 of them took longer than reading a record. */
+const selected = ({ table, fields, extra, links = [] }: Selection) => {
+  const columns = [
+    `CAST(t.${quoted(ownKey(table))} AS VARCHAR)`,
+    ...fields.map((field) => columnOf(field, "t")),
+    extra ? "t._extra" : "NULL",
+    ...links.map((link) => `CAST(t.${quoted(link)} AS VARCHAR)`),
+  ];
+  const write = recordWriter(fields);
+  const extraAt = fields.length + 1;
   return {
-    sql: `SELECT ${rowJson(fields, { alias: "t", extra })} AS object, CAST(t."${keyColumn}" AS VARCHAR) AS key
-FROM main."${table}" AS t ${where(conditions)}
-ORDER BY ${order ?? `t."${keyColumn}"`} ${limit === undefined ? "" : `LIMIT ${limit}`}`,
+    head: `SELECT ${columns.join(", ")} FROM main.${quoted(table)} AS t`,
+    recordOf: (cells: readonly OutValue[]): RecordText => ({
+      key: String(cells[0]),
+      object: write(cells.slice(1, extraAt), cells[extraAt]),
+      links: cells.slice(extraAt + 1).map((link) => (typeof link === "string" ? link : null)),
+    }),
+  };
+};
+
+const isNumericKey = (table: TableName): boolean =>
+  tableSpec(table).fields.some((field) => field.column === ownKey(table) && field.columnType === "BIGINT");
+
+/** Condition: the record has one of these keys. As literals, so that the key's index is used. */
+const hasKey = (table: TableName, keys: readonly string[]): string => {
+  const numeric = isNumericKey(table);
+  const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
+  return `t.${quoted(ownKey(table))} IN (${literals})`;
+};
+
+/** Records with these keys, in any order. */
+export const pageStatement = (request: ListRequest, keys: readonly string[]): RecordsStatement => {
+  const { table, conditions, binds } = request;
+  // A key of one column identifies its record, by the index; with two, the conditions hold the other column.
+  const shared =
+    tableSpec(table).key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
+  const { head, recordOf } = selected(request);
+  return { sql: `${head} ${where([...shared.conditions, hasKey(table, keys)])}`, values: shared.values, recordOf };
+};
+
+/** Records of a table by a condition on alias `t`. */
+export const recordsStatement = (
+  request: Selection & {
+    readonly conditions: readonly string[];
+    readonly binds: Binds;
+    readonly order?: string;
+    readonly limit?: number;
+  },
+): RecordsStatement => {
+  const { table, conditions, binds, order, limit } = request;
+  const { head, recordOf } = selected(request);
+  return {
+    sql: `${head} ${where(conditions)}
+ORDER BY ${order ?? `t.${quoted(ownKey(table))}`} ${limit === undefined ? "" : `LIMIT ${limit}`}`,
     values: binds.values,
+    recordOf,
   };
 };

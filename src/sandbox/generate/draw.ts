@@ -1,15 +1,13 @@
 // Draws a company from the warehouse, in the generator's form.
 import { z } from "zod";
+import type { Sql } from "../../warehouse/duckdb/statements.ts";
 import { INDUSTRIES } from "../content/industries.ts";
 import { PLACES, personNames } from "../content/places.ts";
 import { hash, type Random } from "../random.ts";
 import { type Firm, slotsFor } from "./firms.ts";
 
 /** Statements of one transaction. */
-export interface Draw {
-  query<T>(sql: string, params: readonly string[], row: z.ZodType<T>): Promise<T[]>;
-  run(sql: string, params?: readonly (string | null)[]): Promise<number>;
-}
+export type Draw = Pick<Sql, "query" | "run" | "append">;
 
 /** A tracked account with facts about its company. */
 export interface Tracked {

@@ -1,51 +1,56 @@
-// Writes generated rows into the warehouse. SQL is built from the catalog: a table's columns are its fields.
+// Writes generated rows into the warehouse: appended to a temporary table in batches, then inserted from it. SQL is built
+// from the catalog: a table's columns are its fields.
 import type { ColumnType } from "../../catalog/fields.ts";
-import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import { CHUNK_ROWS, type ColumnChunk } from "../../warehouse/duckdb/append.ts";
+import type { Sql } from "../../warehouse/duckdb/statements.ts";
+import { type Cell, convertCell } from "../../warehouse/record/convert-cell.ts";
+import { DUCK_TYPES, duckCell } from "../../warehouse/record/duck-cells.ts";
 import type { Row } from "./rows.ts";
 
-/** The part of a database that loading needs. */
-export interface Writer {
-  run(sql: string, params?: readonly string[]): Promise<number>;
-}
+/** The part of a transaction that loading needs. */
+export type Writer = Pick<Sql, "run" | "append">;
 
-/** Most text in one statement, so that long transcripts do not accumulate in memory. */
-const MAX_BATCH_CHARS = 8_000_000;
+/** Most text in one batch, so that long transcripts do not accumulate in memory. */
+const MAX_BATCH_CHARS = 4_000_000;
 
-const structure = (type: ColumnType): string | readonly string[] => (type === "VARCHAR[]" ? ["VARCHAR"] : type);
+const columnsOf = ({ fields }: TableSpec): string => fields.map(({ column }) => `"${column}"`).join(", ");
 
-/** Inserts rows from one JSON array (`$1`); `$2` is their creation time, ISO 8601. */
-const insertStatement = (table: TableName): string => {
-  const { fields } = tableSpec(table);
-  const shape = JSON.stringify([
-    Object.fromEntries(fields.map(({ name, columnType }) => [name, structure(columnType)])),
-  ]);
-  const columns = fields.map(({ column }) => `"${column}"`).join(", ");
-  const values = fields.map(({ name }) => `r."${name}"`).join(", ");
-  return `INSERT INTO main."${table}" (${columns}, _first_synced_at, _synced_at, _run_id)
-SELECT ${values}, CAST($2 AS TIMESTAMPTZ), CAST($2 AS TIMESTAMPTZ), 'sandbox'
-FROM (SELECT unnest(from_json(CAST($1 AS JSON), '${shape}')) AS r)`;
+const cellOf = (type: ColumnType, value: Row[string]): Cell => {
+  const written = typeof value === "function" ? value() : value;
+  if (written === undefined || written === null) return null;
+  return type === "JSON" ? JSON.stringify(written) : convertCell(type, written, false).cell;
 };
 
-const written = (row: Row): string =>
-  JSON.stringify(
-    Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, typeof cell === "function" ? cell() : cell])),
-  );
-
-/** Inserts all rows, in batches. `at`: ISO 8601. */
-export const loadRows = async (writer: Writer, table: TableName, rows: readonly Row[], at: string): Promise<void> => {
-  const sql = insertStatement(table);
-  let batch: string[] = [];
-  let chars = 0;
-  const flush = async () => {
-    if (batch.length > 0) await writer.run(sql, [`[${batch.join(",")}]`, at]);
-    batch = [];
-    chars = 0;
-  };
-  for (const row of rows) {
-    const text = written(row);
-    batch.push(text);
-    chars += text.length;
-    if (chars >= MAX_BATCH_CHARS) await flush();
+/** Cells of the rows by column, in batches; long texts are written here. */
+function* batchesOf({ fields }: TableSpec, rows: readonly Row[]): Iterable<ColumnChunk> {
+  for (let next = 0; next < rows.length; ) {
+    const columns = fields.map((): ReturnType<typeof duckCell>[] => []);
+    let chars = 0;
+    for (const from = next; next < rows.length && next - from < CHUNK_ROWS && chars < MAX_BATCH_CHARS; next++) {
+      for (const [index, { name, columnType }] of fields.entries()) {
+        const cell = cellOf(columnType, rows[next]?.[name]);
+        if (typeof cell === "string") chars += cell.length;
+        columns[index]?.push(duckCell(columnType, cell));
+      }
+    }
+    yield columns;
   }
-  await flush();
+}
+
+/** Inserts all rows, in batches; DuckDB inserts one while the next is written. `at`: ISO 8601. */
+export const loadRows = async (tx: Writer, table: TableName, rows: readonly Row[], at: string): Promise<void> => {
+  const spec = tableSpec(table);
+  const columns = columnsOf(spec);
+  const types = spec.fields.map(({ columnType }) => DUCK_TYPES[columnType]);
+  const insert = `INSERT INTO main."${table}" (${columns}, _first_synced_at, _synced_at, _run_id)
+SELECT ${columns}, CAST($1 AS TIMESTAMPTZ), CAST($1 AS TIMESTAMPTZ), 'sandbox' FROM generated`;
+  let writing: Promise<unknown> = Promise.resolve();
+  for (const batch of batchesOf(spec, rows)) {
+    await writing;
+    await tx.run(`CREATE OR REPLACE TEMP TABLE generated AS SELECT ${columns} FROM main."${table}" LIMIT 0`);
+    await tx.append("generated", types, [batch]);
+    writing = tx.run(insert, [at]);
+  }
+  await writing;
 };

@@ -1,11 +1,13 @@
 // The whole generated service: firms, accounts, contacts, signals and public data, written into a warehouse.
 // The same seed, number of accounts and `now` give the same rows.
+import type { TableName } from "../../catalog/tables.ts";
 import { timeMs } from "../../core/time.ts";
+import type { Database } from "../../warehouse/duckdb/database.ts";
 import { createRandom, type Random } from "../random.ts";
 import { type Activity, accountRow, generateOwners, insightRow } from "./accounts.ts";
 import { contactRows } from "./contacts.ts";
 import { type Firm, generateFirms } from "./firms.ts";
-import { loadRows, type Writer } from "./load-rows.ts";
+import { loadRows } from "./load-rows.ts";
 import { moreEvents, publicData } from "./public-data.ts";
 import { DAY_MS, iso, type Row } from "./rows.ts";
 import { signalRow } from "./signals.ts";
@@ -83,8 +85,11 @@ const activityOf = (signals: readonly Row[], contacts: readonly Row[], now: numb
   };
 };
 
-/** Generates and writes everything. Returns the facts that the routes need. */
-export const generateWorld = async (writer: Writer, options: WorldOptions): Promise<World> => {
+/** The rows, which the list holds no longer: each table's memory is free once it is written. */
+const taken = (rows: Row[]): readonly Row[] => rows.splice(0);
+
+/** Generates and writes everything, one table per transaction. Returns the facts that the routes need. */
+export const generateWorld = async (database: Pick<Database, "transaction">, options: WorldOptions): Promise<World> => {
   const { accounts, now } = options;
   const seed = String(options.seed);
   const at = iso(now);
@@ -127,15 +132,18 @@ export const generateWorld = async (writer: Writer, options: WorldOptions): Prom
     rows.contacts.push(...contacts);
     texts.signals.push(...signals);
   }
-  await loadRows(writer, "owners", owners, at);
-  await loadRows(writer, "companies", rows.companies, at);
-  await loadRows(writer, "accounts", rows.accounts, at);
-  await loadRows(writer, "account_insights", rows.account_insights, at);
-  await loadRows(writer, "contacts", rows.contacts, at);
-  await loadRows(writer, "signals", numbered(texts.signals, "createdAt", growingIds(random, first.signals)), at);
-  await loadRows(writer, "news_articles", texts.news_articles, at);
-  await loadRows(writer, "job_openings", texts.job_openings, at);
-  await loadRows(writer, "earnings_calls", numbered(texts.calls, "happenedAt", growingIds(random, first.calls)), at);
-  await loadRows(writer, "filings", numbered(texts.filings, "filingDate", growingIds(random, first.filings)), at);
+  const tables: readonly (readonly [TableName, () => readonly Row[]])[] = [
+    ["owners", () => owners],
+    ["companies", () => taken(rows.companies)],
+    ["accounts", () => taken(rows.accounts)],
+    ["account_insights", () => taken(rows.account_insights)],
+    ["contacts", () => taken(rows.contacts)],
+    ["signals", () => numbered(taken(texts.signals), "createdAt", growingIds(random, first.signals))],
+    ["news_articles", () => taken(texts.news_articles)],
+    ["job_openings", () => taken(texts.job_openings)],
+    ["earnings_calls", () => numbered(taken(texts.calls), "happenedAt", growingIds(random, first.calls))],
+    ["filings", () => numbered(taken(texts.filings), "filingDate", growingIds(random, first.filings))],
+  ];
+  for (const [table, rowsOf] of tables) await database.transaction((tx) => loadRows(tx, table, rowsOf(), at));
   return { organizationId };
 };

@@ -122,7 +122,8 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
       return payload;
     } catch (error) {
       const { status, body } = errorAnswer(error);
-      for (const name of ["content-length", "location", "set-cookie"]) reply.removeHeader(name);
+      for (const name of ["content-length", "content-encoding", "etag", "location", "set-cookie"])
+        reply.removeHeader(name);
       reply.code(status).header("content-type", "application/json; charset=utf-8");
       return JSON.stringify(body);
     }

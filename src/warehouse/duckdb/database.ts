@@ -105,6 +105,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
   return {
     file,
     query: (sql, params, row) => statement((on) => on.query(sql, params, row)),
+    cells: (sql, params) => statement((on) => on.cells(sql, params)),
     run: (sql, params) => writers(() => statement((on) => on.run(sql, params))),
     // All chunks are kept, because a repeated attempt needs them again.
     append: (table, types, chunks) => {

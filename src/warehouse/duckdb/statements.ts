@@ -11,6 +11,8 @@ export interface Sql {
    * TIMESTAMPTZ as ms since the epoch whose fraction holds the microseconds; VARCHAR[] as array; JSON as text.
    */
   query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
+  /** Rows of a statement as arrays of plain values, unparsed; TIMESTAMPTZ as ISO 8601 text, the rest as `query`. */
+  cells(sql: string, params: readonly SqlValue[]): Promise<readonly (readonly OutValue[])[]>;
   /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
   /** Appends chunks whose columns are the table's columns, in order. */
@@ -34,10 +36,13 @@ const runPrepared = async (connection: DuckDBConnection, sql: string, params: re
   }
 };
 
+const runWith = (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) =>
+  params.length === 0 ? connection.run(sql) : runPrepared(connection, sql, params);
+
 /** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
 export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
   async query(sql, params, row) {
-    const result = params.length === 0 ? await connection.run(sql) : await runPrepared(connection, sql, params);
+    const result = await runWith(connection, sql, params);
     const names = result.deduplicatedColumnNames();
     const rows = await result.getRows();
     const objects = rows.map((cells): Record<string, OutValue> => {
@@ -46,9 +51,12 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
     });
     return z.array(row).parse(objects);
   },
+  async cells(sql, params) {
+    const rows = await (await runWith(connection, sql, params)).getRows();
+    return rows.map((cells) => cells.map((cell) => fromDuck(cell, "iso")));
+  },
   async run(sql, params = []) {
-    if (params.length === 0) return (await connection.run(sql)).rowsChanged;
-    return (await runPrepared(connection, sql, params)).rowsChanged;
+    return (await runWith(connection, sql, params)).rowsChanged;
   },
   append: async (table, types, chunks) => onAppend(await appendChunks(connection, table, types, chunks)),
 });

@@ -10,8 +10,8 @@ import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { convertCell } from "../record/convert-cell.ts";
+import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
-import { DUCK_TYPES, duckCell } from "./load-batch.ts";
 
 const SCHEMAS = ["main", "history"] as const;
 

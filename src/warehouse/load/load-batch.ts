@@ -1,26 +1,13 @@
 // Writes one table's batch: stages it, finds the stored rows with the same keys, moves their old versions to history,
 // replaces changed rows. Stored rows scattered over a large table are the expensive case (figures in decision 0001).
-import {
-  BIGINT,
-  BOOLEAN,
-  DOUBLE,
-  DuckDBTimestampTZValue,
-  type DuckDBType,
-  type DuckDBValue,
-  INTEGER,
-  LIST,
-  listValue,
-  TIMESTAMPTZ,
-  VARCHAR,
-} from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, DuckDBTimestampTZValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
-import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import { rangesOf } from "../duckdb/row-ranges.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import type { Cell } from "../record/convert-cell.ts";
+import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
 import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { ChangeKind } from "./change-numbers.ts";
@@ -32,25 +19,6 @@ export interface BatchCounts {
   readonly inserted: ReadonlyMap<number, number>;
   readonly updated: ReadonlyMap<number, number>;
 }
-
-/** DuckDB types of appended cells. */
-export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
-  VARCHAR,
-  BIGINT,
-  INTEGER,
-  DOUBLE,
-  BOOLEAN,
-  TIMESTAMPTZ,
-  // Appended as text: jsonText has ensured that DuckDB can parse it, so it is not parsed again.
-  JSON: VARCHAR,
-  "VARCHAR[]": LIST(VARCHAR),
-};
-
-/** A cell in the appender's form. */
-export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
-  if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
-  return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
-};
 
 const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
+import type { Reader } from "../../../src/replica/reader.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
 import { ROUTES } from "../../../src/replica/routes.ts";
@@ -30,11 +31,18 @@ describe.each(ROUTES.filter(({ method }) => method === "GET").map((route) => [ro
       try {
         await migrate(database, 0);
         for (const attack of ATTACKS) {
-          const spied = {
-            query: <T>(sql: string, params: readonly string[], row: Parameters<typeof database.query<T>>[2]) => {
-              expect(sql).not.toContain(attack);
-              expect(sql).not.toContain(attack.replaceAll("'", "''"));
+          const check = (sql: string) => {
+            expect(sql).not.toContain(attack);
+            expect(sql).not.toContain(attack.replaceAll("'", "''"));
+          };
+          const spied: Reader = {
+            query: (sql, params, row) => {
+              check(sql);
               return database.query(sql, params, row);
+            },
+            cells: (sql, params) => {
+              check(sql);
+              return database.cells(sql, params);
             },
           };
           const replica = createReplica({ database: spied, clock: { now: () => 0 }, tier: () => "full" });

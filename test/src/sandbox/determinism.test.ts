@@ -38,6 +38,36 @@ test("two sandboxes of one seed, started at the same time, hold the same rows an
   expect(other.before.accounts).not.toBe(one.before.accounts);
 });
 
+test("the rows of a seed do not change from one version to the next, nor does their order in a table", async () => {
+  await withSandbox({ seed: 7, accounts: 3, bigIds: true, clock: fakeClock() }, async (sandbox) => {
+    const prints = await Promise.all(
+      GENERATED.map(async (table) => {
+        const rows = await sandbox.database.query(
+          `SELECT md5(string_agg(CAST(t AS VARCHAR), '|')) AS print FROM main."${table}" AS t`,
+          [],
+          z.object({ print: z.string().nullable() }),
+        );
+        return [table, rows[0]?.print];
+      }),
+    );
+    expect(Object.fromEntries(prints)).toMatchInlineSnapshot(`
+      {
+        "account_insights": "de68c11e97145fd09d969cbcc72b09be",
+        "accounts": "d533ce28cb3c0de5541800cb9b21c1f5",
+        "companies": "4ee85ccef2a36bec9d777a76ecf0840a",
+        "company_inputs": null,
+        "contacts": "75213cb86914223e2b877413fd6647a2",
+        "earnings_calls": "3d6b6ed0f42b929adc57e99f3661c38d",
+        "filings": "63830dd2aa47b81b41de9913f717e950",
+        "job_openings": "b205ae07ae7051bb2e0c69031834526b",
+        "news_articles": "3e7c857b99d1025c4923417d3adb2c7d",
+        "owners": "88abcad1c4346672de61554b37858ff0",
+        "signals": "ff4147218013479f36edfd7deb39f220",
+      }
+    `);
+  });
+});
+
 test("nothing lies in the future, and history reaches back two years", async () => {
   await withSandbox({ accounts: 20 }, async (sandbox) => {
     const [span] = await sandbox.database.query(

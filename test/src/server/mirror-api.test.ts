@@ -1,4 +1,5 @@
 // The local API: the same answers as the service gives, at no credit, with the time of the data.
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Server } from "../../../src/server/app.ts";
@@ -69,6 +70,32 @@ describe("the local API", () => {
     expect((await server.app.inject({ url: "/profiles/nobody/v1/accounts", headers: HERE })).statusCode).toBe(404);
     const document = await server.app.inject({ url: "/profiles/default/openapi.json", headers: HERE });
     expect(document.json().servers).toEqual([{ url: "http://127.0.0.1:8737/profiles/default" }]);
+  });
+
+  test("a client that has an answer gets 304 until the next publish, and the same bytes compressed if it accepts that", async () => {
+    const url = "/v1/signals?perPage=20";
+    const ask = (headers: Record<string, string>, at = url) =>
+      server.app.inject({ url: at, headers: { ...HERE, ...headers } });
+    const plain = await ask({});
+    const etag = String(plain.headers.etag);
+    expect((await ask({}, `${url}&nothing=1&page=1`)).headers.etag).toBe(etag);
+    expect((await ask({}, `${url}&page=2`)).headers.etag).not.toBe(etag);
+    const known = await ask({ "if-none-match": `"other", ${etag}` });
+    expect([known.statusCode, known.body, known.headers.etag]).toEqual([304, "", etag]);
+    expect(known.headers["x-duckmirror-data-age"]).toBeDefined();
+    const zipped = await ask({ "accept-encoding": "gzip" });
+    expect(zipped.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding", etag });
+    expect(gunzipSync(zipped.rawPayload).toString()).toBe(plain.body);
+    await mirror.sandbox.evolve(5);
+    await mirror.sync({ full: true });
+    expect((await ask({ "if-none-match": etag })).statusCode).toBe(200);
+  });
+
+  test("answers whose content depends on the time of the request are never kept", async () => {
+    const usage = () => server.app.inject({ url: "/v1/usage", headers: HERE });
+    const [one, two] = [await usage(), await usage()];
+    expect(one.headers.etag).toBeUndefined();
+    expect(one.json().meta.requestId).not.toBe(two.json().meta.requestId);
   });
 
   test("shows a new publish at once, also while the old one is being read", async () => {

@@ -22,18 +22,16 @@ const quality = (accept: string, coding: string): number => {
   return 0;
 };
 
-export interface Encoded {
-  readonly bytes: Buffer;
-  /** Content-Encoding; undefined for identity. */
-  readonly encoding?: "br" | "gzip";
-}
+export type Coding = "br" | "gzip";
 
-export const compress = async (body: string, accept: string | undefined): Promise<Encoded> => {
-  const bytes = Buffer.from(body);
-  if (accept === undefined || bytes.length < MIN_BYTES) return { bytes };
-  const brotli = quality(accept, "br");
-  const gz = quality(accept, "gzip");
-  if (brotli > 0 && brotli >= gz) return { bytes: await brotliText(bytes, BROTLI), encoding: "br" };
-  if (gz > 0) return { bytes: await gzipText(bytes, { level: 4 }), encoding: "gzip" };
-  return { bytes };
+/** The coding for a body of this many bytes; undefined: none. */
+export const codingFor = (accept: string | string[] | undefined, bytes: number): Coding | undefined => {
+  if (accept === undefined || bytes < MIN_BYTES) return undefined;
+  const brotli = quality(String(accept), "br");
+  const gz = quality(String(accept), "gzip");
+  if (brotli > 0 && brotli >= gz) return "br";
+  return gz > 0 ? "gzip" : undefined;
 };
+
+export const compressed = (bytes: Buffer, coding: Coding): Promise<Buffer> =>
+  coding === "br" ? brotliText(bytes, BROTLI) : gzipText(bytes, { level: 4 });

@@ -11,6 +11,8 @@ export interface FakeOptions {
   readonly sort?: "obey" | "ignore" | "refuse";
   /** Shape of `included`. */
   readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
+  /** A contact as an insight brings it along; by default, whole. */
+  readonly embedded?: (contact: Row) => Record<string, unknown>;
   /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. */
   readonly filters?: "obey" | "ignore";
   readonly credits?: number;
@@ -124,27 +126,44 @@ export const createFakeService = (
     return [...rows].sort((a, b) => sign * compare(a[by], b[by]) || compare(a.id, b.id));
   };
 
+  const pack = (name: string, plural: string, found: readonly Record<string, unknown>[]): Record<string, unknown> => {
+    switch (options.included ?? "plural") {
+      case "singular-array":
+        return { [name]: found };
+      case "object-map":
+        return { [plural]: Object.fromEntries(found.map((row) => [row.id, row])) };
+      case "single":
+        return found[0] === undefined ? {} : { [name]: found[0] };
+      default:
+        return { [plural]: found };
+    }
+  };
+
   const include = (rows: readonly Row[], query: Readonly<Record<string, string>>): Record<string, unknown> => {
     const wanted = query.include?.split(",") ?? [];
     if (wanted.length === 0 || options.included === "none") return {};
     const companies = data.companies.filter((company) => rows.some((row) => row.companyId === company.id));
     const owners = data.owners.filter((owner) => rows.some((row) => row.ownerId === owner.id));
-    const pack = (name: string, plural: string, found: readonly Row[]): Record<string, unknown> => {
-      switch (options.included ?? "plural") {
-        case "singular-array":
-          return { [name]: found };
-        case "object-map":
-          return { [plural]: Object.fromEntries(found.map((row) => [row.id, row])) };
-        case "single":
-          return found[0] === undefined ? {} : { [name]: found[0] };
-        default:
-          return { [plural]: found };
-      }
-    };
     return {
       included: {
         ...(wanted.includes("company") ? pack("company", "companies", companies) : {}),
         ...(wanted.includes("owner") ? pack("owner", "owners", owners) : {}),
+      },
+    };
+  };
+
+  /** What an insight brings along. */
+  const along = (accountId: string, query: Readonly<Record<string, string>>): Record<string, unknown> => {
+    const wanted = query.include?.split(",") ?? [];
+    if (wanted.length === 0 || options.included === "none") return {};
+    const of = (rows: readonly Row[], most: number) =>
+      rows.filter((row) => String(row.accountId) === accountId).slice(0, most);
+    const contacts = of(data.contacts, Number(query.contactsLimit ?? 10)).map((row) => options.embedded?.(row) ?? row);
+    const signals = of(data.signals, Number(query.signalsLimit ?? 20)).map((row) => project(row, {}, false));
+    return {
+      included: {
+        ...(wanted.includes("contacts") ? pack("contact", "contacts", contacts) : {}),
+        ...(wanted.includes("signals") ? pack("signal", "signals", signals) : {}),
       },
     };
   };
@@ -238,10 +257,16 @@ export const createFakeService = (
       return name === undefined ? refuse(404, "no route") : list(data.lists[String(company.id)]?.[name] ?? [], query);
     }
     if (first === "account-insights") {
-      const insight = data.insights[query.accountId ?? ""];
+      const accountId = query.accountId ?? "";
+      const insight = data.insights[accountId];
+      if (query.include !== undefined && options.included === "refuse") return refuse(400, "Bad request");
       return insight === undefined
         ? ok({ status: "not_found" })
-        : ok({ status: "found", data: { profile: { accountId: Number(query.accountId) }, ...insight } });
+        : ok({
+            status: "found",
+            data: { profile: { accountId: Number(accountId) }, ...insight },
+            ...along(accountId, query),
+          });
     }
     if (first === "usage" && second === "requests") {
       const rows = log.map((entry) => ({

@@ -195,7 +195,12 @@ const entries = {
         table: "contacts",
         limit: { param: "contactsLimit", most: 100 },
       },
-      { include: "signals", keys: ["signals", "signal"], table: "signals", limit: { param: "signalsLimit", most: 100 } },
+      {
+        include: "signals",
+        keys: ["signals", "signal"],
+        table: "signals",
+        limit: { param: "signalsLimit", most: 100 },
+      },
     ],
     maxAgeMs: 30 * DAY_MS,
     blindSpot: "Fetched again when the account changes or by age.",

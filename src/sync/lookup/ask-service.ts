@@ -54,11 +54,7 @@ const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonl
   const full = companyCall({ kind: "input", value: input }, initialShape(1), stream, options);
   const path = pathOf("resolveCompany", { input });
   const { include = "" } = full.query;
-  return [
-    full,
-    { ...full, query: { include } },
-    { endpoint: "resolveCompany", path, query: {} },
-  ];
+  return [full, { ...full, query: { include } }, { endpoint: "resolveCompany", path, query: {} }];
 };
 
 const foundIn = (question: LookupQuestion, { result }: Fetched): LookupFound | null => {

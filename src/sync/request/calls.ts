@@ -74,7 +74,9 @@ export const contentNames = (stream: StreamSpec, options: CallOptions): readonly
 
 /** `include` with the largest number of each kind of record. */
 const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
-  const limits = embeds.flatMap(({ limit }) => (limit === undefined ? [] : [[limit.param, String(limit.most)] as const]));
+  const limits = embeds.flatMap(({ limit }) =>
+    limit === undefined ? [] : [[limit.param, String(limit.most)] as const],
+  );
   const names = embeds.map(({ include }) => include).join(",");
   return names === "" ? {} : { include: names, ...Object.fromEntries(limits) };
 };

@@ -1,7 +1,6 @@
 // Applies the outcome of a request to its task: rows to load, another list shape, an end.
 import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
-import { causeOf } from "../../api/retry-policy.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -10,9 +9,8 @@ import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { rememberShape } from "../plan/remembered.ts";
-import { namesLightFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import type { ListShape } from "../request/list-shape.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
@@ -20,7 +18,6 @@ import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { reshape } from "../task/change-course.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";

@@ -40,6 +40,8 @@ export interface StreamSpec {
   readonly watermark?: string;
   /** Date filter that returns changes after a date. */
   readonly filter?: { readonly param: string; readonly field: string };
+  /** Date filter for `sync --since`. */
+  readonly since?: string;
   readonly embeds: readonly EmbedSpec[];
   /** Signal types that announce a change in this stream. */
   readonly hints: readonly string[];
@@ -86,6 +88,7 @@ const entries = {
     walkOrder: { sortBy: "id", grows: false },
     watermark: "lastChangeDetectedOn",
     filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
+    since: "lastChangeDetectedAfter",
     maxAgeMs: 7 * DAY_MS,
     list: "listContacts",
     detail: "getContact",
@@ -100,6 +103,7 @@ const entries = {
     strategy: "watermark",
     walkOrder: { sortBy: "id", grows: true },
     watermark: "updatedAt",
+    since: "afterDate",
     maxAgeMs: 7 * DAY_MS,
     list: "listSignals",
     detail: "getSignal",

@@ -5,6 +5,7 @@ import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
 import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import { timeMs } from "../../core/time.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { embedsOf, type ListShape } from "./list-shape.ts";
@@ -81,6 +82,18 @@ const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
   return names === "" ? {} : { include: names, ...Object.fromEntries(limits) };
 };
 
+/** The filters of the scope with the date filter of the order; of two dates for one filter, the later. */
+const dateFiltered = (
+  stream: StreamSpec,
+  order: ListOrder,
+  scope: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => {
+  const param = stream.filter?.param ?? stream.since;
+  if (order.kind !== "filter" || param === undefined) return scope;
+  const own = timeMs(scope[param] ?? "");
+  return own !== null && own > order.after ? scope : { ...scope, [param]: new Date(order.after).toISOString() };
+};
+
 /** One page of a stream's list. `scope` is the company id for company lists. */
 export const listCall = (
   stream: StreamSpec,
@@ -102,15 +115,12 @@ export const listCall = (
       page: String(read.page),
       perPage: String(read.perPage),
       ...(sortBy !== undefined && sorts ? { sortBy, sortOrder: "desc" } : {}),
-      ...(order.kind === "filter" && stream.filter
-        ? { [stream.filter.param]: new Date(order.after).toISOString() }
-        : {}),
       ...(order.kind === "span" && shape.content
         ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
         : {}),
       ...ofOrganization(endpoint, options),
       ...includeQuery(embedsOf(stream, shape)),
-      ...(shape.filters ? filtersOf(options.rowScope, stream.name) : {}),
+      ...dateFiltered(stream, order, (shape.filters ? filtersOf(options.rowScope, stream.name) : null) ?? {}),
       ...fieldsQuery(endpoint, stream, shape, options),
       ...viewed(endpoint, options),
     },

@@ -19,7 +19,7 @@ import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, isExcerpt, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
@@ -173,7 +173,7 @@ export const takeListAnswer = async (
     states: () => {
       takePage(task, read, result.receivedAt);
       task.uncommitted += 1;
-      return [walkingState(task, run.runId)];
+      return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
     },
     counted: ([main, ...embedded]) => {
       task.uncommitted -= 1;

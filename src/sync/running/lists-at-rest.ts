@@ -4,7 +4,7 @@ import { ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { isScoped } from "../rows/row-scope.ts";
-import type { ScopeTask } from "../task/scope-task.ts";
+import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import type { SyncOptions, SyncRun } from "./run-state.ts";
 
 type Choice = Pick<SyncOptions, "configured" | "rowScope">;
@@ -32,5 +32,5 @@ export const leaveRest = (run: SyncRun, task: ScopeTask): void => {
 /** A task has read its list to the end. */
 export const comeToRest = (run: SyncRun, task: ScopeTask): void => {
   const { name } = task.stream;
-  if (isList(task) && mayComeAlong(run.options, name)) run.atRest.add(name);
+  if (isList(task) && !isExcerpt(task) && mayComeAlong(run.options, name)) run.atRest.add(name);
 };

@@ -17,8 +17,9 @@ import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
 import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
+import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
-import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
+import type { MirrorReader } from "../src/warehouse/read/mirror-reader.ts";
 import { limitsOf } from "./engine.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
@@ -102,7 +103,7 @@ export const planJob = async (config: Config, request: PlanRequest, clock: Clock
 
 /** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
 export const planSnapshotJob = (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> =>
-  readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock));
+  readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) => reportOn(reader, config, request, clock));
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 

@@ -13,8 +13,8 @@ export interface FakeOptions {
   readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
   /** A contact as an insight brings it along; by default, whole. */
   readonly embedded?: (contact: Row) => Record<string, unknown>;
-  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. */
-  readonly filters?: "obey" | "ignore";
+  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. `refuse`: they answer with 400. */
+  readonly filters?: "obey" | "ignore" | "refuse";
   readonly credits?: number;
   readonly totals?: boolean;
   /** When an answer holds a field: by default, when it is named, or never. Details of signals hold all of theirs. */
@@ -52,6 +52,7 @@ type ListName = "news-articles" | "job-openings" | "earnings-calls" | "filings";
 const LIST_NAMES: readonly ListName[] = ["news-articles", "job-openings", "earnings-calls", "filings"];
 const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAnalysis", "insights"];
 const DETAILED = ["fullContent", "sources"];
+const FILTERS = ["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"];
 
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
@@ -173,6 +174,8 @@ export const createFakeService = (
     const page = Number(query.page ?? 1);
     const most = options.maxPerPage ?? 1000;
     if (asked > most && (options.overPage ?? "refuse") === "refuse") return refuse(400, "Bad request");
+    if (options.filters === "refuse" && FILTERS.some((name) => query[name] !== undefined))
+      return refuse(400, "Bad request");
     if (query.sortBy !== undefined && options.sort === "refuse") return refuse(400, "unknown parameter sortBy");
     if (query.include !== undefined && options.included === "refuse") return refuse(400, "unknown parameter include");
     const size = Math.min(asked, most);

@@ -125,6 +125,7 @@ export const shapeAfterRefusal = (
   if (refused.sort) return { ...next, sort: false, perPage: options.largest };
   if (refused.include) return { ...next, include: false, perPage: options.largest };
   if (refused.content) return { ...next, content: false, perPage: options.largest };
-  if (refused.filters) return { ...next, filters: false, perPage: options.largest };
+  // What was given up so far was not at fault.
+  if (refused.filters) return { ...initialShape(options.largest), grants: shape.grants, filters: false };
   return null;
 };

@@ -5,8 +5,8 @@ import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
-import { contentText } from "../terminal/content-lines.ts";
-import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/outlook-lines.ts";
+import { contentText } from "../terminal/plan/content-lines.ts";
+import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/plan/outlook-lines.ts";
 import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({

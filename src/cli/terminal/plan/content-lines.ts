@@ -1,6 +1,6 @@
 // Lines of `plan --with` on the price of opt-in content. Pure.
-import type { PlanReport } from "../../../jobs/plan.ts";
-import { counted, formatCount } from "../../core/text/units.ts";
+import type { PlanReport } from "../../../../jobs/plan.ts";
+import { counted, formatCount } from "../../../core/text/units.ts";
 
 type Price = PlanReport["content"][number];
 

@@ -8,6 +8,7 @@ import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
 import { readSpent } from "../src/sync/budgets/spending.ts";
+import { type ContentPrice, contentPrices } from "../src/sync/forecast/content-prices.ts";
 import { type Credits, creditsNow } from "../src/sync/forecast/credits-now.ts";
 import { type Forecast, forecastOf } from "../src/sync/forecast/forecast.ts";
 import { type Outlook, outlookOf } from "../src/sync/forecast/outlook.ts";
@@ -16,8 +17,9 @@ import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
 import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
+import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
-import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
+import type { MirrorReader } from "../src/warehouse/read/mirror-reader.ts";
 import { limitsOf } from "./engine.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
@@ -34,18 +36,27 @@ export interface PlanReport {
   /** Budgets that leave due work out of the next sync. */
   readonly cuts: readonly Cut[];
   readonly pace: Config["pace"];
+  /** What the content of the request costs. */
+  readonly content: readonly ContentPrice[];
+}
+
+export interface PlanRequest extends SyncRequest {
+  /** Opt-in content to plan for as if it were configured, with its price. */
+  readonly withContent?: readonly string[];
 }
 
 const reportOn = async (
   warehouse: MirrorReader,
   given: Config,
-  request: SyncRequest,
+  request: PlanRequest,
   clock: Clock,
 ): Promise<PlanReport> => {
   const now = clock.now();
   const config = await withFollowing(given);
   const checked = await readChecked(config.dataDir);
-  const options = { ...syncOptions(config, request), totals: checked.totals };
+  const { withContent = [] } = request;
+  const content = [...config.content, ...withContent];
+  const options = { ...syncOptions({ ...config, content }, request), totals: checked.totals };
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
@@ -69,14 +80,16 @@ const reportOn = async (
   });
   const allowance = createLedger({ clock, ...limitsOf(config), maxCredits: config.maxCredits }).expects(credits);
   const { pace } = config;
-  return { forecast, outlook, credits, allowance, tier, followed: options.companies.length, pace, cuts: within.cuts };
+  const followed = options.companies.length;
+  const prices = contentPrices(context, withContent);
+  return { forecast, outlook, credits, allowance, tier, followed, pace, cuts: within.cuts, content: prices };
 };
 
 /**
  * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing.
  * Throws WRITER_BUSY while a sync runs.
  */
-export const planJob = async (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> => {
+export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
@@ -89,13 +102,13 @@ export const planJob = async (config: Config, request: SyncRequest, clock: Clock
 };
 
 /** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
-export const planSnapshotJob = (config: Config, request: SyncRequest, clock: Clock): Promise<PlanReport> =>
-  readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock));
+export const planSnapshotJob = (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> =>
+  readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) => reportOn(reader, config, request, clock));
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** Contract of `plan --json`. */
-export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts }: PlanReport) => ({
+export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts, content }: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
@@ -120,6 +133,14 @@ export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts }: 
   tier: tier?.tier ?? "unknown",
   tier_since: iso(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
+  /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
+  content: content.map(({ stream, field, way, records, credits: price, atMost }) => ({
+    name: `${stream}.${field}`,
+    way,
+    records,
+    credits: price,
+    at_most: atMost,
+  })),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,

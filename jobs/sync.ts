@@ -6,7 +6,9 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
+import { timeMs } from "../src/core/time.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
+import { DATED_STREAMS } from "../src/sync/plan/since.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
@@ -37,9 +39,29 @@ export interface SyncRequest {
   readonly traceparent?: string | undefined;
   /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
   readonly reset?: readonly string[];
+  /** Read what is dated after this day (`2026-11-01`), of streams that the service filters by date, and nothing else. */
+  readonly since?: string | undefined;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside?: boolean;
 }
+
+/** The day of `--since`, ms since the epoch; null: none. Throws USAGE. */
+const sinceOf = ({ since, reset = [], full }: SyncRequest): number | null => {
+  if (since === undefined) return null;
+  const at = timeMs(since);
+  if (at === null) throw new DuckmirrorError("USAGE", { detail: `--since: "${since}" is not a date like 2026-11-01` });
+  if (full || reset.length > 0)
+    throw new DuckmirrorError("USAGE", { detail: "--since reads a part of a list, --full and --reset the whole" });
+  return at;
+};
+
+/** Streams of `--since`: those named, else all that it can read. Throws SINCE_UNSUPPORTED. */
+const datedStreams = (config: Config, named: readonly string[]): readonly string[] => {
+  const unable = named.filter((name) => !DATED_STREAMS.some((stream) => stream === name));
+  if (unable.length === 0 && named.length > 0) return named;
+  if (unable.length === 0) return DATED_STREAMS.filter((name) => config.streams?.includes(name) ?? true);
+  throw new DuckmirrorError("SINCE_UNSUPPORTED", { streams: unable.join(", "), able: DATED_STREAMS.join(" and ") });
+};
 
 /** The lists of `--reset`. Throws USAGE for an unknown stream. */
 const resetOf = ({ reset = [] }: SyncRequest) =>
@@ -63,9 +85,12 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     throw new DuckmirrorError("USAGE", { detail });
   }
   const reset = resetOf(request);
-  const streams = reset.length === 0 ? request.streams : reset.map(({ stream }) => stream);
+  const since = sinceOf(request);
+  const asked = since === null ? request.streams : datedStreams(config, request.streams);
+  const streams = reset.length === 0 ? asked : reset.map(({ stream }) => stream);
   return {
     reset,
+    since,
     streams: streamsOf(config, { ...request, streams }),
     configured: STREAM_NAMES.filter((name) => config.streams === null || config.streams.includes(name)),
     named: request.named ?? streams.length > 0,

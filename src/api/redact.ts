@@ -37,11 +37,14 @@ const INCLUDED: Readonly<Record<string, TableName>> = {
   contact: "contacts",
   contacts: "contacts",
   latestEarningsCall: "earnings_calls",
+  latestEarningsCalls: "earnings_calls",
   owner: "owners",
   owners: "owners",
   signal: "signals",
   signals: "signals",
 };
+
+const ANALYSIS = "latestEarningsCallAnalysis";
 
 /** Form of a hash, so that a hashed value is not hashed again. */
 const HASHED = /^hmac-sha256:[0-9a-f]{64}$/;
@@ -146,6 +149,13 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
     return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
   };
 
+  /** The analysis of a company's latest call, which is embedded outside its call. An excluded one is null. */
+  const analysis = (value: JsonValue): JsonValue => {
+    const call = { generatedAnalysis: value };
+    const clean = record(call, "earnings_calls");
+    return clean === call ? value : isJsonObject(clean) ? (clean.generatedAnalysis ?? null) : null;
+  };
+
   return (envelope, endpoint) => {
     const table = tableOfData(endpoint);
     const { data, included } = envelope;
@@ -154,6 +164,7 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
     if (isJsonObject(included)) {
       const parts = Object.entries(included).map(([key, value]) => {
         const of = Object.hasOwn(INCLUDED, key) ? INCLUDED[key] : undefined;
+        if (key === ANALYSIS) return [key, analysis(value)] as const;
         return [key, of === undefined ? value : embedded(value, of)] as const;
       });
       members.included = parts.some(([key, value]) => value !== included[key]) ? Object.fromEntries(parts) : included;

@@ -20,6 +20,8 @@ export interface EmbedSpec {
   readonly table: TableName;
   /** Field of the parent record that holds the embedded record's id. */
   readonly parentField?: string;
+  /** Parameter for the number of embedded records, and its documented maximum. */
+  readonly limit?: { readonly param: string; readonly most: number };
 }
 
 export interface StreamSpec {
@@ -38,6 +40,8 @@ export interface StreamSpec {
   readonly watermark?: string;
   /** Date filter that returns changes after a date. */
   readonly filter?: { readonly param: string; readonly field: string };
+  /** Date filter for `sync --since`. */
+  readonly since?: string;
   readonly embeds: readonly EmbedSpec[];
   /** Signal types that announce a change in this stream. */
   readonly hints: readonly string[];
@@ -84,6 +88,7 @@ const entries = {
     walkOrder: { sortBy: "id", grows: false },
     watermark: "lastChangeDetectedOn",
     filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
+    since: "lastChangeDetectedAfter",
     maxAgeMs: 7 * DAY_MS,
     list: "listContacts",
     detail: "getContact",
@@ -98,6 +103,7 @@ const entries = {
     strategy: "watermark",
     walkOrder: { sortBy: "id", grows: true },
     watermark: "updatedAt",
+    since: "afterDate",
     maxAgeMs: 7 * DAY_MS,
     list: "listSignals",
     detail: "getSignal",
@@ -120,7 +126,10 @@ const entries = {
     tier: "public",
     scope: "company",
     strategy: "on-change",
-    embeds: [{ include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" }],
+    embeds: [
+      { include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" },
+      { include: "latestEarningsCallAnalysis", keys: ["latestEarningsCallAnalysis"], table: "earnings_calls" },
+    ],
     maxAgeMs: 30 * DAY_MS,
     blindSpot: "Profiles of tracked companies are as fresh as their accounts; others are fetched again by age.",
   },
@@ -183,6 +192,20 @@ const entries = {
     tier: "full",
     scope: "account",
     strategy: "on-change",
+    embeds: [
+      {
+        include: "contacts",
+        keys: ["contacts", "contact"],
+        table: "contacts",
+        limit: { param: "contactsLimit", most: 100 },
+      },
+      {
+        include: "signals",
+        keys: ["signals", "signal"],
+        table: "signals",
+        limit: { param: "signalsLimit", most: 100 },
+      },
+    ],
     maxAgeMs: 30 * DAY_MS,
     blindSpot: "Fetched again when the account changes or by age.",
   },

@@ -1,7 +1,7 @@
 // Vocabulary: names of streams, tables and opt-in fields that the configuration may use, from the catalog. PURE.
 import type { Vocabulary } from "../core/config/settings.ts";
 import { ruledTables } from "./field-rules.ts";
-import { STREAM_NAMES, streamSpec, wantedContent } from "./streams.ts";
+import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "./streams.ts";
 import { TABLE_NAMES, tableSpec } from "./tables.ts";
 
 /** Tables without a stream of their own → the stream that fills them. */
@@ -14,18 +14,31 @@ const COMES_WITH: Readonly<Record<string, string>> = {
   usage_limits: "usage",
 };
 
-const contentFields = (): readonly string[] => {
+/** One opt-in field of a stream. */
+export interface ContentField {
+  readonly stream: StreamName;
+  readonly field: string;
+  readonly meaning: string;
+}
+
+/** Every opt-in field, by stream. */
+export const contentFields = (): readonly ContentField[] => {
   const everyField = TABLE_NAMES.flatMap((table) => tableSpec(table).fields.map((field) => field.name));
-  const perStream = STREAM_NAMES.map((name) => ({ name, fields: wantedContent(streamSpec(name), everyField) }));
-  const plain = perStream.flatMap(({ fields }) => fields.map((field) => field.name));
-  const qualified = perStream.flatMap(({ name, fields }) => fields.map((field) => `${name}.${field.name}`));
-  return [...new Set([...plain, ...qualified])];
+  return STREAM_NAMES.flatMap((stream) =>
+    wantedContent(streamSpec(stream), everyField).map(({ name, meaning }) => ({ stream, field: name, meaning })),
+  );
+};
+
+/** Names of the setting `content`: of a field in every stream that has it, and in one stream. */
+const contentNames = (): readonly string[] => {
+  const all = contentFields();
+  return [...new Set([...all.map(({ field }) => field), ...all.map(({ stream, field }) => `${stream}.${field}`)])];
 };
 
 /** Names that the configuration may use, from the catalog. */
 export const vocabulary = (): Vocabulary => ({
   streams: STREAM_NAMES,
-  content: contentFields(),
+  content: contentNames(),
   comesWith: COMES_WITH,
   fields: ruledTables(),
 });

@@ -32,6 +32,11 @@ export const ERRORS = {
     "{detail}",
     "This is a fault of duckmirror. The mirror is consistent; run the command again, and report the message if it stays.",
   ),
+  SINCE_UNSUPPORTED: row(
+    EXIT.usage,
+    "--since: the service has no date filter for {streams}",
+    "It filters {able} by date. Without --since, `duckmirror sync` reads what changed since the last sync.",
+  ),
   USAGE: row(EXIT.usage, "{detail}", "Run the command with --help to see its options and examples."),
   CONFIG_INVALID: row(
     EXIT.usage,

@@ -33,6 +33,7 @@ export type { JsonObject, JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
 export type { Cut } from "../sync/budgets/caps.ts";
+export type { ContentPrice, ContentWay } from "../sync/forecast/content-prices.ts";
 export type { Credits } from "../sync/forecast/credits-now.ts";
 export type { Aging } from "../sync/forecast/even-pace.ts";
 export type { Forecast, ForecastReason, StreamForecast } from "../sync/forecast/forecast.ts";
@@ -69,8 +70,16 @@ export interface SyncRequestOptions {
   readonly maxDurationMs?: number;
   /** Delete even if a list turned empty or lost more than `max_delete_share`. */
   readonly allowMassDelete?: boolean;
+  /** Read contacts that changed and signals dated after this day (`2026-11-01`), and nothing else. */
+  readonly since?: string;
   /** Ends the sync at its next checkpoint. */
   readonly signal?: AbortSignal;
+}
+
+/** Request of a plan. */
+export interface PlanRequestOptions extends Omit<SyncRequestOptions, "maxDurationMs" | "signal"> {
+  /** Opt-in content to plan for as if it were configured, such as `signals.fullContent`: `content` of the report has its price. */
+  readonly withContent?: readonly string[];
 }
 
 /** Request of changes. */
@@ -105,7 +114,7 @@ export interface Mirror {
   /**
    * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs.
    */
-  plan(request?: Omit<SyncRequestOptions, "maxDurationMs" | "signal">): Promise<PlanReport>;
+  plan(request?: PlanRequestOptions): Promise<PlanReport>;
   /**
    * Mirrors what is due. Also resolves when the allowance is used up or some streams failed: see `error`. Rejects
    * with WRITER_BUSY, configuration errors and faults.
@@ -176,10 +185,14 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     full: request.full ?? false,
     maxDurationMs: request.maxDurationMs ?? null,
     allowMassDelete: request.allowMassDelete ?? false,
+    since: request.since,
   });
   return {
     warehouse: snapshot,
-    plan: (request = {}) => planJob(config, requestOf(request), systemClock),
+    plan: (request = {}) => {
+      const { withContent = [] } = request;
+      return planJob(config, { ...requestOf(request), withContent }, systemClock);
+    },
     sync: async (request = {}) => {
       if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
       const token = await resolveToken(config);

@@ -4,6 +4,21 @@ import type { IncludedShape } from "./traits.ts";
 
 const PLURAL: Readonly<Record<string, string>> = { company: "companies", owner: "owners", account: "accounts" };
 
+/** Lists of an insight, in the service's shape; `single-list` names the list after one record. */
+export const includedLists = (
+  lists: Readonly<Record<string, readonly Fields[]>>,
+  shape: IncludedShape,
+): Json | undefined => {
+  if (shape === "absent" || shape === "refused" || Object.keys(lists).length === 0) return undefined;
+  const isMap = shape === "plural-map" || shape === "map-bare";
+  return Object.fromEntries(
+    Object.entries(lists).map(([name, records]) => [
+      shape === "single-list" ? name.slice(0, -1) : name,
+      isMap ? byId(records, shape === "map-bare") : [...records],
+    ]),
+  );
+};
+
 const byId = (records: readonly Fields[], bare: boolean): Json =>
   Object.fromEntries(
     records.map((record) => {

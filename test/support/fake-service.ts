@@ -11,8 +11,10 @@ export interface FakeOptions {
   readonly sort?: "obey" | "ignore" | "refuse";
   /** Shape of `included`. */
   readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
-  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. */
-  readonly filters?: "obey" | "ignore";
+  /** A contact as an insight brings it along; by default, whole. */
+  readonly embedded?: (contact: Row) => Record<string, unknown>;
+  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. `refuse`: they answer with 400. */
+  readonly filters?: "obey" | "ignore" | "refuse";
   readonly credits?: number;
   readonly totals?: boolean;
   /** When an answer holds a field: by default, when it is named, or never. Details of signals hold all of theirs. */
@@ -50,6 +52,7 @@ type ListName = "news-articles" | "job-openings" | "earnings-calls" | "filings";
 const LIST_NAMES: readonly ListName[] = ["news-articles", "job-openings", "earnings-calls", "filings"];
 const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAnalysis", "insights"];
 const DETAILED = ["fullContent", "sources"];
+const FILTERS = ["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"];
 
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
@@ -124,27 +127,44 @@ export const createFakeService = (
     return [...rows].sort((a, b) => sign * compare(a[by], b[by]) || compare(a.id, b.id));
   };
 
+  const pack = (name: string, plural: string, found: readonly Record<string, unknown>[]): Record<string, unknown> => {
+    switch (options.included ?? "plural") {
+      case "singular-array":
+        return { [name]: found };
+      case "object-map":
+        return { [plural]: Object.fromEntries(found.map((row) => [row.id, row])) };
+      case "single":
+        return found[0] === undefined ? {} : { [name]: found[0] };
+      default:
+        return { [plural]: found };
+    }
+  };
+
   const include = (rows: readonly Row[], query: Readonly<Record<string, string>>): Record<string, unknown> => {
     const wanted = query.include?.split(",") ?? [];
     if (wanted.length === 0 || options.included === "none") return {};
     const companies = data.companies.filter((company) => rows.some((row) => row.companyId === company.id));
     const owners = data.owners.filter((owner) => rows.some((row) => row.ownerId === owner.id));
-    const pack = (name: string, plural: string, found: readonly Row[]): Record<string, unknown> => {
-      switch (options.included ?? "plural") {
-        case "singular-array":
-          return { [name]: found };
-        case "object-map":
-          return { [plural]: Object.fromEntries(found.map((row) => [row.id, row])) };
-        case "single":
-          return found[0] === undefined ? {} : { [name]: found[0] };
-        default:
-          return { [plural]: found };
-      }
-    };
     return {
       included: {
         ...(wanted.includes("company") ? pack("company", "companies", companies) : {}),
         ...(wanted.includes("owner") ? pack("owner", "owners", owners) : {}),
+      },
+    };
+  };
+
+  /** What an insight brings along. */
+  const along = (accountId: string, query: Readonly<Record<string, string>>): Record<string, unknown> => {
+    const wanted = query.include?.split(",") ?? [];
+    if (wanted.length === 0 || options.included === "none") return {};
+    const of = (rows: readonly Row[], most: number) =>
+      rows.filter((row) => String(row.accountId) === accountId).slice(0, most);
+    const contacts = of(data.contacts, Number(query.contactsLimit ?? 10)).map((row) => options.embedded?.(row) ?? row);
+    const signals = of(data.signals, Number(query.signalsLimit ?? 20)).map((row) => project(row, {}, false));
+    return {
+      included: {
+        ...(wanted.includes("contacts") ? pack("contact", "contacts", contacts) : {}),
+        ...(wanted.includes("signals") ? pack("signal", "signals", signals) : {}),
       },
     };
   };
@@ -154,6 +174,8 @@ export const createFakeService = (
     const page = Number(query.page ?? 1);
     const most = options.maxPerPage ?? 1000;
     if (asked > most && (options.overPage ?? "refuse") === "refuse") return refuse(400, "Bad request");
+    if (options.filters === "refuse" && FILTERS.some((name) => query[name] !== undefined))
+      return refuse(400, "Bad request");
     if (query.sortBy !== undefined && options.sort === "refuse") return refuse(400, "unknown parameter sortBy");
     if (query.include !== undefined && options.included === "refuse") return refuse(400, "unknown parameter include");
     const size = Math.min(asked, most);
@@ -238,10 +260,16 @@ export const createFakeService = (
       return name === undefined ? refuse(404, "no route") : list(data.lists[String(company.id)]?.[name] ?? [], query);
     }
     if (first === "account-insights") {
-      const insight = data.insights[query.accountId ?? ""];
+      const accountId = query.accountId ?? "";
+      const insight = data.insights[accountId];
+      if (query.include !== undefined && options.included === "refuse") return refuse(400, "Bad request");
       return insight === undefined
         ? ok({ status: "not_found" })
-        : ok({ status: "found", data: { profile: { accountId: Number(query.accountId) }, ...insight } });
+        : ok({
+            status: "found",
+            data: { profile: { accountId: Number(accountId) }, ...insight },
+            ...along(accountId, query),
+          });
     }
     if (first === "usage" && second === "requests") {
       const rows = log.map((entry) => ({

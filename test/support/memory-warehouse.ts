@@ -72,6 +72,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       }
       if (one.walkId !== null) seen.set(one.walkId, (seen.get(one.walkId) ?? new Set()).add(id));
       const before = rows.get(id);
+      if (one.knownOnly && before === undefined) continue;
       const kept = Object.fromEntries(Object.entries(before?.record ?? {}).filter(([name]) => !one.asked.has(name)));
       const merged = { ...kept, ...filled };
       if (before === undefined) counts.inserted += 1;

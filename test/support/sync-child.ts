@@ -1,11 +1,14 @@
-// A process of its own that syncs once, so that a test can kill it.  Arguments: base address, data directory.
+// A process of its own that syncs once, so that a test can kill it. Arguments: base address, data directory, and more settings
+// as JSON, as in the environment.
 import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 
-const [url = "", dataDir = ""] = process.argv.slice(2);
+const [url = "", dataDir = "", more = "{}"] = process.argv.slice(2);
+const settings = z.record(z.string(), z.string()).parse(JSON.parse(more));
 const config = resolveConfig({
   flags: {},
   env: {
@@ -13,6 +16,7 @@ const config = resolveConfig({
     DUCKMIRROR_TOKEN: "test-token",
     DUCKMIRROR_DATA_DIR: dataDir,
     DUCKMIRROR_RATE_LIMIT: "100000",
+    ...settings,
   },
   file: null,
   cwd: dataDir,

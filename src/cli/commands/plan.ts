@@ -5,13 +5,15 @@ import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
-import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/outlook-lines.ts";
+import { contentText } from "../terminal/plan/content-lines.ts";
+import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/plan/outlook-lines.ts";
 import { renderTable } from "../terminal/table.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   full: z.boolean().default(false),
   maxCredits: z.string().optional(),
+  with: z.string().optional(),
 });
 
 const MOST_REASONS = 2;
@@ -63,7 +65,7 @@ const totalText = ({ forecast, outlook }: PlanReport): string => {
 
 const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const { forecast } = report;
-  const notes = `${tierText(report)}${cutsText(report)}`;
+  const notes = `${contentText(report)}${tierText(report)}${cutsText(report)}`;
   if (forecast.streams.length === 0) {
     return `${report.cuts.length === 0 ? "Nothing is due." : "Nothing fits the budgets."}\n${notes}`;
   }
@@ -91,16 +93,21 @@ export const command = defineCommand({
   configure: (cli) =>
     addStreams(cli, "plan for")
       .option("--full", "plan a sync that walks every list completely")
-      .option("--max-credits <n>", "plan for this allowance"),
+      .option("--max-credits <n>", "plan for this allowance")
+      .option("--with <fields>", "price of opt-in content, e.g. signals.fullContent, and the plan with it"),
   examples: {
     "duckmirror plan": "what the next sync would cost, and why",
+    "duckmirror plan --with signals.fullContent": "what the full text of signals would cost",
     "duckmirror plan --full --json": "a complete comparison, for scripts",
   },
   input: inputSchema,
   run: async (input, context) => {
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const streams = streamsOf(input.args);
-    const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false };
+    const withContent = (input.with ?? "").split(",").filter((name) => name !== "");
+    // Unknown names are refused as in the configuration.
+    if (withContent.length > 0) await context.loadConfig({ content: withContent });
+    const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false, withContent };
     const report = await planJob(config, request, context.clock);
     if (context.shared.json) await context.printJson(planJson(report));
     else await context.terminal.out(render(report, context));

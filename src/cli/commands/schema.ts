@@ -1,13 +1,14 @@
 // duckmirror schema: shows the meaning of every table and column. Needs no warehouse.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
+import { type ContentField, contentFields } from "../../catalog/vocabulary.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { describeViews } from "../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { renderTable } from "../terminal/table.ts";
 
-const inputSchema = z.object({ args: z.array(z.string()).default([]) });
+const inputSchema = z.object({ args: z.array(z.string()).default([]), content: z.boolean().default(false) });
 
 /** Contract of `schema --json`. */
 const toJson = (table: DictionaryTable) => ({
@@ -57,15 +58,43 @@ const renderAll = (tables: readonly DictionaryTable[], { terminal }: CommandCont
     terminal.columns,
   )}\n`;
 
+/** What each field costs, as far as it is the same with every service (`plan --with` knows the rest). */
+const costOf = ({ stream }: ContentField): string => {
+  if (stream === "signals") return "nothing if the list returns it, else one credit per signal";
+  if (stream === "companies") return "one credit per company of an account, nothing for followed ones";
+  return "nothing: it comes with the list";
+};
+
+const showContent = async (context: CommandContext): Promise<void> => {
+  const content = contentFields().map((field) => ({ ...field, cost: costOf(field) }));
+  if (context.shared.json) {
+    const named = content.map(({ stream, field, ...more }) => ({ name: `${stream}.${field}`, ...more }));
+    return context.printJson({ content: named });
+  }
+  const heads = ["content", "meaning", "credits"].map((name) => ({ name }));
+  const rows = content.map(({ stream, field, meaning, cost }) => [`${stream}.${field}`, meaning, cost]);
+  const hint = "Name them in the setting `content`; `duckmirror plan --with NAME` says what one costs here.";
+  await context.terminal.out(`${renderTable(heads, rows, context.terminal.columns)}\n${hint}\n`);
+};
+
 export const command = defineCommand({
-  configure: (cli) => cli.argument("[table]", "table or view, e.g. accounts or marts.account_360 (default: a list)"),
+  configure: (cli) =>
+    cli
+      .argument("[table]", "table or view, e.g. accounts or marts.account_360 (default: a list)")
+      .option("--content", "names of the opt-in fields for the setting `content`"),
   examples: {
     "duckmirror schema": "every table and view, and what a row of it is",
     "duckmirror schema contacts": "columns, types, meanings, source fields, when they are NULL",
+    "duckmirror schema --content": "heavy fields that a sync fetches only if they are configured",
     "duckmirror schema --json": "all of it for a program",
   },
   input: inputSchema,
-  run: async ({ args }, context) => {
+  run: async ({ args, content }, context) => {
+    if (content) {
+      if (args.length > 0) throw new DuckmirrorError("USAGE", { detail: "--content takes no table" });
+      await showContent(context);
+      return EXIT.done;
+    }
     const tables = [...catalogTables(), ...(await describeViews())];
     const [typed] = args;
     if (args.length > 1) throw new DuckmirrorError("USAGE", { detail: "give one table at most" });

@@ -17,6 +17,7 @@ const inputSchema = z.object({
   allowMassDelete: z.boolean().default(false),
   erase: z.boolean().default(false),
   reset: z.array(z.string()).default([]),
+  since: z.string().optional(),
   withParents: z.boolean().default(false),
 });
 
@@ -38,6 +39,7 @@ export const command = defineCommand({
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--reset <stream[:scope]>", "read this list anew, and nothing else; may be repeated", collected)
+      .option("--since <date>", "read contacts that changed and signals dated after this day, and nothing else")
       .option("--erase", "move rows outside the setting `scope` to history")
       .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
   examples: {
@@ -46,6 +48,7 @@ export const command = defineCommand({
     "duckmirror sync --max-credits 50": "the most valuable 50 credits' worth",
     "duckmirror sync news_articles --with-parents": "a first mirror of news: the accounts, then their companies' news",
     "duckmirror sync --reset signals": "read all signals anew; rows are only deleted if the list proves it",
+    "duckmirror sync signals --since 2026-11-01": "signals since that day, without the rest of the list",
     "duckmirror sync --erase": "sync, and keep only what the setting `scope` asks for",
     "duckmirror sync --full --json": "compare every list completely; the report as JSON",
   },
@@ -56,6 +59,7 @@ export const command = defineCommand({
     const request: SyncRequest = {
       streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       reset: input.reset,
+      since: input.since,
       full: input.full,
       maxDurationMs: durationOf(input.maxDuration) ?? config.syncTimeoutMs,
       allowMassDelete: input.allowMassDelete,

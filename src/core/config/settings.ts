@@ -134,7 +134,11 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .meta({ description: "Streams to mirror; unset: all.", examples: [["accounts", "contacts", "signals"]] }),
     content: many(knownContent(vocabulary))
       .prefault([])
-      .meta({ description: "Heavy opt-in fields to fetch as well.", examples: [["articleBody", "fullTranscript"]] }),
+      .meta({
+        description:
+          "Heavy opt-in fields to fetch as well: fullContent (signals, filings), insights (companies), articleBody, jobDescription, fullTranscript, generatedAnalysis; `plan --with` says what each costs.",
+        examples: [["articleBody", "fullTranscript"]],
+      }),
     view: choice(["default", "export"])
       .prefault("default")
       .meta({ description: "The `view` query parameter, where a route offers it." }),

@@ -2,6 +2,7 @@
 // lists of inputs that are not resolved yet, and what changes bring. Pure.
 import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type Candidate, type Context, stateKey } from "../plan/candidate.ts";
+import { embedsCompanies } from "../plan/companies.ts";
 import { askable } from "../plan/due.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
@@ -31,7 +32,7 @@ const companiesPerAccount = ({ view: { accounts } }: Context): number =>
 
 /** True when a company's profile takes a request of its own, although the company is tracked. */
 export const readsProfiles = ({ options }: Context): boolean =>
-  options.shapes.get("accounts")?.include === false ||
+  !embedsCompanies(options.shapes.get("accounts")) ||
   wantedContent(streamSpec("companies"), options.content).length > 0;
 
 const ofAccounts = (context: Context, accounts: number): readonly FollowUp[] => {

@@ -41,7 +41,6 @@ export interface AskResult {
 
 /** A rate refusal can make it wait for an hour at most, ms. */
 const LONGEST_PAUSE_MS = 3_600_000;
-const INCLUDES = "latestEarningsCall,latestEarningsCallAnalysis";
 
 /** Forms of the request, the fullest first: a refusal is free. */
 const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonly ApiCall[] => {
@@ -54,11 +53,8 @@ const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonl
   const stream = streamSpec("companies");
   const full = companyCall({ kind: "input", value: input }, initialShape(1), stream, options);
   const path = pathOf("resolveCompany", { input });
-  return [
-    { ...full, query: { ...full.query, include: INCLUDES } },
-    { ...full, query: { include: INCLUDES } },
-    { endpoint: "resolveCompany", path, query: {} },
-  ];
+  const { include = "" } = full.query;
+  return [full, { ...full, query: { include } }, { endpoint: "resolveCompany", path, query: {} }];
 };
 
 const foundIn = (question: LookupQuestion, { result }: Fetched): LookupFound | null => {

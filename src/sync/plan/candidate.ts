@@ -32,7 +32,7 @@ export interface Candidate {
   readonly worth: number;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
-  /** Entries of a log before this are not wanted, ms since the epoch. */
+  /** Records before this are not wanted, ms since the epoch. */
   readonly since?: number;
 }
 

@@ -1,6 +1,7 @@
 // Due work for companies: inputs to resolve, profiles that are not embedded, and the four lists of every followed
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { embedsOf, type ListShape } from "../request/list-shape.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { overlappingPages } from "../strategies/page-geometry.ts";
 import {
@@ -35,6 +36,10 @@ const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, Acco
   }
   return followed;
 };
+
+/** True unless the service refused to embed companies in their accounts. */
+export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
+  accounts === undefined || embedsOf(streamSpec("accounts"), accounts).some(({ table }) => table === "companies");
 
 type KnownInput = MirrorView["inputs"][number];
 
@@ -102,7 +107,7 @@ const profileDue = (
   if (checkedAt !== null) {
     // A company that is embedded in an account and was never requested by id is as fresh as its account.
     const byId = view.states.has(stateKey("companies", companyId));
-    const embedded = account !== undefined && mirrored && options.shapes.get("accounts")?.include !== false;
+    const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
     return embedded && !byId && !wantsContent ? null : staleness(context, stream, { checkedAt });
   }
   if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";

@@ -7,11 +7,14 @@ import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes } from "./remembered.ts";
 import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
+import { sinceCandidates } from "./since.ts";
 
 /** The part of the configuration that planning needs. */
 export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
   /** Read these lists anew, and nothing else; empty: everything that is due. */
   readonly reset: readonly ResetList[];
+  /** Read what is dated after this, and nothing else, ms since the epoch; null or unset: everything that is due. */
+  readonly since?: number | null;
 }
 
 export interface Plan {
@@ -39,6 +42,7 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     const unread = changed.map((stream) => ({ stream, scope: "" }));
     const view = withoutStates(await viewAt(now), [...unread, ...options.reset]);
     const context = { view, options: { ...options, ...known } };
+    if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
     const due = dueCandidates(view, context.options);
     return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset), view, context };
   };

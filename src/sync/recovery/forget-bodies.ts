@@ -2,11 +2,13 @@
 import { type Envelope, readEnvelope } from "../../api/envelope.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import { createRedactor } from "../../api/redact.ts";
+import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";
+import { embeddedRecords } from "../rows/embeds.ts";
 import { idOf } from "../rows/loads.ts";
 import { isEndpoint } from "./archived-answer.ts";
 
@@ -17,6 +19,9 @@ import { isEndpoint } from "./archived-answer.ts";
 const NOBODY = "0".repeat(64);
 /** Replaces a body that cannot be parsed and mentions an erased contact. */
 const EMPTY = Buffer.from("{}");
+
+/** How contacts come along with other records. */
+const EMBEDDED = streamSpec("account_insights").embeds.filter(({ table }) => table === "contacts");
 
 const envelopeOf = (header: ArchiveHeader, text: string): Envelope | null => {
   if (!isEndpoint(header.endpoint)) return null;
@@ -46,11 +51,12 @@ export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting
   };
 
   const contacts = (header: ArchiveHeader, body: Buffer): readonly JsonObject[] => {
-    if (!ofContacts(header) && !body.includes('"contacts"')) return [];
+    if (!ofContacts(header) && !body.includes('"contact')) return [];
     const envelope = envelopeOf(header, body.toString("utf8"));
     if (envelope === null) return [];
     const own = ofContacts(header) ? itemsOf(envelope.data) : [];
-    return [...own, ...itemsOf(envelope.included?.contacts)].filter(isJsonObject);
+    const along = EMBEDDED.flatMap((embed) => embeddedRecords(envelope.included, embed));
+    return [...own, ...along].filter(isJsonObject);
   };
 
   const clean = (header: ArchiveHeader, body: Buffer): Buffer | null => {

@@ -2,12 +2,13 @@
 
 import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
-import { isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import { timeMs } from "../../core/time.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import type { ListShape } from "./list-shape.ts";
+import { embedsOf, type ListShape } from "./list-shape.ts";
 
 /** Configuration that shapes requests. */
 export interface CallOptions {
@@ -72,6 +73,27 @@ export const contentNames = (stream: StreamSpec, options: CallOptions): readonly
     .filter((field) => !excludes(options, stream.table)(field))
     .map((field) => field.name);
 
+/** `include` with the largest number of each kind of record. */
+const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
+  const limits = embeds.flatMap(({ limit }) =>
+    limit === undefined ? [] : [[limit.param, String(limit.most)] as const],
+  );
+  const names = embeds.map(({ include }) => include).join(",");
+  return names === "" ? {} : { include: names, ...Object.fromEntries(limits) };
+};
+
+/** The filters of the scope with the date filter of the order; of two dates for one filter, the later. */
+const dateFiltered = (
+  stream: StreamSpec,
+  order: ListOrder,
+  scope: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => {
+  const param = stream.filter?.param ?? stream.since;
+  if (order.kind !== "filter" || param === undefined) return scope;
+  const own = timeMs(scope[param] ?? "");
+  return own !== null && own > order.after ? scope : { ...scope, [param]: new Date(order.after).toISOString() };
+};
+
 /** One page of a stream's list. `scope` is the company id for company lists. */
 export const listCall = (
   stream: StreamSpec,
@@ -86,7 +108,6 @@ export const listCall = (
   const sortBy = order.kind === "changes" ? stream.watermark : stream.walkOrder?.sortBy;
   // A service that refuses one order may know the other.
   const sorts = order.kind === "changes" ? shape.changeOrder : shape.sort;
-  const includes = stream.embeds.map((embed) => embed.include).join(",");
   return {
     endpoint,
     path: pathOf(endpoint, { companyId: scope }),
@@ -94,15 +115,12 @@ export const listCall = (
       page: String(read.page),
       perPage: String(read.perPage),
       ...(sortBy !== undefined && sorts ? { sortBy, sortOrder: "desc" } : {}),
-      ...(order.kind === "filter" && stream.filter
-        ? { [stream.filter.param]: new Date(order.after).toISOString() }
-        : {}),
       ...(order.kind === "span" && shape.content
         ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
         : {}),
       ...ofOrganization(endpoint, options),
-      ...(includes !== "" && shape.include ? { include: includes } : {}),
-      ...(shape.filters ? filtersOf(options.rowScope, stream.name) : {}),
+      ...includeQuery(embedsOf(stream, shape)),
+      ...dateFiltered(stream, order, (shape.filters ? filtersOf(options.rowScope, stream.name) : null) ?? {}),
       ...fieldsQuery(endpoint, stream, shape, options),
       ...viewed(endpoint, options),
     },
@@ -122,10 +140,14 @@ export const detailCall = (
   return { endpoint, path: pathOf(endpoint, { id }), query };
 };
 
-/** A company's profile, by id or by a followed input; the latest earnings call is embedded at no extra credit. */
+/** False if analyses of earnings calls must not be stored. */
+const keepsAnalysis = (options: Pick<CallOptions, "excludeFields">): boolean =>
+  !excludes(options, "earnings_calls")({ name: "generatedAnalysis" });
+
+/** A company's profile, by id or by a followed input; the latest earnings call and its analysis come along. */
 export const companyCall = (
   target: { readonly kind: "id" | "input"; readonly value: string },
-  shape: Pick<ListShape, "include" | "content" | "names">,
+  shape: Pick<ListShape, "include" | "without" | "content" | "names">,
   stream: StreamSpec,
   options: CallOptions,
 ): ApiCall => {
@@ -134,7 +156,9 @@ export const companyCall = (
     endpoint,
     path: pathOf(endpoint, { companyId: target.value, input: target.value }),
     query: {
-      ...(shape.include ? { include: stream.embeds.map((embed) => embed.include).join(",") } : {}),
+      ...includeQuery(
+        embedsOf(stream, shape).filter(({ include }) => include === "latestEarningsCall" || keepsAnalysis(options)),
+      ),
       ...fieldsQuery(endpoint, stream, shape, options),
       ...viewed(endpoint, options),
     },
@@ -144,12 +168,17 @@ export const companyCall = (
 /** Sections of an insight that can be left out; the profile is always returned (API.md, GET /v1/account-insights). */
 const SECTIONS = ["summary", "research", "swotAnalysis", "value"].map((name) => ({ name }));
 
-/** The insight of one account, without excluded sections. */
-export const insightCall = (accountId: string, options: Pick<CallOptions, "excludeFields">): ApiCall => {
+/** The insight of one account, without excluded sections. `along`: records that it brings along. */
+export const insightCall = (
+  accountId: string,
+  options: Pick<CallOptions, "excludeFields">,
+  along: readonly EmbedSpec[] = [],
+): ApiCall => {
   const excluded = excludes(options, "account_insights");
   const kept = SECTIONS.filter((section) => !excluded(section)).map(({ name }) => name);
   const sections = kept.length === SECTIONS.length ? {} : { sections: ["profile", ...kept].join(",") };
-  return { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: { accountId, ...sections } };
+  const query = { accountId, ...sections, ...includeQuery(along) };
+  return { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query };
 };
 
 export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: pathOf("getSignalCounts"), query: {} });

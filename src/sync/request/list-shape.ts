@@ -1,6 +1,7 @@
 // List shape: page size, sorting and embedding that a list route accepts, learned from refusals, which cost nothing.
 // Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
+import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
@@ -10,6 +11,8 @@ export const listShapeSchema = z.object({
   changeOrder: z.boolean(),
   /** `include` is sent. */
   include: z.boolean(),
+  /** Values of `include` that the service refused. */
+  without: z.array(z.string()).readonly().default([]),
   /** `onlyWithFields` with opt-in fields is sent. */
   content: z.boolean(),
   /** `onlyWithFields` is sent for light fields that the default response may lack. */
@@ -34,6 +37,7 @@ export const initialShape = (perPage: number): ListShape => ({
   sort: true,
   changeOrder: true,
   include: true,
+  without: [],
   content: true,
   names: true,
   filters: true,
@@ -48,6 +52,8 @@ export interface RefusedRequest {
   readonly perPage: number;
   readonly sort: boolean;
   readonly include: boolean;
+  /** Values of `include`. */
+  readonly included?: readonly string[];
   readonly content: boolean;
   /** Light fields were named that were not configured. */
   readonly names: boolean;
@@ -70,6 +76,23 @@ const namedMaxima = (text: string, limit: number): readonly number[] => {
 };
 
 /**
+ * The shape without one value of `include`: the one that the response names, or the last one of a single record; null:
+ * the response names none, or all.
+ */
+const withLessIncluded = (shape: ListShape, { included = [], perPage }: RefusedRequest, words: string) => {
+  const isNamed = (value: string) => new RegExp(`\\b${value.toLowerCase()}(?:limit)?\\b`).test(words);
+  const named = included.filter(isNamed);
+  const less = (values: readonly string[]): ListShape => ({ ...shape, without: [...shape.without, ...values] });
+  const speaksOfIt = perPage === 0 || /\binclude/.test(words);
+  if (speaksOfIt && named.length > 0 && named.length < included.length) return less(named);
+  return perPage === 0 && included.length > 1 ? less(included.slice(-1)) : null;
+};
+
+/** The parts of a stream's records that a request embeds. */
+export const embedsOf = (stream: StreamSpec, shape: Pick<ListShape, "include" | "without">): readonly EmbedSpec[] =>
+  shape.include ? stream.embeds.filter((embed) => !shape.without.includes(embed.include)) : [];
+
+/**
  * The shape to try after a refusal with 400 or 422; null when none is left. Words in the response are hints
  * (parameter, maximum). Without hints, first smaller pages are tried, then no sorting, no embedding and no opt-in
  * fields, each from the largest page again. Each is tried with light fields named, then without.
@@ -83,6 +106,8 @@ export const shapeAfterRefusal = (
   const words = excerpt.toLowerCase();
   const blames = (pattern: RegExp) => pattern.test(words);
   if (refused.filters && blames(/filter/)) return { ...shape, filters: false };
+  const less = refused.include ? withLessIncluded(shape, refused, words) : null;
+  if (less !== null) return less;
   if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
   if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
   if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
@@ -100,6 +125,7 @@ export const shapeAfterRefusal = (
   if (refused.sort) return { ...next, sort: false, perPage: options.largest };
   if (refused.include) return { ...next, include: false, perPage: options.largest };
   if (refused.content) return { ...next, content: false, perPage: options.largest };
-  if (refused.filters) return { ...next, filters: false, perPage: options.largest };
+  // What was given up so far was not at fault.
+  if (refused.filters) return { ...initialShape(options.largest), grants: shape.grants, filters: false };
   return null;
 };

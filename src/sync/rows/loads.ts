@@ -2,11 +2,12 @@
 // the same rows.
 import type { EndpointName } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
-import { type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
+import { type EmbedSpec, type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { exactJson } from "../../warehouse/record/json-text.ts";
 import { embeddedRecords } from "./embeds.ts";
 import { grantedFields, isUncertain } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
@@ -72,7 +73,7 @@ const load = (
   answer: Answer,
   table: TableName,
   records: readonly JsonValue[],
-  more: Partial<Pick<TableLoad, "asked" | "chosen" | "fromPath" | "walkId">> = {},
+  more: Partial<Pick<TableLoad, "asked" | "chosen" | "fromPath" | "walkId" | "knownOnly">> = {},
 ): TableLoad => ({
   stream: answer.stream,
   table,
@@ -106,31 +107,56 @@ const ownerRecord = (owner: JsonValue): JsonValue => {
   return id === null ? owner : { id, data: owner };
 };
 
-/** The latest call with its analysis, which the service embeds beside it. */
-const withAnalysis = (calls: readonly JsonValue[], included: JsonObject | null): readonly JsonValue[] => {
-  const analysis = included?.latestEarningsCallAnalysis ?? null;
-  const [call] = calls;
-  if (calls.length !== 1 || analysis === null || !isJsonObject(call)) return calls;
-  return [{ ...call, generatedAnalysis: call.generatedAnalysis ?? analysis }];
+/** An embedded record may be partial, so a null in it means as little as an absent field. */
+const withoutNulls = (record: JsonValue): JsonValue =>
+  isJsonObject(record) ? Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)) : record;
+
+const ANALYSIS = "latestEarningsCallAnalysis";
+
+/** The analysis that the service embeds beside a company's latest call. */
+const analysisIn = ({ included }: Answer): JsonValue => included?.[ANALYSIS] ?? null;
+
+/** The latest call with its analysis. A call that holds one keeps it; the other is kept beside it. */
+const withAnalysis = (call: JsonValue, analysis: JsonValue): JsonValue => {
+  if (analysis === null || !isJsonObject(call)) return call;
+  const { generatedAnalysis: own = null } = call;
+  if (own === null) return { ...call, generatedAnalysis: analysis };
+  return exactJson(own) === exactJson(analysis) ? call : { ...call, [ANALYSIS]: analysis };
+};
+
+const callLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
+  const calls = embeddedRecords(answer.included, embed).map(withoutNulls);
+  if (calls.length === 0) return [];
+  const [call = null] = calls;
+  const records = calls.length === 1 ? [withAnalysis(call, analysisIn(answer))] : calls;
+  const companyId = isJsonObject(answer.data) ? answer.data.id : undefined;
+  return [load(answer, embed.table, records, companyId === undefined ? {} : { fromPath: { companyId } })];
+};
+
+/** The company with an analysis that belongs to no embedded call, so that it is kept. */
+const withLooseAnalysis = (answer: Answer): Answer => {
+  const analysis = analysisIn(answer);
+  const isTaken = streamSpec("companies").embeds.some(
+    (embed) => embed.include !== ANALYSIS && embeddedRecords(answer.included, embed).length === 1,
+  );
+  if (analysis === null || isTaken || !isJsonObject(answer.data)) return answer;
+  return { ...answer, data: { ...answer.data, [ANALYSIS]: analysis } };
+};
+
+const embedLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
+  if (embed.include === ANALYSIS) return [];
+  if (embed.table === "earnings_calls") return callLoads(answer, embed);
+  const found = embeddedRecords(answer.included, embed);
+  if (found.length === 0) return [];
+  if (embed.table === "owners") {
+    return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
+  }
+  if (embed.table === "companies") return [load(answer, "companies", found)];
+  return [load(answer, embed.table, found.map(withoutNulls), { knownOnly: true })];
 };
 
 const embeds = (answer: Answer): readonly TableLoad[] =>
-  streamSpec(answer.stream).embeds.flatMap((embed) => {
-    const found = embeddedRecords(answer.included, embed);
-    if (found.length === 0) return [];
-    if (embed.table === "owners") {
-      return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
-    }
-    const companyId = isJsonObject(answer.data) ? answer.data.id : undefined;
-    return [
-      load(
-        answer,
-        embed.table,
-        embed.include === "latestEarningsCall" ? withAnalysis(found, answer.included) : found,
-        companyId === undefined || embed.table !== "earnings_calls" ? {} : { fromPath: { companyId } },
-      ),
-    ];
-  });
+  streamSpec(answer.stream).embeds.flatMap((embed) => embedLoads(answer, embed));
 
 /** Captures are keyed by time of receipt, so a service with a stopped clock does not overwrite its own past. */
 const at = (answer: Answer): string => new Date(answer.receivedAt).toISOString();
@@ -173,7 +199,8 @@ const insightLoads = (answer: Answer): readonly TableLoad[] => {
   const accountId = isLookup ? accountOf(answer.data) : named;
   const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
   const { fields } = tableSpec("account_insights");
-  return [load(answer, "account_insights", [record], { asked: new Set(fields.map((field) => field.name)) })];
+  const asked = new Set(fields.map((field) => field.name));
+  return [load(answer, "account_insights", [record], { asked }), ...embeds(answer)];
 };
 
 const usageLoads = (answer: Answer): readonly TableLoad[] => {
@@ -197,7 +224,7 @@ const usageLoads = (answer: Answer): readonly TableLoad[] => {
 };
 
 const companyLoads = (answer: Answer): readonly TableLoad[] => {
-  const loads = [listLoad(answer, "companies"), ...embeds(answer)];
+  const loads = [listLoad(withLooseAnalysis(answer), "companies"), ...embeds(answer)];
   if (!answer.scope.startsWith(INPUT_SCOPE) || !isJsonObject(answer.data)) return loads;
   const input = {
     input: answer.scope.slice(INPUT_SCOPE.length),

@@ -5,6 +5,7 @@ import { workOf } from "../budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
+import { leaveRest } from "../running/lists-at-rest.ts";
 import { isFiltered, type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { accessIn } from "../running/tier-book.ts";
 import { createTask } from "../task/scope-task.ts";
@@ -93,6 +94,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       filtered: isFiltered(run, candidate.stream),
       content: contentNames(streamSpec(candidate.stream), options),
     });
+    leaveRest(run, task);
     run.active.set(taskKey(task), task);
     run.stats.of(candidate.stream).modes.add(candidate.mode);
     await advance(run, task);

@@ -14,10 +14,11 @@ import { settleDeletes } from "../settle/apply-deletes.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
+import { askDifferently } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { emitPage } from "./page-events.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
-import { askDifferently, takeAbsence, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
+import { takeAbsence, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
 
 /** Consecutive failures after which the service counts as down and the run ends. */
@@ -126,12 +127,13 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
 const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
   const { task, read } = picked;
   const { stream, scope } = task.candidate;
-  let wanted: WantedCall = wantedCall(task, read, shapeOf(run, stream), run.options);
+  const call = () => wantedCall(task, read, shapeOf(run, stream), { ...run.options, atRest: run.atRest });
+  let wanted: WantedCall = call();
   const purpose = purposeOf(task);
   run.budgets.launch(purpose);
   const order = () => {
     // The shape may have become known while the request waited for its turn.
-    wanted = wantedCall(task, read, shapeOf(run, stream), run.options);
+    wanted = call();
     return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted };
   };
   const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {

@@ -2,7 +2,7 @@
 // the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
+import { type SyncRun, settledLists, shapeOf } from "../running/run-state.ts";
 import { purposeOf, type ScopeTask } from "../task/scope-task.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
@@ -29,8 +29,7 @@ const streamsUnderWay = (run: SyncRun): ReadonlySet<StreamName> => {
  */
 const waitsForShape = (run: SyncRun, task: ScopeTask, underWay: ReadonlySet<StreamName>): boolean => {
   if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
-  const anySettled = [...run.shapes.values()].some((shape) => shape.settled);
-  return anySettled ? underWay.has(task.stream.name) : underWay.size > 0;
+  return settledLists(run).length > 0 ? underWay.has(task.stream.name) : underWay.size > 0;
 };
 
 /** True when no further candidate needs to start. */

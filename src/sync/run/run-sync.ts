@@ -23,6 +23,7 @@ import { createFetcher } from "../request/fetcher.ts";
 import { createCommitter } from "../running/committer.ts";
 import { missingParents, readVerdicts } from "../running/completeness.ts";
 import { createEnding } from "../running/ending.ts";
+import { listsAtRest } from "../running/lists-at-rest.ts";
 import { createQuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
 import { createRunStats } from "../running/run-stats.ts";
@@ -212,6 +213,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     budgets: await openBudgets(options.budgets, deps),
     shapes,
     rows: await readScopeRows(warehouse.database),
+    atRest: listsAtRest(plan.view.states, options),
     active: new Map(),
     taken: new Set(),
     losing: [],

@@ -1,8 +1,7 @@
 // Applies the outcome of a request to its task: rows to load, another list shape, an end.
 import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
-import { causeOf } from "../../api/retry-policy.ts";
-import type { StreamName } from "../../catalog/streams.ts";
+import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -10,9 +9,8 @@ import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { rememberShape } from "../plan/remembered.ts";
-import { namesLightFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import type { ListShape } from "../request/list-shape.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
@@ -20,9 +18,8 @@ import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { reshape } from "../task/change-course.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, isExcerpt, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
@@ -55,6 +52,12 @@ const settleShape = async (
   const isNew = String([learned.grants, learned.lacks]) !== String([shape.grants, shape.lacks]);
   if (shape.settled && perPage === shape.perPage && !isNew) return;
   await storeShape(run, name, { ...shape, ...learned, perPage, settled: true });
+};
+
+/** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
+const settleForm = async (run: SyncRun, { stream: { name, list } }: ScopeTask): Promise<void> => {
+  const shape = run.shapes.get(name);
+  if (list === undefined && shape?.settled === false) await storeShape(run, name, { ...shape, settled: true });
 };
 
 /** True when a record outside the scope shows that the service does not apply the filters. */
@@ -93,13 +96,23 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     granted: wanted.detail.granted,
   });
 
-/** Counts embedded companies for their own stream; owners have none. */
+/** A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's. */
+const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
+  const key = stateKey("earnings_calls", companyId);
+  run.rows.set(key, (run.rows.get(key) ?? 0) + inserted);
+  const task = run.active.get(key);
+  if (task !== undefined) task.rows += inserted;
+};
+
+/** Counts records that came along for their own stream; owners have none. Unchanged ones are no news. */
 const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
-  for (const [index, load] of loads.entries()) {
+  for (const [index, { stream, table, fromPath }] of loads.entries()) {
     const count = counts[index];
-    if (count === undefined || load.table !== "companies") continue;
-    run.stats.of("companies").modes.add("embedded");
-    run.stats.countLoad("companies", count);
+    if (count === undefined || table === stream || !isStreamName(table)) continue;
+    if (table === "earnings_calls") countCall(run, String(fromPath.companyId), count.inserted);
+    if (table !== "companies" && count.inserted + count.updated === 0) continue;
+    run.stats.of(table).modes.add("embedded");
+    run.stats.countLoad(table, table === "companies" ? count : { ...count, unchanged: 0, rejected: 0 });
   }
 };
 
@@ -160,7 +173,7 @@ export const takeListAnswer = async (
     states: () => {
       takePage(task, read, result.receivedAt);
       task.uncommitted += 1;
-      return [walkingState(task, run.runId)];
+      return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
     },
     counted: ([main, ...embedded]) => {
       task.uncommitted -= 1;
@@ -212,53 +225,9 @@ export const takeSingleAnswer = async (
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
   });
   if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
+  countEmbedded(run, loads, counts);
+  await settleForm(run, task);
   closeTask(run, task);
-};
-
-/** After a refusal: tries the next list shape, or abandons the scope. */
-export const askDifferently = async (
-  run: SyncRun,
-  task: ScopeTask,
-  request: ReadRequest | null,
-  wanted: WantedCall,
-  outcome: Extract<FetchResult, { kind: "adjust" }>["outcome"],
-): Promise<void> => {
-  const { query } = wanted.call;
-  const refused: RefusedRequest = {
-    perPage: request?.perPage ?? 0,
-    sort: query.sortBy !== undefined,
-    include: query.include !== undefined,
-    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
-    names: namesLightFields(task.stream, query),
-    filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
-  };
-  const { name } = task.stream;
-  if (request !== null) landed(task, request);
-  const shape = shapeOf(run, name);
-  const elsewhere = [...run.shapes.values()].filter((other) => other.settled).map((other) => other.perPage);
-  const changes = task.progress?.kind === "watermark";
-  // A list that was walked without an order refuses this one, whatever it says.
-  const orderRefused = changes && refused.sort && (!shape.sort || /sort|order/i.test(outcome.excerpt));
-  const sorts = changes ? shape.changeOrder : shape.sort;
-  const outdated = refused.perPage > shape.perPage || (refused.sort && !sorts) || (refused.include && !shape.include);
-  const next = outdated
-    ? shape
-    : orderRefused
-      ? { ...shape, changeOrder: false }
-      : shapeAfterRefusal(shape, refused, outcome.excerpt, {
-          largest: run.options.largestPage,
-          elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
-        });
-  if (next === null) {
-    const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
-    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", context), { resumable: true });
-  }
-  run.shapes.set(name, next);
-  task.asked = false;
-  for (const other of [...run.active.values()].filter((candidate) => candidate.stream.name === name)) {
-    reshape(other, next);
-    await advance(run, other);
-  }
 };
 
 /** 404 on a list or record. */

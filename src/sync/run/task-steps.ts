@@ -14,7 +14,7 @@ import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
-import { type ScopeTask, stepOf } from "../task/scope-task.ts";
+import { isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
@@ -36,6 +36,7 @@ const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
 };
 
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
+  if (isExcerpt(task)) return closeTask(run, task);
   // The key of a misfit counts as seen although it may have no row, so as many rows may be gone unnoticed.
   const deletes =
     step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
@@ -115,7 +116,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   const { name } = task.stream;
   if (isFiltered(run, name) && task.uncommitted === 0) await countScope(run, task, name, complete);
   const seen = complete ? await seenBy(run, task) : 0;
-  if (complete && task.progress.kind === "filter") {
+  if (complete && task.progress.kind === "filter" && !task.progress.only) {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
   const step = stepOf(task, seen, run.options.concurrency);

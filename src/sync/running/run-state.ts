@@ -1,7 +1,7 @@
 // Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
 // (dispatcher.ts).
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
-import type { StreamName } from "../../catalog/streams.ts";
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { ScopedTable } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ProgressSink } from "../../core/report/progress-events.ts";
@@ -95,6 +95,8 @@ export interface SyncRun {
   readonly shapes: Map<StreamName, ListShape>;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
+  /** Lists whose records may come along with insights (lists-at-rest.ts). */
+  readonly atRest: Set<StreamName>;
   /** Running tasks, by `stateKey`. */
   readonly active: Map<string, ScopeTask>;
   /** Scopes that this run has started or finished. */
@@ -120,6 +122,10 @@ export interface SyncRun {
 /** The list's shape; if unknown, the start shape with the largest page. */
 export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
+
+/** Shapes of lists that returned a page. Those of single records know no page size. */
+export const settledLists = (run: SyncRun): readonly ListShape[] =>
+  [...run.shapes].flatMap(([name, shape]) => (shape.settled && streamSpec(name).list !== undefined ? [shape] : []));
 
 /** True when the stream's list is read with the filters of the setting `scope`. */
 export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>

@@ -3,7 +3,8 @@ import type { DuckmirrorError } from "../../core/errors.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { walkingState } from "../task/scope-state.ts";
-import type { ScopeTask } from "../task/scope-task.ts";
+import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
+import { comeToRest } from "./lists-at-rest.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
 /** Stores a scope's state in a commit of its own. */
@@ -15,6 +16,8 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
+  comeToRest(run, task);
+  if (isExcerpt(task)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.
   const { grants, walkedWith } = shapeOf(run, task.stream.name);
   const unread = task.wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
@@ -39,7 +42,7 @@ export const failTask = async (
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
   run.deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
-  if (task.progress === null) return;
+  if (task.progress === null || isExcerpt(task)) return;
   const state = walkingState(task, run.runId);
   await commitState(
     run,

@@ -10,13 +10,16 @@ export interface FilterState {
   /** Time after which changes are wanted, ms since the epoch. */
   readonly since: number;
   readonly newest: number | null;
+  /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
+  readonly only: boolean;
 }
 
-export const startFilter = (options: { size: number; since: number }): FilterState => ({
+export const startFilter = (options: { size: number; since: number; only?: boolean }): FilterState => ({
   kind: "filter",
   coverage: emptyCoverage(options.size, true),
   since: options.since,
   newest: null,
+  only: options.only ?? false,
 });
 
 export const acceptFilter = (state: FilterState, read: PageRead): FilterState => {
@@ -36,6 +39,7 @@ export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: rea
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
+  if (state.only) return { kind: "done", addsUp: false, whole: false, because: "read since the date" };
   if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read" };
   if (coverage.total !== null && facts.matching !== null && coverage.total !== facts.matching) {
     return {

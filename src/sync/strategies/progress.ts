@@ -174,7 +174,13 @@ const stored = z.discriminatedUnion("kind", [
     // Missing in states of older versions.
     resumed: z.boolean().default(false),
   }),
-  z.object({ kind: z.literal("filter"), coverage, since: z.number(), newest: z.number().nullable() }),
+  z.object({
+    kind: z.literal("filter"),
+    coverage,
+    since: z.number(),
+    newest: z.number().nullable(),
+    only: z.boolean().default(false),
+  }),
   z.object({ kind: z.literal("known"), walk }),
   z.object({
     kind: z.literal("log"),

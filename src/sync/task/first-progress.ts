@@ -41,7 +41,9 @@ export const startProgress = (
     case "watermark":
       return startWatermark({ size, since });
     case "filter":
-      return startFilter({ size, since });
+      return candidate.since === undefined
+        ? startFilter({ size, since })
+        : startFilter({ size, since: candidate.since, only: true });
     case "known":
       return startKnown({ size });
     case "log":

@@ -133,6 +133,10 @@ export const createTask = (input: {
 export const uncountable = (task: ScopeTask): number =>
   task.closing ?? task.rejected + task.refused + task.forgotten.size;
 
+/** True for a reading that concludes nothing about its list (`sync --since`), so it stores no state either. */
+export const isExcerpt = ({ progress }: Pick<ScopeTask, "progress">): boolean =>
+  progress?.kind === "filter" && progress.only;
+
 /** Order in which the task's strategy requests the list. */
 export const orderOf = (task: ScopeTask): ListOrder => {
   switch (task.progress?.kind) {

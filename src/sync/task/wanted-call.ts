@@ -13,7 +13,7 @@ import {
   listCall,
   usageCall,
 } from "../request/calls.ts";
-import type { ListShape } from "../request/list-shape.ts";
+import { embedsOf, type ListShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { orderOf, type ScopeTask, workOfTask } from "./scope-task.ts";
@@ -38,13 +38,20 @@ export interface WantedCall {
   readonly detail: z.infer<typeof archivedDetail>;
 }
 
-const singleCall = (task: ScopeTask, shape: ListShape, options: CallOptions & UsageChoice): ApiCall => {
+/** What shapes a task's requests: the configuration, and lists whose records may come along with others. */
+type WantedOptions = CallOptions & UsageChoice & { readonly atRest: ReadonlySet<string> };
+
+const singleCall = (task: ScopeTask, shape: ListShape, options: WantedOptions): ApiCall => {
   const { stream, scope, mode } = task.candidate;
   switch (stream) {
     case "signal_counts":
       return countsCall();
     case "account_insights":
-      return insightCall(scope, options);
+      return insightCall(
+        scope,
+        options,
+        embedsOf(task.stream, shape).filter(({ table }) => options.atRest.has(table)),
+      );
     case "usage":
       return scope === "limits" ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
     case "companies":
@@ -63,7 +70,7 @@ export const wantedCall = (
   task: ScopeTask,
   read: ReadRequest | null,
   shape: ListShape,
-  options: CallOptions & UsageChoice,
+  options: WantedOptions,
 ): WantedCall => {
   const work = workOfTask(task);
   const call =
@@ -73,3 +80,7 @@ export const wantedCall = (
   const overlap = task.progress?.kind === "walk" ? task.progress.coverage.overlap : null;
   return { call, work, detail: { read, overlap, granted: read === null ? [] : shape.grants, work } };
 };
+
+/** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
+export const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
+  `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;

@@ -45,6 +45,8 @@ export interface TableBatch {
   readonly rejects: readonly BatchReject[];
   readonly drift: readonly CountedDrift[];
   readonly seen: readonly SeenKey[];
+  /** Loads whose rows only refresh stored ones (`TableLoad.knownOnly`). */
+  readonly knownOnly: ReadonlySet<number>;
 }
 
 /**
@@ -90,6 +92,7 @@ export const collectBatch = (
   const rejects: BatchReject[] = [];
   const drift = new Map<string, CountedDrift>();
   const seen = new Map<string, SeenKey>();
+  const knownOnly = new Set(loads.filter(({ load }) => load.knownOnly).map(({ index }) => index));
   const noteDrift = (row: NormalRow) => {
     for (const entry of row.drift) {
       const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
@@ -130,11 +133,20 @@ export const collectBatch = (
           rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier, seen: false });
       }
       const before = rows.get(row.keyText);
+      // A record of its own list is no older, whichever came first.
+      if (load.knownOnly && before !== undefined && !knownOnly.has(before.loadIndex)) return;
       const merged = before === undefined ? row : fold(spec, before.row, row);
       rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
       noteDrift(row);
       noteSeen(row, load.walkId);
     });
   }
-  return { table, rows: [...rows.values()], rejects, drift: [...drift.values()], seen: [...seen.values()] };
+  return {
+    table,
+    rows: [...rows.values()],
+    rejects,
+    drift: [...drift.values()],
+    seen: [...seen.values()],
+    knownOnly,
+  };
 };

@@ -169,6 +169,7 @@ export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | 
   const sql = mergeSql(batch.table);
   await stageRows(tx, spec, sql, batch.rows);
   const old = await createOld(tx, spec, sql, batch.rows);
+  if (batch.knownOnly.size > 0) await tx.run(sql.dropUnknown([...batch.knownOnly]));
   if (old !== null && batch.rows.some(isPartial)) await keepStoredExtra(tx, spec, sql, batch.rows);
   return old;
 };
@@ -204,7 +205,8 @@ export const loadBatch = async (
       await tx.run(sql.insertChanged, [runId]);
     }
   }
-  const inserted = old === null ? rowsByLoad(rows) : await countByLoad(tx, sql.insertedByLoad);
+  const fresh = rows.filter(({ loadIndex }) => !batch.knownOnly.has(loadIndex));
+  const inserted = old === null ? rowsByLoad(fresh) : await countByLoad(tx, sql.insertedByLoad);
   if (inserted.size > 0) {
     await log.add(kind("insert"), sumOf(inserted), old === null ? "stage" : sql.newRows);
     await tx.run(sql.insertNew, [runId]);

@@ -1,5 +1,6 @@
 // Generates the upsert of a table from the catalog (golden-file test). Pure. It deletes and inserts instead of ON
 // CONFLICT or MERGE: decision 0001.
+import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 
@@ -20,6 +21,8 @@ export interface MergeSql {
   readonly createOld: (old: OldRows) => string;
   /** An empty set of old rows, for a batch whose keys are all new. */
   readonly noOld: string;
+  /** Drops rows of these loads that are not stored, or are stored in a newer version. */
+  readonly dropUnknown: (loads: readonly number[]) => string;
   /** Rows that differ from the old version. `keptMask`: fields that at least one row keeps. */
   readonly createChanged: (keptMask: bigint) => string;
   /** Stored `_extra` of rows received in part; `row` is the index in the batch. */
@@ -44,6 +47,13 @@ const keyJoin = (spec: TableSpec, a: string, b: string) =>
 const prefixed = (columns: readonly string[], alias: string) =>
   columns.map((column) => `${alias}.${column}`).join(", ");
 
+/** Column with the date of a row's last change, where its list has one. */
+const versionColumn = (table: TableName): string | undefined => {
+  const watermark = isStreamName(table) ? streamSpec(table).watermark : undefined;
+  const field = tableSpec(table).fields.find(({ name }) => name === watermark);
+  return field === undefined ? undefined : quoted(field.column);
+};
+
 /** Statements that merge the temporary table `stage` into a table. The inserts have one parameter, `$run`. */
 export const mergeSql = (table: TableName): MergeSql => {
   const spec = tableSpec(table);
@@ -53,6 +63,7 @@ export const mergeSql = (table: TableName): MergeSql => {
   // Columns are named, because a later migration adds its columns at the end.
   const into = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra)`;
   const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change, change_n)`;
+  const version = versionColumn(table);
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
 
   const jsonColumns = [
@@ -77,6 +88,10 @@ export const mergeSql = (table: TableName): MergeSql => {
       return `${head} ${parts.join(" UNION ALL ")}`;
     },
     noOld: `CREATE OR REPLACE TEMP TABLE old AS SELECT t.*, t.rowid AS _old FROM ${main} AS t LIMIT 0`,
+    dropUnknown: (loads) => {
+      const older = version === undefined ? "" : ` AND NOT coalesce(s.${version} < o.${version}, false)`;
+      return `DELETE FROM stage AS s WHERE s._load IN (${loads.join(", ")}) AND NOT EXISTS (SELECT 1 FROM old AS o WHERE ${keyJoin(spec, "s", "o")}${older})`;
+    },
     createChanged: (keptMask) => {
       const bit = (index: number) => 1n << BigInt(index);
       const keeps = (index: number) => (keptMask & bit(index)) !== 0n;

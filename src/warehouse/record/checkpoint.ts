@@ -21,6 +21,11 @@ export interface TableLoad {
   readonly fromPath: Readonly<Record<string, JsonValue>>;
   /** Walk of this load; its keys are marked as seen. */
   readonly walkId: string | null;
+  /**
+   * The records come along with another one: they refresh stored rows that are no newer. New rows are left to their list,
+   * because a row that counts as mirrored although its record was perhaps embedded in part would never be read in full.
+   */
+  readonly knownOnly?: boolean;
   readonly requestId: string;
   /** When the response was received, ms since the epoch: `_synced_at` of rows that changed. */
   readonly receivedAt: number;

@@ -22,9 +22,13 @@ const start = async (options: FakeOptions = {}) => {
   }
   const clock = simulatedClock();
   rig = await startSyncRig(service, {}, clock);
-  const sync = async (scope: object, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+  const sync = async (
+    scope: object,
+    request: Parameters<SyncRig["sync"]>[0] = {},
+    env: Record<string, string> = {},
+  ) => {
     const before = service.log.length;
-    const { report, error } = await rig.sync(request, { DUCKMIRROR_SCOPE: JSON.stringify(scope) });
+    const { report, error } = await rig.sync(request, { DUCKMIRROR_SCOPE: JSON.stringify(scope), ...env });
     const complete = report.streams.filter(({ stream }) => stream in { accounts: 1, contacts: 1, signals: 1 });
     return { report, error, sent: service.log.slice(before), complete: complete.every((stream) => stream.complete) };
   };
@@ -145,6 +149,38 @@ test("a service that ignores the filters is noticed: its lists are read whole, a
   const gone = service.data.accounts.splice(4, 1)[0]?.id;
   expect((await sync(scope, { streams: ["accounts"] })).complete).toBe(true);
   expect(await rig.rows(`select change from history.accounts where id = ${gone}`)).toEqual([{ change: "delete" }]);
+});
+
+test("a service that refuses the filters is asked without them: whole lists, rows outside marked, and it is remembered", async () => {
+  const { service, sync, ids, there } = await start({ filters: "refuse" });
+  for (const { ownerId } of service.data.accounts) service.data.owners.push({ id: String(ownerId) });
+  const scope = { accounts: { type: ["customer"] } };
+  const first = await sync(scope, { streams: ["accounts", "account_insights"] });
+  expect(first.error).toBeNull();
+  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
+  expect(await ids("accounts", false)).toHaveLength(20);
+  // Sorting and embedding were not at fault, so they are used again.
+  const paid = first.sent.filter(({ path, status }) => path === "/v1/accounts" && status === 200);
+  expect(paid.every(({ query }) => query.sortBy === "id" && query.include === "company,owner")).toBe(true);
+  const second = await sync(scope, { streams: ["accounts", "account_insights"] });
+  expect([second.error, second.complete, second.sent.map(({ status }) => status)]).toEqual([null, true, [200]]);
+  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
+});
+
+test("companies.accounts_only: a followed company without an account is neither resolved nor read", async () => {
+  const { service, sync } = await start();
+  const extra = "c_extra";
+  service.data.companies.push(aCompany(extra));
+  service.data.lists[extra] = { "job-openings": [aJob("j_extra")] };
+  const env = { DUCKMIRROR_COMPANIES: extra };
+  const scope = { accounts: { type: ["customer"] }, companies: { accounts_only: true } };
+  const { error, sent } = await sync(scope, {}, env);
+  expect(error).toBeNull();
+  expect(sent.filter(({ path }) => path.includes(extra))).toEqual([]);
+  expect(await rig.rows("select count(distinct company_id) n from job_openings")).toEqual([{ n: 10 }]);
+  const both = await sync({ accounts: { type: ["customer"] } }, {}, env);
+  expect(both.sent.some(({ path }) => path === `/v1/companies/by-input/${extra}`)).toBe(true);
+  expect(await rig.rows("select count(distinct company_id) n from job_openings")).toEqual([{ n: 11 }]);
 });
 
 test("several priorities, which the service takes one at a time, are chosen from the whole list", async () => {

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { contentFields } from "../../../../src/catalog/vocabulary.ts";
+import { configTemplate } from "../../../../src/cli/config-template.ts";
+import { settingList } from "../../../../src/core/config/settings.ts";
 import { cli } from "../../../support/cli.ts";
 
 test("schema lists every table and view with what a row of it is", async () => {
@@ -35,4 +38,19 @@ test("an unknown table is a usage error with the nearest name", async () => {
   const { code, err } = await cli(["schema", "acounts"]);
   expect(code).toBe(2);
   expect(err).toContain("there is no table acounts. Did you mean accounts?");
+});
+
+test("schema --content lists every opt-in field; the setting's description, which README and the configuration show, names them, too", async () => {
+  const { code, out } = await cli(["schema", "--content"]);
+  expect(code).toBe(0);
+  const description = settingList().find(({ name }) => name === "content")?.description ?? "";
+  const file = configTemplate({ base_url: "https://api.example.com" });
+  for (const { stream, field } of contentFields()) {
+    expect(out).toContain(`${stream}.${field}`);
+    expect(description).toContain(field);
+    expect(file).toContain(field);
+  }
+  const { content } = JSON.parse((await cli(["schema", "--content", "--json"])).out);
+  expect(content.map(({ name }: { name: string }) => name)).toContain("signals.fullContent");
+  expect((await cli(["schema", "accounts", "--content"])).code).toBe(2);
 });

@@ -93,6 +93,18 @@ test("an export that changes nothing touches nothing; a change rewrites its mont
   expect((await set.manifest()).files.length).toBe(before.length);
 });
 
+test("a row that enters or leaves the scope is a change: its file is written again", async () => {
+  const set = await anExport(`${TWO_MONTHS} INSERT INTO main.contacts (id, _in_scope) VALUES ('p_1', true);`);
+  await set.run();
+  await set.change(
+    "UPDATE main.contacts SET _in_scope = false; UPDATE main.signals SET _in_scope = false WHERE id = 1",
+  );
+  expect(await set.run()).toMatchObject({ written: 2, removed: 0 });
+  const marks = await readParquet(`SELECT _in_scope FROM '${set.dir}/contacts/contacts.parquet'`, anyRow);
+  expect(marks).toEqual([{ _in_scope: false }]);
+  expect(await set.run()).toMatchObject({ written: 0 });
+});
+
 test("a month that lost its last row loses its file, and a table cut by month that lost all has none", async () => {
   const set = await anExport(TWO_MONTHS);
   await set.run();

@@ -1,7 +1,7 @@
 // Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
-import type { PlanReport } from "../../../jobs/plan.ts";
-import { counted, formatCount } from "../../core/text/units.ts";
-import { renderTable, type TableColumn } from "./table.ts";
+import type { PlanReport } from "../../../../jobs/plan.ts";
+import { counted, formatCount } from "../../../core/text/units.ts";
+import { renderTable, type TableColumn } from "../table.ts";
 
 const ROLLS_OVER = "unspent credits roll over for up to 3 billing cycles";
 

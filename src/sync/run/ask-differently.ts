@@ -1,0 +1,65 @@
+// After a refusal (400): the same request in another form, or the end of its task.
+import { causeOf } from "../../api/retry-policy.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { namesLightFields } from "../request/calls.ts";
+import type { FetchResult } from "../request/fetcher.ts";
+import { embedsOf, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import { filtersOf } from "../rows/row-scope.ts";
+import { type SyncRun, settledLists, shapeOf } from "../running/run-state.ts";
+import { failTask } from "../running/task-ends.ts";
+import type { ReadRequest } from "../strategies/contract.ts";
+import { reshape } from "../task/change-course.ts";
+import { landed, type ScopeTask } from "../task/scope-task.ts";
+import { type WantedCall, whereOf } from "../task/wanted-call.ts";
+import { advance } from "./task-steps.ts";
+
+/** After a refusal: tries the next list shape, or abandons the scope. */
+export const askDifferently = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest | null,
+  wanted: WantedCall,
+  outcome: Extract<FetchResult, { kind: "adjust" }>["outcome"],
+): Promise<void> => {
+  const { query } = wanted.call;
+  const refused = {
+    perPage: request?.perPage ?? 0,
+    sort: query.sortBy !== undefined,
+    include: query.include !== undefined,
+    included: query.include?.split(",") ?? [],
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
+    names: namesLightFields(task.stream, query),
+    filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
+  } satisfies RefusedRequest;
+  const { name } = task.stream;
+  if (request !== null) landed(task, request);
+  const shape = shapeOf(run, name);
+  const elsewhere = settledLists(run).map((other) => other.perPage);
+  const changes = task.progress?.kind === "watermark";
+  // A list that was walked without an order refuses this one, whatever it says.
+  const orderRefused = changes && refused.sort && (!shape.sort || /sort|order/i.test(outcome.excerpt));
+  const sorts = changes ? shape.changeOrder : shape.sort;
+  const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
+  const outdated =
+    refused.perPage > shape.perPage ||
+    (refused.sort && !sorts) ||
+    refused.included.some((include) => !embeds.includes(include));
+  const next = outdated
+    ? shape
+    : orderRefused
+      ? { ...shape, changeOrder: false }
+      : shapeAfterRefusal(shape, refused, outcome.excerpt, {
+          largest: run.options.largestPage,
+          elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
+        });
+  if (next === null) {
+    const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
+    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", context), { resumable: true });
+  }
+  run.shapes.set(name, next);
+  task.asked = false;
+  for (const other of [...run.active.values()].filter((candidate) => candidate.stream.name === name)) {
+    reshape(other, next);
+    await advance(run, other);
+  }
+};

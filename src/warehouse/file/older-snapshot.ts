@@ -1,0 +1,69 @@
+// Reads a published snapshot, also one that an older version of this program wrote and no sync has replaced yet: columns and
+// tables that it lacks are shown with their defaults. The file itself is not changed.
+import { z } from "zod";
+import { literal, quoted } from "../../core/text/sql-text.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import { type MirrorReader, mirrorReader, readSnapshot } from "../read/mirror-reader.ts";
+import { migrate } from "./migrate.ts";
+
+const columnRow = z.object({
+  database: z.string(),
+  schema: z.string(),
+  table: z.string(),
+  column: z.string(),
+  fallback: z.string().nullable(),
+});
+type ColumnRow = z.infer<typeof columnRow>;
+
+const numberRow = z.object({ number: z.int() });
+
+/** True when the snapshot has every migration of this program. */
+const isCurrent = async ({ database }: MirrorReader): Promise<boolean> => {
+  const applied = await database.query(sqlText("warehouse/applied-migrations.sql"), [], numberRow);
+  return readMigrations().every((known) => applied.some(({ number }) => number === known.number));
+};
+
+const nameOf = ({ schema, table }: ColumnRow): string => `${quoted(schema)}.${quoted(table)}`;
+
+/** Views over the older file's tables, in place of the empty tables of the same names. */
+const viewsOver = (columns: readonly ColumnRow[]): readonly string[] => {
+  const known = new Set(
+    columns.filter(({ database }) => database === "old").map((row) => `${nameOf(row)}.${row.column}`),
+  );
+  const own = columns.filter(({ database }) => database !== "old");
+  return [...new Set(own.map(nameOf))].flatMap((table) => {
+    const rows = own.filter((row) => nameOf(row) === table);
+    if (!rows.some(({ column }) => known.has(`${table}.${column}`))) return [];
+    const selected = rows.map(({ column, fallback }) =>
+      known.has(`${table}.${column}`) ? quoted(column) : `${fallback ?? "NULL"} AS ${quoted(column)}`,
+    );
+    return [`DROP TABLE ${table}`, `CREATE VIEW ${table} AS SELECT ${selected.join(", ")} FROM old.${table}`];
+  });
+};
+
+const overlay = async (database: Database, snapshot: string, now: number): Promise<void> => {
+  await migrate(database, now);
+  await database.run(`ATTACH ${literal(snapshot)} AS old (READ_ONLY)`);
+  const columns = await database.query(sqlText("warehouse/columns-of-both.sql"), [], columnRow);
+  for (const statement of viewsOver(columns)) await database.run(statement);
+};
+
+/** Runs `work` on a snapshot of this or an older version. `now`: ms since the epoch. Throws the error of opening it. */
+export const readAnySnapshot = async <T>(
+  snapshot: string,
+  now: number,
+  work: (reader: MirrorReader) => Promise<T>,
+): Promise<T> => {
+  const current = await readSnapshot(snapshot, async (reader) =>
+    (await isCurrent(reader)) ? { result: await work(reader) } : null,
+  );
+  if (current !== null) return current.result;
+  const database = await openDatabase(":memory:", { threads: 1 });
+  try {
+    await overlay(database, snapshot, now);
+    return await work(mirrorReader(database));
+  } finally {
+    await database.close();
+  }
+};

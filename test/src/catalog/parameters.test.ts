@@ -1,0 +1,64 @@
+// docs/PARAMETERS.md against the table of routes, which a test of the sandbox compares with the API document.
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ENDPOINTS } from "../../../src/catalog/endpoints.ts";
+import { ROUTES, type RouteSpec } from "../../../src/replica/routes.ts";
+
+const document = readFileSync(new URL("../../../docs/PARAMETERS.md", import.meta.url), "utf8");
+
+interface Line {
+  readonly parameter: string;
+  readonly used: string;
+  readonly test: string;
+}
+
+/** Lines of the document by route: a section may be about several routes. */
+const sections = new Map(
+  document
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((section) => {
+      const [title = "", ...rest] = section.split("\n");
+      const lines = rest.flatMap((text): readonly Line[] => {
+        const [, parameter, used = "", file] = /^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$/.exec(text) ?? [];
+        return parameter === undefined || file === undefined ? [] : [{ parameter, used, test: file }];
+      });
+      return title.split(", ").map((route) => [route, lines] as const);
+    }),
+);
+
+/** Members of the feedback request: POST /v1/feedback has a body instead of parameters. */
+const FEEDBACK = ["message", "rating", "category", "context"];
+
+const documentedOf = ({ method, pathParams, query }: RouteSpec): readonly string[] => [
+  ...pathParams.map(({ name }) => name),
+  ...query.flatMap(({ name, allowed = [] }) =>
+    name === "include" ? allowed.map((value) => `include=${value}`) : name,
+  ),
+  ...(method === "POST" ? FEEDBACK : []),
+];
+
+test("every route has its section, and no other has one", () => {
+  expect([...sections.keys()].sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  "%s: every parameter and include has its line, and no other has one",
+  (title, route) => {
+    const lines = sections.get(title) ?? [];
+    expect(lines.map(({ parameter }) => parameter).sort()).toEqual([...documentedOf(route)].sort());
+    for (const { used, test: file } of lines) {
+      expect(used.length).toBeGreaterThan(3);
+      expect(existsSync(new URL(`../../../${file}`, import.meta.url)), file).toBe(true);
+    }
+  },
+);
+
+test.each(Object.values(ENDPOINTS).filter(({ method }) => method === "GET"))(
+  "requests to $path may carry exactly the documented parameters",
+  ({ path, query }) => {
+    const shape = (template: string) => template.replaceAll(/\{\w+\}/g, "{}");
+    const route = ROUTES.find((each) => shape(each.path) === shape(path));
+    expect([...query].sort()).toEqual(route?.query.map(({ name }) => name).sort());
+  },
+);

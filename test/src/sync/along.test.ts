@@ -1,0 +1,171 @@
+// Records that come along with a paid request: contacts and signals with insights, earnings calls and their analysis with
+// company profiles. They refresh what is mirrored, and neither add, empty nor delete anything.
+import { afterEach, expect, test } from "vitest";
+import { aCompany, aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
+
+let rig: SyncRig;
+afterEach(() => rig.close());
+
+const DAY_MS = 86_400_000;
+const LONG_AGO = "2026-01-05T00:00:00.000Z";
+const STREAMS = "accounts,contacts,signals,account_insights";
+
+const clock = simulatedClock();
+
+const start = async (options: FakeOptions = {}, env: Record<string, string> = {}) => {
+  const service = createFakeService(emptyData(), { maxPerPage: 50, overPage: "honest", ...options });
+  for (let id = 1; id <= 3; id++) {
+    service.data.accounts.push(anAccount(id, { companyId: undefined }));
+    service.data.signals.push(aSignal(id, { accountId: id, subtype: "small" }));
+    const contact = { accountId: id, email: `old${id}@example.com`, phone: "1", lastChangeDetectedOn: LONG_AGO };
+    service.data.contacts.push(aContact(`p_${id}`, contact));
+    service.data.insights[String(id)] = { summary: {} };
+  }
+  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: STREAMS, ...env }, clock);
+  return service;
+};
+
+/** A day later, account 1 has changed, so that its insight is due. */
+const accountChanges = async (service: FakeService) => {
+  await clock.sleep(DAY_MS);
+  Object.assign(service.data.accounts[0] ?? {}, { updatedAt: new Date(clock.now()).toISOString() });
+};
+
+const insightsIn = (service: FakeService) => service.log.filter(({ path }) => path === "/v1/account-insights");
+const email = "select email from contacts where id = 'p_1'";
+
+test("an insight asks for all contacts and signals that it may bring, and refreshes fields without a change date", async () => {
+  const service = await start();
+  expect((await rig.sync()).error).toBeNull();
+  await accountChanges(service);
+  Object.assign(service.data.contacts[0] ?? {}, { email: "new@example.com" });
+  Object.assign(service.data.signals[0] ?? {}, { subtype: "large" });
+  const { report, error } = await rig.sync();
+  expect([error, report.streams.every(({ complete }) => complete)]).toEqual([null, true]);
+  expect(insightsIn(service).at(-1)?.query).toMatchObject({
+    include: "contacts,signals",
+    contactsLimit: "100",
+    signalsLimit: "100",
+  });
+  expect(await rig.rows(email)).toEqual([{ email: "new@example.com" }]);
+  expect(await rig.rows("select subtype from signals where id = 1")).toEqual([{ subtype: "large" }]);
+  expect(report.streams.find(({ stream }) => stream === "contacts")).toMatchObject({ updated: 1, credits: 1 });
+  expect(report.credits.spent).toBe(4);
+});
+
+test("a partial record empties no field, and one that the list has not returned is left to the list", async () => {
+  const embedded: FakeOptions["embedded"] = ({ id, email }) => ({ id, email, phone: null });
+  const service = await start({ embedded });
+  await rig.sync();
+  await accountChanges(service);
+  Object.assign(service.data.contacts[0] ?? {}, { email: "new@example.com" });
+  // The list's request comes first, so that this contact appears in the insight alone.
+  service.options = {
+    ...service.options,
+    before: ({ path }) => {
+      if (path === "/v1/account-insights" && service.data.contacts.length === 3)
+        service.data.contacts.push(aContact("p_9", { accountId: 1 }));
+      return undefined;
+    },
+  };
+  await rig.sync();
+  const rows = "select id, first_name, email, phone from contacts where id in ('p_1', 'p_9')";
+  expect(await rig.rows(rows)).toEqual([{ id: "p_1", first_name: "Zoë", email: "new@example.com", phone: "1" }]);
+  const { report } = await rig.sync();
+  expect(report.streams.find(({ stream }) => stream === "contacts")).toMatchObject({ inserted: 1, complete: true });
+  expect(await rig.rows("select count(*) n from history.contacts where change = 'delete'")).toEqual([{ n: 0 }]);
+});
+
+test("a version older than the mirrored one is not taken", async () => {
+  const older = "2025-12-01T00:00:00.000Z";
+  const service = await start({ embedded: (row) => ({ ...row, email: "older", lastChangeDetectedOn: older }) });
+  await rig.sync();
+  await accountChanges(service);
+  await rig.sync();
+  expect(await rig.rows(email)).toEqual([{ email: "old1@example.com" }]);
+});
+
+test("a service that refuses to embed is asked without, at no credit, and the refusal is remembered", async () => {
+  const service = await start({ included: "refuse" });
+  expect((await rig.sync()).error).toBeNull();
+  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 3 }]);
+  const refused = insightsIn(service).filter(({ status }) => status === 400);
+  expect([...new Set(refused.map(({ query }) => query.include))]).toEqual(["contacts,signals", "contacts"]);
+  await accountChanges(service);
+  await rig.sync();
+  expect(insightsIn(service).at(-1)).toMatchObject({ status: 200, query: { accountId: "1" } });
+  expect(insightsIn(service).filter(({ status }) => status === 400)).toHaveLength(refused.length);
+});
+
+test("a refusal that names one kind of record gives up only that", async () => {
+  const service = await start();
+  service.options = {
+    ...service.options,
+    before: ({ path, query }) =>
+      path === "/v1/account-insights" && query.include?.includes("contacts")
+        ? { status: 400, body: { error: "contacts cannot be embedded" } }
+        : undefined,
+  };
+  expect((await rig.sync()).error).toBeNull();
+  expect(insightsIn(service).at(-1)?.query).toMatchObject({ include: "signals", signalsLimit: "100" });
+});
+
+test("lists that are not mirrored, or only in part, do not come along", async () => {
+  const service = await start({}, { DUCKMIRROR_STREAMS: "accounts,signals,account_insights" });
+  await rig.sync({}, { DUCKMIRROR_SCOPE: JSON.stringify({ signals: { type: ["relevant-news"] } }) });
+  expect(insightsIn(service).map(({ query }) => query.include)).toEqual([undefined, undefined, undefined]);
+});
+
+/** A service whose profile of c_1 embeds `included`. */
+const startWithCalls = async (included: Record<string, unknown>, env: Record<string, string> = {}) => {
+  const service = createFakeService(emptyData(), {
+    before: ({ path }) =>
+      path === "/v1/companies/by-input/c_1"
+        ? { status: 200, body: { data: aCompany("c_1"), included, meta: { requestId: "r" } } }
+        : undefined,
+  });
+  service.data.companies.push(aCompany("c_1"));
+  service.data.lists.c_1 = { "earnings-calls": [7, 8].map((id) => ({ id, year: 2026, quarter: id - 6 })) };
+  const streams = "companies,earnings_calls";
+  rig = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_1", DUCKMIRROR_STREAMS: streams, ...env }, clock);
+  return service;
+};
+const analyses = "select id, generated_analysis::varchar as analysis from earnings_calls order by id";
+
+test("the analysis of the latest call comes with a profile and stays when the list returns the call without it", async () => {
+  const call = { id: 8, year: 2026, quarter: 2, audioUrl: null };
+  const service = await startWithCalls({ latestEarningsCall: call, latestEarningsCallAnalysis: { mood: "good" } });
+  expect((await rig.sync()).error).toBeNull();
+  expect(service.log[0]?.query.include).toBe("latestEarningsCall,latestEarningsCallAnalysis");
+  expect(await rig.rows(analyses)).toEqual([
+    { id: 7, analysis: null },
+    { id: 8, analysis: '{"mood":"good"}' },
+  ]);
+  // The embedded call is one of the list's rows: the next reading of the list finds the counts equal.
+  await clock.sleep(40 * DAY_MS);
+  const { report } = await rig.sync({ streams: ["earnings_calls"] });
+  expect(report.streams[0]).toMatchObject({ mode: "known", requests: 1, complete: true });
+});
+
+test("an analysis without its call is kept with the company", async () => {
+  await startWithCalls({ latestEarningsCallAnalysis: { mood: "good" } });
+  await rig.sync();
+  const [row] = await rig.rows("select _extra::varchar as extra from companies");
+  expect(JSON.parse(String(row?.extra))).toEqual({ latestEarningsCallAnalysis: { mood: "good" } });
+});
+
+test("an excluded analysis is neither asked for nor kept", async () => {
+  const call = { id: 8, year: 2026, quarter: 2 };
+  const service = await startWithCalls(
+    { latestEarningsCall: call, latestEarningsCallAnalysis: { mood: "good" } },
+    { DUCKMIRROR_EXCLUDE_FIELDS: "earnings_calls.generatedAnalysis" },
+  );
+  await rig.sync();
+  expect(service.log[0]?.query.include).toBe("latestEarningsCall");
+  expect(await rig.rows(analyses)).toEqual([
+    { id: 7, analysis: null },
+    { id: 8, analysis: null },
+  ]);
+});

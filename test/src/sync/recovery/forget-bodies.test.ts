@@ -1,0 +1,45 @@
+// What `forget` finds in, and removes from, archived bodies of records that brought contacts along.
+import { expect, test } from "vitest";
+import { createIdEraser, forgottenRecord } from "../../../../src/core/forgotten.ts";
+import { createForgetBodies } from "../../../../src/sync/recovery/forget-bodies.ts";
+
+const HASH = "ab".repeat(32);
+const ERASED = { id: "contact_0001", email: "zoe@example.com" };
+const OTHER = { id: "contact_0002", email: "max@example.com" };
+
+const header = {
+  requestId: "r1",
+  runId: "run",
+  stream: "account_insights",
+  scope: "1",
+  endpoint: "getAccountInsight",
+  url: "/v1/account-insights?accountId=1&include=contacts",
+  status: 200,
+  walkId: null,
+  sentAt: 0,
+  receivedAt: 0,
+  bytes: 0,
+  detail: null,
+};
+
+const bodies = createForgetBodies({
+  find: (id) => (id === ERASED.id ? HASH : null),
+  eraser: createIdEraser(new Map([[ERASED.id, `forgotten:${HASH}`]])),
+  ids: [ERASED.id],
+  holdsTrace: (text) => text.includes(ERASED.email),
+});
+
+test.each([
+  ["a list", { contacts: [ERASED, OTHER] }],
+  ["a list under the singular", { contact: [ERASED, OTHER] }],
+  ["a map by id", { contacts: { [ERASED.id]: ERASED, [OTHER.id]: OTHER } }],
+  ["a map by id of records without one", { contacts: { [ERASED.id]: { email: ERASED.email }, [OTHER.id]: OTHER } }],
+])("contacts that an insight embeds as %s are found, and erased ones removed", (_, included) => {
+  const meta = { requestId: "s1", apiVersion: "1", timestamp: "2026-01-01T00:00:00Z" };
+  const body = Buffer.from(JSON.stringify({ status: "found", data: { profile: { accountId: 1 } }, included, meta }));
+  expect(bodies.contacts(header, body).map(({ id }) => id)).toEqual([ERASED.id, OTHER.id]);
+  const clean = bodies.clean(header, body)?.toString() ?? "";
+  expect(clean).toContain(OTHER.email);
+  expect(clean).toContain(JSON.stringify(forgottenRecord(HASH)));
+  for (const trace of [ERASED.id, ERASED.email]) expect(clean).not.toContain(trace);
+});

@@ -25,6 +25,8 @@ interface ArchiveFile {
   readonly bytes: number;
   /** Of a journal file: number of its first entry; else null. */
   readonly firstEntry: number | null;
+  /** Of other files: the run that wrote it. */
+  readonly runId: string | null;
 }
 
 /** Start of a file's run, from its name (`20261121T103000Z-…`), in ms since the epoch. */
@@ -34,6 +36,9 @@ const startOfRun = (file: string): number | null => {
   const iso = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`;
   return timeMs(iso);
 };
+
+/** Run of a file of responses or intents: `<run id>.ndjson.gz`, `<run id>.2.intents.ndjson`. */
+const runOf = (file: string): string => file.replace(/(\.\d+)?(\.intents\.ndjson|\.ndjson\.gz)$/, "");
 
 const firstEntryOf = (file: string): number | null => {
   const [, seq] = /^(\d{12})(?:\.\d+)?\.journal\.ndjson$/.exec(file) ?? [];
@@ -48,7 +53,9 @@ const archiveFiles = async (dir: string): Promise<readonly ArchiveFile[]> => {
     for (const name of await readdir(join(dir, month))) {
       const path = join(dir, month, name);
       const { mtimeMs, size } = await stat(path);
-      found.push({ path, at: startOfRun(name) ?? mtimeMs, bytes: size, firstEntry: firstEntryOf(name) });
+      const firstEntry = firstEntryOf(name);
+      const runId = firstEntry === null ? runOf(name) : null;
+      found.push({ path, at: startOfRun(name) ?? mtimeMs, bytes: size, firstEntry, runId });
     }
   }
   return found.sort((a, b) => a.at - b.at);
@@ -89,6 +96,8 @@ interface Place {
   readonly archiveDir: string;
   /** Just published. */
   readonly snapshot: string;
+  /** Runs that have not ended: their files stay. */
+  readonly openRuns: ReadonlySet<string>;
   /** ms since the epoch. */
   readonly now: number;
 }
@@ -102,10 +111,10 @@ export interface ArchivePruned {
 
 /** Removes what is beyond the limits. Throws DISK_FULL; then nothing was removed. */
 export const keepWithinLimits = async (
-  { archiveDir, snapshot, now }: Place,
+  { archiveDir, snapshot, openRuns, now }: Place,
   limits: ArchiveLimits,
 ): Promise<ArchivePruned> => {
-  const files = await archiveFiles(archiveDir);
+  const files = (await archiveFiles(archiveDir)).filter(({ runId }) => runId === null || !openRuns.has(runId));
   const nothing = { files: 0, bytes: 0, newBaseline: false };
   const { size: mirrorBytes } = await stat(snapshot);
   if (beyondLimits(files, relaxed(limits), { now, mirrorBytes }).length === 0) return nothing;

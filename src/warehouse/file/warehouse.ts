@@ -56,6 +56,7 @@ export interface Warehouse extends Changes, MirrorReader {
 }
 
 const requestRow = z.object({ request_id: z.string() });
+const runRow = z.object({ run_id: z.string() });
 
 /** A longer WAL is moved into the file, because each start reads it again. */
 const LONGEST_WAL_BYTES = 4 * 1024 * 1024;
@@ -133,7 +134,11 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return published;
     },
     pruneArchive: (limits) =>
-      journal.inTurn(() => keepWithinLimits({ archiveDir, snapshot, now: clock.now() }, limits)),
+      journal.inTurn(async () => {
+        const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
+        const openRuns = new Set(open.map((run) => run.run_id));
+        return keepWithinLimits({ archiveDir, snapshot, openRuns, now: clock.now() }, limits);
+      }),
     close: async () => {
       await journal.close();
       await database.close({ keepsWal: keepsWal && (await isShort(`${working}.wal`)) });

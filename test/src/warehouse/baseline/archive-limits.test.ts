@@ -10,7 +10,7 @@ const MB = 1024 * 1024;
 const daily = (days: number) =>
   Array.from({ length: days }, (_, index) => {
     const age = days - index - 1;
-    return { path: `${age} days old`, at: NOW - age * DAY_MS, bytes: 100 * MB, firstEntry: null };
+    return { path: `${age} days old`, at: NOW - age * DAY_MS, bytes: 100 * MB, firstEntry: null, runId: null };
   });
 const paths = (files: readonly { readonly path: string }[]) => files.map(({ path }) => path);
 

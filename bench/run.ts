@@ -20,6 +20,7 @@ import { startUp } from "./start-up.ts";
 import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
 import { upsert } from "./upsert.ts";
+import { years } from "./years.ts";
 
 const CASES: readonly BenchCase[] = [
   credits,
@@ -32,6 +33,7 @@ const CASES: readonly BenchCase[] = [
   startUp,
   replay,
   publish,
+  years,
   exports,
   localApi,
   statusPage,

@@ -15,7 +15,7 @@ import { besides } from "./fresh-folder.ts";
 /** Share of unused blocks from which a rewrite is worth its cost: until then the file is 1.5 times its contents. */
 const MOST_UNUSED = 1 / 3;
 /** Unused bytes that are left alone whatever their share. */
-const UNUSED_LEFT_ALONE = 8 * 1024 * 1024;
+const UNUSED_LEFT_ALONE = 1024 * 1024;
 
 const tableRow = z.object({ path: z.string() });
 const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });

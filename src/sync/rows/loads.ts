@@ -133,14 +133,20 @@ const callLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
   return [load(answer, embed.table, records, companyId === undefined ? {} : { fromPath: { companyId } })];
 };
 
-/** The company with an analysis that belongs to no embedded call, so that it is kept. */
+/**
+ * The company with an analysis that belongs to no embedded call. Beside data that is no company, it is a record of its
+ * own, which loading rejects and keeps.
+ */
 const withLooseAnalysis = (answer: Answer): Answer => {
   const analysis = analysisIn(answer);
-  const isTaken = streamSpec("companies").embeds.some(
-    (embed) => embed.include !== ANALYSIS && embeddedRecords(answer.included, embed).length === 1,
-  );
-  if (analysis === null || isTaken || !isJsonObject(answer.data)) return answer;
-  return { ...answer, data: { ...answer.data, [ANALYSIS]: analysis } };
+  const isTaken = streamSpec("companies").embeds.some((embed) => {
+    const [record, ...more] = embed.include === ANALYSIS ? [] : embeddedRecords(answer.included, embed);
+    return more.length === 0 && isJsonObject(record ?? null);
+  });
+  if (analysis === null || isTaken) return answer;
+  if (isJsonObject(answer.data)) return { ...answer, data: { ...answer.data, [ANALYSIS]: analysis } };
+  const records = Array.isArray(answer.data) ? answer.data : [answer.data];
+  return { ...answer, data: [...records, { [ANALYSIS]: analysis }] };
 };
 
 const embedLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {

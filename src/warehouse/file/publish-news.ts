@@ -32,6 +32,7 @@ export interface PublishPolicy {
 
 /** Looks after which a snapshot is published whatever its age, so that their file stays small. */
 const MOST_LOOKS = 100;
+
 const newsRow = z.object({ news: z.string() });
 
 const readNews = async (database: Database): Promise<string> =>
@@ -49,7 +50,7 @@ const lookOf = async (database: Database, runId: string): Promise<Look | null> =
   };
 };
 
-interface Place {
+export interface PublishPlace {
   readonly database: Database;
   readonly snapshot: string;
   readonly means: RewriteMeans;
@@ -63,7 +64,7 @@ export interface PublishedFile extends Published {
 }
 
 /** Publishes, after a rewrite if the file has many unused blocks. */
-export const publishNow = async ({ database, snapshot, means, now }: Place): Promise<PublishedFile> => {
+export const publishNow = async ({ database, snapshot, means, now }: PublishPlace): Promise<PublishedFile> => {
   const compacted = await compact(database, means);
   const news = await readNews(database);
   const published = await publishSnapshot(database, snapshot, () => performance.now());
@@ -72,7 +73,7 @@ export const publishNow = async ({ database, snapshot, means, now }: Place): Pro
 };
 
 /** True when the snapshot may stay, because its readers would see nothing new in another. */
-const mayStay = async ({ snapshot, now }: Place, policy: PublishPolicy, known: Looks): Promise<boolean> => {
+const mayStay = async ({ snapshot, now }: PublishPlace, policy: PublishPolicy, known: Looks): Promise<boolean> => {
   const age = now - known.publishedAt;
   // A negative age: the clock was set back.
   if (age < 0 || age >= policy.everyMs || known.looks.length >= MOST_LOOKS) return false;
@@ -82,7 +83,7 @@ const mayStay = async ({ snapshot, now }: Place, policy: PublishPolicy, known: L
 
 /** Publishes if a reader would see something new, or the snapshot is due; else notes the run's look and returns null. */
 export const publishNews = async (
-  place: Place,
+  place: PublishPlace,
   policy: PublishPolicy,
   runId: string,
 ): Promise<PublishedFile | null> => {

@@ -18,7 +18,7 @@ import { removeLeftovers } from "../publish/publish.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
 import { startPendingFeed } from "./feed-check.ts";
-import { type PublishedFile, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
+import { type PublishedFile, type PublishPlace, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 export interface Warehouse extends Changes, MirrorReader {
@@ -105,7 +105,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
 
   /** After a sync without news, the WAL stays: moving it into the file writes a hundred times its size. */
   let keepsWal = false;
-  const publishing = <T>(work: (place: Parameters<typeof publishNow>[0]) => Promise<T>): Promise<T> =>
+  const publishing = <T>(work: (place: PublishPlace) => Promise<T>): Promise<T> =>
     journal.inTurn(async () => {
       await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
       const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };

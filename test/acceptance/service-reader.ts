@@ -125,6 +125,22 @@ const readDetails = (service: Service, path: string, rows: readonly ApiRecord[])
 /** What a mirror without opt-in content lacks; `sources` come with the list for nothing, when they are named. */
 const OPT_IN = ["fullContent"];
 
+const BOTH = "latestEarningsCall,latestEarningsCallAnalysis";
+
+/** What the service embeds beside a company that is asked for by an input: its latest call, with the analysis. */
+const readLatestCall = async (service: Service, input: string): Promise<readonly ApiRecord[]> => {
+  const answer = await readJson(service, `/v1/companies/by-input/${encodeURIComponent(input)}?include=${BOTH}`);
+  const call = recordSchema.safeParse(answer?.included?.latestEarningsCall);
+  const analysis = answer?.included?.latestEarningsCallAnalysis;
+  return call.success && analysis !== undefined ? [{ ...call.data, generatedAnalysis: analysis }] : [];
+};
+
+/** The tables with these calls in place of those of the list, which lack an opt-in field. */
+const withCalls = (tables: ApiTables, calls: readonly ApiRecord[]): ApiTables => ({
+  ...tables,
+  earnings_calls: new Map([...(tables.earnings_calls ?? []), ...keyed(calls, "companyId", "id")]),
+});
+
 /** Companies whose data is read: those of accounts, and of inputs that are followed besides. */
 const companyIds = (accounts: readonly ApiRecord[], followed: readonly string[]): readonly string[] => [
   ...new Set([
@@ -166,6 +182,9 @@ export const readService = async (
       service,
       accounts.map(({ id }) => String(id)),
     ),
-    ...(await readCompanies(service, ids, content)),
+    ...withCalls(
+      await readCompanies(service, ids, content),
+      content ? [] : (await each(followed, (input) => readLatestCall(service, input))).flat(),
+    ),
   };
 };

@@ -48,7 +48,9 @@ const readChecked = perSnapshot(async (snapshot) => {
 export const dataTime = async (snapshot: Snapshot, { route, path }: RouteMatch): Promise<number> => {
   const { oldest, lists } = await readChecked(snapshot);
   for (const stream of STREAMS[route.name]) {
-    const known = lists.get(`${stream} ${path.companyId ?? ""}`) ?? oldest.get(stream);
+    const list = path.companyId === undefined ? undefined : lists.get(`${stream} ${path.companyId}`);
+    // Looks since the snapshot have the time of each stream, not that of each company's list.
+    const known = list ?? oldest.get(stream) ?? lists.get(`${stream} `);
     if (known !== undefined) return known;
   }
   return lastRunAt(snapshot);

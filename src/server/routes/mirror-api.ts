@@ -22,7 +22,11 @@ const MOST_PER_PAGE = 1000;
 /** Most bytes of answers that are kept, of all profiles together. */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 
-const readQuota = perSnapshot((snapshot: Snapshot) => lastQuota(snapshot));
+/** The latest reading: that of the last look, else the snapshot's. */
+const readQuota = perSnapshot(async (snapshot: Snapshot) => {
+  const looked = snapshot.looks.at(-1)?.credits ?? null;
+  return looked === null ? lastQuota(snapshot) : { ...looked, limit: looked.credit_limit };
+});
 
 const pathAndQuery = (url: string, prefix: string) => {
   const mark = url.indexOf("?");

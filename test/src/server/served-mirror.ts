@@ -22,7 +22,10 @@ export interface ServedMirror {
   close(): Promise<void>;
 }
 
-export const serveMirror = async (accounts = 5): Promise<ServedMirror> => {
+export const serveMirror = async (
+  accounts = 5,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServedMirror> => {
   const sandbox = await startSandbox({ accounts, requestsPerMinute: 1_000_000, threads: 1 });
   const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-served-"));
   await copyMigratedMirror(dataDir);
@@ -31,6 +34,7 @@ export const serveMirror = async (accounts = 5): Promise<ServedMirror> => {
     DUCKMIRROR_TOKEN: sandbox.token,
     DUCKMIRROR_DATA_DIR: dataDir,
     DUCKMIRROR_RATE_LIMIT: "100000",
+    ...settings,
   };
   const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
   const never = new AbortController().signal;

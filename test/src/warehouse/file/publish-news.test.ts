@@ -51,8 +51,13 @@ test("a sync without news publishes nothing, and status knows its run, its check
   const { snapshot, sync, settle } = await start();
   await settle();
   const before = await readStatus(snapshot, { runs: 5 });
+  const working = join(rig.dataDir, "state", "working.duckdb");
+  const { mtimeMs } = statSync(working);
   const { report, isNew } = await sync();
   expect(isNew).toBe(false);
+  // What it committed stays in the WAL: moving it into the file would write a hundred times its size.
+  expect(statSync(working).mtimeMs).toBe(mtimeMs);
+  expect(statSync(`${working}.wal`).size).toBeGreaterThan(0);
   expect(rig.events.at(-1)).toEqual({ kind: "looked", path: snapshot });
   const after = await readStatus(snapshot, { runs: 5 });
   expect(after.runs[0]).toMatchObject({ runId: report.run_id, status: "done", requests: report.requests });

@@ -1,6 +1,6 @@
 // Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
 // old file is never opened, so it may be damaged or missing; it is kept under another name.
-import { open, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
 import { besides } from "../publish/fresh-folder.ts";
-import { type Published, publishSnapshot, removeLeftovers } from "../publish/publish.ts";
+import { type Published, publishSnapshot, removeLeftovers, syncPath } from "../publish/publish.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
@@ -48,15 +48,6 @@ export interface Rebuilt<T> {
 }
 
 const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => null)) !== null;
-
-const syncPath = async (path: string): Promise<void> => {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
 
 /** Removes what older versions left. */
 const removeFile = async (file: string): Promise<void> => {

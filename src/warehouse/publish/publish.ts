@@ -18,7 +18,7 @@ export interface Published {
 const temporaryName = (snapshot: string) => `.${basename(snapshot)}.new`;
 
 /** Syncs a file, or the entries of a directory, to disk. */
-const sync = async (path: string): Promise<void> => {
+export const syncPath = async (path: string): Promise<void> => {
   const handle = await open(path, "r");
   try {
     await handle.sync();
@@ -66,7 +66,7 @@ export const publishSnapshot = async (
   const temporary = join(dirname(snapshot), temporaryName(snapshot));
   try {
     await database.offline(() => copyAside(database.file, temporary));
-    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), sync(temporary)]);
+    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), syncPath(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
     // A WAL beside the snapshot is not ours, and the next reader would apply it.
@@ -76,7 +76,7 @@ export const publishSnapshot = async (
     await rm(temporary, { force: true });
     throw statementError(error);
   }
-  await sync(dirname(snapshot));
+  await syncPath(dirname(snapshot));
   const { size } = await stat(snapshot);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };

@@ -1,6 +1,6 @@
 // Rewrites the working file: erased values disappear, because a new file never held them, and unused blocks are given
 // back. The copy is compared with the old file before it takes its place.
-import { chmod, open, rename } from "node:fs/promises";
+import { chmod, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -11,6 +11,7 @@ import { statementError } from "../duckdb/duck-errors.ts";
 import { STORAGE_VERSION } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { besides } from "./fresh-folder.ts";
+import { syncPath } from "./publish.ts";
 
 /** Share of unused blocks from which a rewrite is worth its cost: until then the file is 1.5 times its contents. */
 const MOST_UNUSED = 1 / 3;
@@ -62,11 +63,6 @@ export const copyContents = async (old: string, fresh: string, { tempDir, memory
   }
 };
 
-const makeDurable = async (path: string): Promise<void> => {
-  const handle = await open(path, "r");
-  await handle.sync().finally(() => handle.close());
-};
-
 /** Replaces the database's file by a copy of its contents; other calls wait. Throws DISK_FULL, NO_MEMORY. */
 export const rewriteFile = async (database: Database, means: RewriteMeans): Promise<void> => {
   const { file } = database;
@@ -76,12 +72,12 @@ export const rewriteFile = async (database: Database, means: RewriteMeans): Prom
       try {
         await copyContents(file, fresh, means);
         await chmod(fresh, 0o600);
-        await makeDurable(fresh);
+        await syncPath(fresh);
         await rename(fresh, file);
       } catch (error) {
         throw statementError(error);
       }
-      await makeDurable(dirname(file));
+      await syncPath(dirname(file));
     }),
   );
 };

@@ -4,11 +4,20 @@ import { type Following, followedCompanies, inputMatch } from "./expected.ts";
 import * as resource from "./resources.ts";
 import type { SecondServer } from "./service.ts";
 
-const pages = (rows: number, largest: number): number => Math.max(1, Math.ceil(rows / largest));
+/**
+ * Pages of a list. Without a count they share a row, the page after the last one is requested too, and lists of a page of
+ * one or two rows are compared once more.
+ */
+const pagesOf = (counts: boolean) => (rows: number, largest: number) => {
+  if (counts) return Math.max(1, Math.ceil(rows / largest));
+  const advance = Math.max(1, Math.ceil(Math.min(largest, 1 + rows) / 2));
+  return rows === 0 ? 1 : Math.ceil(rows / advance) + (rows <= largest && rows > 2 ? 1 : 2);
+};
 
 export const fewestCredits = (server: SecondServer, following: Following): number => {
   const { world, traits } = server;
-  const { largest, largestOfCompany } = traits.pages;
+  const { largest, largestOfCompany, counts } = traits.pages;
+  const pages = pagesOf(counts);
   const companies = followedCompanies(server, following);
   const embeds = traits.included !== "absent" && traits.included !== "refused";
   const resolved = following.inputs.filter((input) => inputMatch(server, input) !== undefined).length;

@@ -94,7 +94,7 @@ export const pageOf = (route: ListRoute, query: URLSearchParams, traits: Traits,
     return { ok: false, status: 400, why: "no such page" };
   }
   const said = pages.tooLarge === "clamped-unsaid" ? Number(query.get("perPage") ?? 20) : size;
-  const meta = { page, perPage: said, totalCount: rows.length, totalPages };
+  const meta = { page, perPage: said, ...(pages.counts ? { totalCount: rows.length, totalPages } : {}) };
   return { ok: true, rows: rows.slice(from, from + size), meta };
 };
 

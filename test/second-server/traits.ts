@@ -28,6 +28,16 @@ export type IncludedShape =
   | "absent"
   | "refused";
 
+/** Whether lists count their rows (`totalCount`, `totalPages`), and how they clamp where they do not. */
+const countsOf = (seed: string) => {
+  const chance = chanceOf(`${seed}/counts`);
+  if (!chance.often(0.2)) return { counts: true };
+  if (!chance.often(0.6)) return { counts: false };
+  const size = () => chance.pick([1, 2, 3, 4, 5, 7, 12, 19, 50]);
+  const most = { largest: size(), largestOfCompany: chance.often(0.5) ? size() : null };
+  return { counts: false, tooLarge: "clamped-unsaid" as const, ...most };
+};
+
 const pagesOf = (seed: string) => {
   const chance = chanceOf(`${seed}/pages`);
   return {
@@ -55,6 +65,7 @@ const pagesOf = (seed: string) => {
       [1, "refused"],
     ]),
     pagesOfNothing: chance.pick([0, 1]),
+    ...countsOf(seed),
   };
 };
 

@@ -12,13 +12,15 @@ import { failTask, putOff } from "../running/task-ends.ts";
 import { settleAbsentCompanies } from "../settle/apply-absences.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { asksBeyond } from "../strategies/list-end.ts";
+import { readSoFar } from "../strategies/progress.ts";
 import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { emitPage } from "./page-events.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
-import { takeAbsence, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
+import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
 
 /** Consecutive failures after which the service counts as down and the run ends. */
@@ -89,6 +91,11 @@ const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
 /** Applies the outcome of a request. */
 const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
   const { task, read } = picked;
+  const isRefusal = result.kind === "absent" || result.kind === "adjust";
+  if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
+    run.failuresInARow = 0;
+    return takeEnd(run, task, read, requests);
+  }
   switch (result.kind) {
     case "answer":
       run.failuresInARow = 0;

@@ -212,6 +212,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     shapes,
+    granted: new Map(),
     rows: await readScopeRows(warehouse.database),
     atRest: listsAtRest(plan.view.states, options),
     active: new Map(),

@@ -19,7 +19,7 @@ import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, isExcerpt, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, emptyPage, isExcerpt, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
@@ -158,7 +158,10 @@ export const takeListAnswer = async (
   }
   await settleShape(run, task, request, wanted, outcome);
   if (ignoresFilters(run, task, wanted, outcome.data)) await readWhole(run, task.stream.name);
-  const read = pageReadOf(task.stream, request, outcome.data, outcome.page);
+  const { name } = task.stream;
+  const granted = run.granted.get(name) ?? 0;
+  const read = pageReadOf(task.stream, request, outcome.data, outcome.page, granted);
+  run.granted.set(name, Math.max(granted, read.rows));
   if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);
   const frozen = frozenError(run, task, loads);
@@ -187,6 +190,25 @@ export const takeListAnswer = async (
     bytes: outcome.bytes,
   });
   await learnFrom(run, task, read);
+  await advance(run, task);
+};
+
+/** The service refused the page after the last known row of a list that it does not count: the list ends there. */
+export const takeEnd = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+): Promise<void> => {
+  await run.committer.commit({
+    loads: [],
+    requests,
+    states: () => {
+      takePage(task, emptyPage(request), run.deps.clock.now());
+      return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
+    },
+    bytes: 0,
+  });
   await advance(run, task);
 };
 

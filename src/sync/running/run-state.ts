@@ -93,6 +93,8 @@ export interface SyncRun {
   readonly stats: RunStats;
   readonly budgets: BudgetBook;
   readonly shapes: Map<StreamName, ListShape>;
+  /** Rows of the largest page of each stream that the service has returned in this run. */
+  readonly granted: Map<StreamName, number>;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
   /** Lists whose records may come along with insights (lists-at-rest.ts). */

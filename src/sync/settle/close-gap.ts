@@ -126,7 +126,11 @@ const openIn = async (run: SyncRun, task: ScopeTask): Promise<Unconfirmed | null
   const unmet = task.firstMirror ? 0 : (await missingOf(run, task)).missing;
   const open = unconfirmedIn({ rows: task.rows, unmet, counted: countedBy(task) });
   if (open !== null || isProven(task)) return open;
-  return { rows: 0, because: "rows changed places while the list was read" };
+  const because =
+    totalOf(task) === null
+      ? "the service does not count its rows, and two pages share none"
+      : "rows changed places while the list was read";
+  return { rows: 0, because };
 };
 
 const end = async (run: SyncRun, task: ScopeTask, unconfirmed: Unconfirmed | null) => {

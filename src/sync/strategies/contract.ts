@@ -22,6 +22,8 @@ export interface PageRead extends ReadRequest {
   readonly total: number | null;
   /** The other paging figures say that more pages follow. Unset: they do not. */
   readonly more?: boolean | undefined;
+  /** Rows of the largest page of this stream that the service returned before, in this run. Unset: unknown. */
+  readonly granted?: number | undefined;
 }
 
 /** State of the mirror after the last read was committed. */

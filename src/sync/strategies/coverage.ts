@@ -2,6 +2,7 @@
 // A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
 // verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
 import type { PageRead, Proof, ReadRequest } from "./contract.ts";
+import { asksBeyond, provesEnd } from "./list-end.ts";
 import { endOf, type PageSpan, spanAt, startOf } from "./page-geometry.ts";
 
 /** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
@@ -9,14 +10,13 @@ const TAIL_IDS = 8;
 /** Bridges for one broken link, each further back, before the walk continues without proof. */
 const MAX_BRIDGES = 6;
 
-/** The documented default page size (API.md, "Limits"); the maximum is at least this. */
-const SMALLEST_MAXIMUM = 20;
-
 /**
  * Reads one after another that bring no further row: a service that answers the same for ever must not be paid for ever.
  * Links take up to MAX_BRIDGES of them each.
  */
 const MAX_IDLE_READS = 24;
+/** The same for pages after the last row that repeat known rows: some services answer with their last page. */
+const MAX_REPEATS = 2;
 
 /** Bridges in one walk, so that a constantly changing list does not keep it going for ever. */
 const MAX_REPAIRS = 200;
@@ -24,6 +24,8 @@ const MAX_REPAIRS = 200;
 export interface Coverage {
   /** Largest page the service grants. */
   readonly size: number;
+  /** Largest page of this stream that the service has returned in this run, rows. */
+  readonly granted: number;
   /** Neighbouring pages share a row: from the first sign of change, and in reconciling walks. */
   readonly overlap: boolean;
   /** Number of rows read without a gap, from the head of the list. */
@@ -53,6 +55,7 @@ export interface Coverage {
 
 export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   size,
+  granted: 0,
   overlap,
   end: 0,
   tail: [],
@@ -117,20 +120,13 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
   return last === undefined || proof === "identity" || isHigher(last, end);
 };
 
-/**
- * Without a count, only a page shorter than the granted size is the last. The granted size is known after the first
- * page: that page may be short because the service silently returns fewer rows than requested.
- */
-export const isShort = (read: PageRead): boolean =>
-  read.more !== true && read.rows < (startOf(read) === 0 ? Math.min(read.perPage, SMALLEST_MAXIMUM) : read.perPage);
-
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   const end = startOf(read) + read.rows;
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const total = read.total;
-  const reachedEnd = total === null ? isShort(read) : end >= total;
-  // Fewer rows than requested although more exist: the service silently reduces the page size. Use the number of
+  const reachedEnd = provesEnd(read, coverage.granted);
+  // Fewer rows than requested although more may exist: the service silently reduces the page size. Use the number of
   // rows. The first page shows that; a later short page is the list's end, whatever the service counts.
   const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage && startOf(read) === 0;
   const ends = read.role === "cover" && startOf(read) > 0 && read.rows < read.perPage && end <= coverage.end;
@@ -138,6 +134,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   return {
     ...coverage,
     size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
+    granted: Math.max(coverage.granted, read.rows),
     // A page inside the coverage still shows its end: rows inserted above have moved it down.
     end: adds || read.ids.at(-1) === coverage.tail.at(-1) ? end : Math.max(coverage.end, end),
     tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
@@ -199,10 +196,11 @@ const nextToJoin = (coverage: Coverage): PageRead | undefined => {
 /** Adds a page: joins it and the pages that waited for it. Pages may arrive in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const after = joinAll(before, read, proof);
-  if (after.complete || after.tail.at(-1) !== before.tail.at(-1)) return { ...after, idle: 0 };
+  const isRepeat = asksBeyond(before, read) && read.ids.every((id) => before.tail.includes(id));
+  if (after.complete || (after.tail.at(-1) !== before.tail.at(-1) && !isRepeat)) return { ...after, idle: 0 };
   // A page that waits for its predecessors is no idle read, unless it waits already.
   const waits = after.waiting.includes(read) && !before.waiting.some((other) => isSamePage(other, read));
-  const idle = waits ? before.idle : before.idle + 1;
+  const idle = waits ? before.idle : before.idle + (isRepeat ? MAX_IDLE_READS / MAX_REPEATS : 1);
   if (idle < MAX_IDLE_READS) return { ...after, idle };
   return { ...after, idle, waiting: [], bridgeAt: null, proven: false, complete: true };
 };
@@ -213,6 +211,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
   let coverage: Coverage = {
     ...before,
+    granted: Math.max(before.granted, read.granted ?? 0),
     total: read.total ?? before.total,
     moved,
     overlap: before.overlap || moved,

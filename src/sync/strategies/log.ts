@@ -1,7 +1,8 @@
 // Strategy log: reads an append-only list (the service's request history) from its newest end to the first known id.
 // Pure. Never deletes: the mirror keeps entries that the service drops.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { isDescending, isShort } from "./coverage.ts";
+import { isDescending } from "./coverage.ts";
+import { provesEnd } from "./list-end.ts";
 
 export interface LogState {
   readonly kind: "log";
@@ -22,6 +23,8 @@ export interface LogState {
   readonly repeated: number;
   /** Entries before this are not wanted, ms since the epoch; null: all. */
   readonly since: number | null;
+  /** Rows of the largest page that the service has returned. */
+  readonly granted: number;
 }
 
 export const startLog = (options: { size: number; first: boolean; since?: number | undefined }): LogState => ({
@@ -35,26 +38,35 @@ export const startLog = (options: { size: number; first: boolean; since?: number
   latest: [],
   repeated: 0,
   since: options.since ?? null,
+  granted: 0,
 });
 
 export const acceptLog = (before: LogState, read: PageRead): LogState => {
   const latest = new Set(before.latest);
-  const state = { ...before, latest: read.ids, repeated: read.ids.filter((id) => latest.has(id)).length };
-  const total = read.total ?? state.total;
+  const total = read.total ?? before.total;
+  const granted = Math.max(before.granted, read.granted ?? 0);
+  const isEnd = total === null ? provesEnd(read, granted) : total <= read.rows;
   // Only a short first page shows a silently reduced page size; a later short page is the last.
-  const more = total === null ? !isShort(read) : total > read.rows;
-  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && more;
-  const size = clamped ? read.rows : state.size;
+  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && !isEnd;
+  const size = clamped ? read.rows : before.size;
+  const state = {
+    ...before,
+    size,
+    total,
+    granted: Math.max(granted, read.rows),
+    latest: read.ids,
+    repeated: read.ids.filter((id) => latest.has(id)).length,
+  };
   const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
   if (state.newestOn === null) {
     const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
-    const single = lastPage === null ? !more : lastPage <= 1;
+    // Without a count nobody knows the last page, so the list is read forward, wherever its new entries are.
     const page = newestOn === "first" ? 2 : (lastPage ?? 2);
-    return { ...state, size, total, newestOn, page, ended: single };
+    return { ...state, newestOn, page, ended: lastPage === null ? isEnd : lastPage <= 1 };
   }
-  const forward = state.newestOn === "first";
-  const ended = forward ? read.rows === 0 || (lastPage !== null && read.page >= lastPage) : read.page <= 2;
-  return { ...state, size, total, page: forward ? read.page + 1 : read.page - 1, ended };
+  if (state.newestOn === "last" && lastPage !== null) return { ...state, page: read.page - 1, ended: read.page <= 2 };
+  const ended = lastPage === null ? isEnd : read.rows === 0 || read.page >= lastPage;
+  return { ...state, page: read.page + 1, ended };
 };
 
 export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
@@ -66,6 +78,10 @@ export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly 
     (state.newestOn === "first" || state.page < Math.ceil((state.total ?? 0) / state.size));
   if (state.ended || (state.newestOn !== null && reachedKnown)) {
     return { kind: "done", addsUp: false, whole: state.ended, because: "read to the first known entry" };
+  }
+  // Each request adds an entry to the list, so pages of one entry would never end.
+  if (state.newestOn !== null && state.size <= 1) {
+    return { kind: "done", addsUp: false, whole: false, because: "the service returns one entry per page" };
   }
   return { kind: "read", reads: [{ page: state.page, perPage: state.size, role: "cover" }] };
 };

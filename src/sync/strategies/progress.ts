@@ -5,8 +5,17 @@ import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "./coverage.ts";
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
+import type { ReadSoFar } from "./list-end.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { acceptWalk, issueWalk, nextWalk, secondPass, type WalkState, wantsSecondPass } from "./walk.ts";
+import {
+  acceptWalk,
+  issueWalk,
+  nextWalk,
+  secondPass,
+  type WalkState,
+  wantsComparison,
+  wantsSecondPass,
+} from "./walk.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./watermark.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
@@ -40,7 +49,7 @@ export const nextStep = (
   switch (progress.kind) {
     case "walk": {
       const step = nextWalk(progress, facts, inFlight, room);
-      if (step.kind === "done" && !step.addsUp && wantsSecondPass(progress, facts)) {
+      if (step.kind === "done" && !step.addsUp && (wantsSecondPass(progress, facts) || wantsComparison(progress, facts))) {
         const again = secondPass(progress);
         return { step: nextWalk(again, facts, inFlight, room), progress: again };
       }
@@ -52,6 +61,10 @@ export const nextStep = (
       return { step: nextFilter(progress, facts, inFlight), progress };
     case "known": {
       const step = nextKnown(progress, facts, inFlight);
+      if (step.kind === "done" && step.whole && !step.addsUp && wantsComparison(progress.walk, facts)) {
+        const again = { ...progress, walk: secondPass(progress.walk) };
+        return { step: nextKnown(again, facts, inFlight), progress: again };
+      }
       return {
         step,
         progress: step.kind === "read" ? { ...progress, walk: issueWalk(progress.walk, step.reads) } : progress,
@@ -64,21 +77,26 @@ export const nextStep = (
   }
 };
 
+/** The progress with another coverage; a log has none. */
+const withCoverage = (
+  progress: Exclude<Progress, LogState>,
+  change: (coverage: Coverage) => Coverage,
+): Exclude<Progress, LogState> =>
+  progress.kind === "known"
+    ? { ...progress, walk: { ...progress.walk, coverage: change(progress.walk.coverage) } }
+    : { ...progress, coverage: change(progress.coverage) };
+
 /** The progress with a smaller page size, because the service granted less than requested. */
-export const withPageSize = (progress: Progress, size: number): Progress => {
-  const resized = (coverage: Coverage): Coverage => ({ ...coverage, size: Math.min(coverage.size, size) });
-  switch (progress.kind) {
-    case "walk":
-    case "watermark":
-    case "filter":
-      return { ...progress, coverage: resized(progress.coverage) };
-    case "known":
-      return { ...progress, walk: { ...progress.walk, coverage: resized(progress.walk.coverage) } };
-    case "log":
-      return { ...progress, size: Math.min(progress.size, size) };
-    default:
-      return progress satisfies never;
-  }
+export const withPageSize = (progress: Progress, size: number): Progress =>
+  progress.kind === "log"
+    ? { ...progress, size: Math.min(progress.size, size) }
+    : withCoverage(progress, (coverage) => ({ ...coverage, size: Math.min(coverage.size, size) }));
+
+/** How far the list was read. */
+export const readSoFar = (progress: Progress): ReadSoFar => {
+  if (progress.kind === "log") return { end: (progress.page - 1) * progress.size, total: progress.total };
+  const { end, total } = progress.kind === "known" ? progress.walk.coverage : progress.coverage;
+  return { end, total };
 };
 
 /** Coverage of the list; null for a log. */
@@ -97,7 +115,10 @@ export const coverageOf = (progress: Progress): Coverage | null => {
  * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more, and
  * changes are read anew from the same time. Else reading goes on, and changes know that their first pages are old.
  */
-export const reopened = (progress: Progress): Progress => {
+export const reopened = (before: Progress): Progress => {
+  // The service may grant smaller pages by now.
+  const progress =
+    before.kind === "log" ? { ...before, granted: 0 } : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
@@ -131,9 +152,12 @@ const pageRead = z.object({
   values: z.array(z.number().nullable()),
   total: z.number().nullable(),
   more: z.boolean().optional(),
+  granted: z.number().optional(),
 });
 const coverage = z.object({
   size: z.number(),
+  // Missing in states of older versions.
+  granted: z.number().default(0),
   overlap: z.boolean(),
   end: z.number(),
   tail: z.array(z.string()),
@@ -194,6 +218,7 @@ const stored = z.discriminatedUnion("kind", [
     repeated: z.number(),
     // Missing in states of older versions.
     since: z.number().nullable().default(null),
+    granted: z.number().default(0),
   }),
 ]);
 

@@ -54,15 +54,30 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
   };
 };
 
+/** True when the first page held every row and the page after it none, in a list without a count. */
+const isOnePage = ({ complete, total, end, size }: Coverage): boolean => complete && total === null && end === size;
+
+/**
+ * True when the whole list is known without a count. A page that is shorter than the service grants is a list read at one
+ * moment. Otherwise its end was requested later, and in between a row may have moved from behind the first page into it: only
+ * rows in the order of their ids cannot, or a second reading has returned the same rows.
+ */
+const isWholeUncounted = ({ coverage, proof, pass }: WalkState, facts: MirrorFacts): boolean => {
+  if (coverage.end < coverage.size) return coverage.proven;
+  const isSame = facts.seen + facts.rejected === coverage.end;
+  return isOnePage(coverage) && isSame && (pass > 1 || (coverage.proven && proof === "descending"));
+};
+
 /**
  * True when exactly the rows that the service counts were read. Where rows may change places, a row can move past the
  * reader while another is deleted, and the counts still agree; such a list must not have changed at all.
  */
-const addsUp = ({ coverage, ordered }: WalkState, facts: MirrorFacts): boolean =>
-  coverage.complete &&
-  coverage.proven &&
-  (ordered || !coverage.moved) &&
-  (coverage.total === null ? coverage.end < coverage.size : facts.seen + facts.rejected === coverage.total);
+const addsUp = (state: WalkState, facts: MirrorFacts): boolean => {
+  const { coverage, ordered } = state;
+  if (!coverage.complete || (coverage.moved && !ordered)) return false;
+  if (coverage.total === null) return isWholeUncounted(state, facts);
+  return coverage.proven && facts.seen + facts.rejected === coverage.total;
+};
 
 export const nextWalk = (
   state: WalkState,
@@ -111,8 +126,16 @@ export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =
   facts.seen + facts.rejected < state.coverage.total &&
   (!state.coverage.moved || !state.coverage.proven);
 
+/**
+ * True when a list without a count should be read a second time, because its rows are compared before any is deleted, or
+ * because its page is too small to share a row with the page after it. Only a list of one page, which costs two credits.
+ */
+export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.pass < MAX_PASSES && isOnePage(state.coverage) && (!state.coverage.proven || facts.rows > facts.seen);
+
 /** The same walk from the head again, with overlapping pages; ids already seen stay. */
-export const secondPass = (state: WalkState): WalkState => ({
-  ...startWalk({ size: state.coverage.size, overlap: true, proof: state.proof }),
-  pass: state.pass + 1,
-});
+export const secondPass = (state: WalkState): WalkState => {
+  const { size, granted } = state.coverage;
+  const again = startWalk({ size, overlap: true, proof: state.proof });
+  return { ...again, coverage: { ...again.coverage, granted }, pass: state.pass + 1 };
+};

@@ -167,8 +167,17 @@ const saysMore = (request: ReadRequest, rows: number, { page, perPage, totalPage
   return rows > 0 && (counts || (perPage !== null && perPage < request.perPage && rows >= perPage));
 };
 
-/** A page of a list in the form of the strategies. */
-export const pageReadOf = (stream: StreamSpec, request: ReadRequest, data: JsonValue, meta: PageMeta): PageRead => {
+/**
+ * A page of a list in the form of the strategies. `granted`: rows of the largest page of the stream that the service
+ * returned before, in this run.
+ */
+export const pageReadOf = (
+  stream: StreamSpec,
+  request: ReadRequest,
+  data: JsonValue,
+  meta: PageMeta,
+  granted = 0,
+): PageRead => {
   const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
   // An erased contact occupies a place in the list, but has no date that could show the list's order.
   const known = records.filter((record) => forgottenHash(record) === null);
@@ -184,8 +193,12 @@ export const pageReadOf = (stream: StreamSpec, request: ReadRequest, data: JsonV
     // A count of nothing beside rows counts nothing.
     total: meta.totalCount === 0 && records.length > 0 ? null : meta.totalCount,
     ...(saysMore(request, records.length, meta) ? { more: true } : {}),
+    ...(granted > 0 ? { granted } : {}),
   };
 };
+
+/** The page that a service refused because no row is there. */
+export const emptyPage = (request: ReadRequest): PageRead => ({ ...request, ids: [], rows: 0, values: [], total: null });
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 

@@ -79,6 +79,8 @@ const shapes: readonly (readonly [string, FakeOptions])[] = [
   ["embeds a single object", { included: "single" }],
   ["never gives totalCount", { maxPerPage: 10, totals: false }],
   ["clamps pages silently and never gives totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
+  ["clamps pages silently to 12 rows and counts nothing", { maxPerPage: 12, overPage: "clamp", totals: false }],
+  ["clamps pages silently to 1 row and counts nothing", { maxPerPage: 1, overPage: "clamp", totals: false }],
   ["clamps pages, says so, and never gives totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
 ];
 

@@ -6,12 +6,12 @@ import {
   type Coverage,
   emptyCoverage,
   isDescending,
-  isShort,
   nextReads,
   resumedCoverage,
 } from "../../../../src/sync/strategies/coverage.ts";
 import { acceptFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
 import { acceptKnown, startKnown } from "../../../../src/sync/strategies/known.ts";
+import { asksBeyond, provesEnd } from "../../../../src/sync/strategies/list-end.ts";
 import { acceptLog, startLog } from "../../../../src/sync/strategies/log.ts";
 import {
   acceptRead,
@@ -63,13 +63,27 @@ describe("ids", () => {
     expect(isDescending(list)).toBe(descends);
   });
 
-  test("a page is short by what a service surely grants on the first, by what was asked for later", () => {
-    expect(isShort(page({ ids: ids(50, 19), perPage: 100 }))).toBe(true);
-    expect(isShort(page({ ids: ids(50, 20), perPage: 100 }))).toBe(false);
-    expect(isShort(page({ ids: ids(50, 9), perPage: 10 }))).toBe(true);
-    expect(isShort(page({ ids: ids(50, 10), perPage: 10 }))).toBe(false);
-    expect(isShort(page({ page: 2, ids: ids(50, 20), perPage: 100 }))).toBe(true);
-    expect(isShort(page({ page: 2, ids: ids(50, 10), perPage: 10 }))).toBe(false);
+  test("without a count, an empty page ends a list, and one shorter than a page that the service returned", () => {
+    const short = (rows: number, more: Partial<PageRead> = {}) =>
+      page({ ids: ids(50, rows), perPage: 100, total: null, ...more });
+    expect(provesEnd(short(12), 0)).toBe(false);
+    expect(provesEnd(short(12), 12)).toBe(false);
+    expect(provesEnd(short(12), 13)).toBe(true);
+    expect(provesEnd(short(12, { more: true }), 13)).toBe(false);
+    expect(provesEnd(short(10, { perPage: 10 }), 100)).toBe(false);
+    expect(provesEnd(short(9, { perPage: 10 }), 100)).toBe(true);
+    expect(provesEnd(short(0), 0)).toBe(true);
+    expect(provesEnd(short(12, { total: 12 }), 0)).toBe(true);
+    expect(provesEnd(short(12, { total: 13 }), 100)).toBe(false);
+    expect(provesEnd(short(3, { page: 2, perPage: 10, total: 13 }), 0)).toBe(true);
+  });
+
+  test("only a page after the last row of a list without a count is refused because it is empty", () => {
+    const asked = { page: 3, perPage: 2, role: "cover" } as const;
+    expect(asksBeyond({ end: 4, total: null }, asked)).toBe(true);
+    expect(asksBeyond({ end: 5, total: null }, asked)).toBe(false);
+    expect(asksBeyond({ end: 4, total: 4 }, asked)).toBe(false);
+    expect(asksBeyond({ end: 0, total: null }, { ...asked, page: 1 })).toBe(false);
   });
 });
 
@@ -77,6 +91,7 @@ describe("joining", () => {
   test("the first page is the beginning, whatever its ids", () => {
     expect(addRead(emptyCoverage(10, false), numbered(1, 1000), "descending")).toEqual({
       size: 10,
+      granted: 10,
       overlap: false,
       end: 10,
       tail: ids(998, 8),
@@ -145,12 +160,11 @@ describe("joining", () => {
     expect(whole).toMatchObject({ end: 40, complete: true, waiting: [], bridgeAt: null, size: 10 });
     const clamped = addRead(emptyCoverage(50, false), page({ perPage: 50, ids: ids(1000, 7) }), "descending");
     expect(clamped).toMatchObject({ size: 7, end: 7, complete: false });
-    const uncounted = addRead(
-      emptyCoverage(50, false),
-      page({ perPage: 50, ids: ids(1000, 7), total: null }),
-      "descending",
-    );
-    expect(uncounted).toMatchObject({ complete: true, total: null, size: 50 });
+    const seven = page({ perPage: 50, ids: ids(1000, 7), total: null });
+    const uncounted = addRead(emptyCoverage(50, false), seven, "descending");
+    expect(uncounted).toMatchObject({ complete: false, total: null, size: 7, granted: 7 });
+    const granted = addRead(emptyCoverage(50, false), { ...seven, granted: 8 }, "descending");
+    expect(granted).toMatchObject({ complete: true, total: null, size: 50, granted: 8 });
     const empty = addRead(emptyCoverage(50, false), page({ perPage: 50, ids: [], total: 0 }), "descending");
     expect(empty).toMatchObject({ complete: true, proven: true, end: 0 });
     // Nothing although the service counts rows: nothing is proven, and nothing more can be read.

@@ -13,6 +13,7 @@ import {
   secondPass,
   startWalk,
   type WalkState,
+  wantsComparison,
   wantsSecondPass,
 } from "../../../../src/sync/strategies/walk.ts";
 import { acceptWatermark, nextWatermark, startWatermark } from "../../../../src/sync/strategies/watermark.ts";
@@ -112,11 +113,23 @@ describe("walk", () => {
     expect(nextWalk(whole, facts({ seen: 4 }), [], 4)).toMatchObject({ addsUp: false });
   });
 
-  test("without a count, only a list that ends within a page adds up", () => {
-    const small = acceptWalk(startWalk({ size: 30, overlap: false, proof: "identity" }), {
-      ...page({ ids: descending(3, 3) }),
-      perPage: 30,
-    });
+  test("without a count, a list adds up that ends within a page, or that two readings return alike", () => {
+    const short = page({ ids: descending(3, 3), perPage: 30 });
+    const first = acceptWalk(startWalk({ size: 30, overlap: false, proof: "identity" }), short);
+    expect(nextWalk(first, facts({ seen: 3 }), [], 4)).toEqual({ kind: "read", reads: [cover(2, 2)] });
+    // The page after it holds its last row and no other.
+    const asked = acceptWalk(first, page({ page: 2, ids: ["1"], perPage: 2 }));
+    expect(nextWalk(asked, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: false, whole: true });
+    expect(nextWalk({ ...asked, proof: "descending" }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk({ ...asked, pass: 2 }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk({ ...asked, pass: 2 }, facts({ seen: 4 }), [], 4)).toMatchObject({ addsUp: false });
+    expect(wantsComparison(asked, facts({ seen: 3, rows: 3 }))).toBe(false);
+    expect(wantsComparison(asked, facts({ seen: 3, rows: 4 }))).toBe(true);
+    expect(wantsComparison({ ...asked, pass: 2 }, facts({ seen: 3, rows: 4 }))).toBe(false);
+    const unproven = { ...asked, coverage: { ...asked.coverage, proven: false } };
+    expect(wantsComparison(unproven, facts({ seen: 3, rows: 3 }))).toBe(true);
+    expect(secondPass(asked)).toMatchObject({ pass: 2, coverage: { size: 3, granted: 3, end: 0 } });
+    const small = acceptWalk(startWalk({ size: 30, overlap: false, proof: "identity" }), { ...short, granted: 4 });
     expect(nextWalk(small, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
     const full: WalkState = { ...small, coverage: { ...small.coverage, end: 30 } };
     expect(nextWalk(full, facts({ seen: 30 }), [], 4)).toEqual({
@@ -396,6 +409,7 @@ describe("log", () => {
       latest: [],
       repeated: 0,
       since: null,
+      granted: 0,
     });
     expect(nextLog(start, facts(), [])).toEqual({ kind: "read", reads: [cover(1)] });
     expect(nextLog(start, facts(), [cover(1)])).toEqual({ kind: "wait" });
@@ -413,7 +427,7 @@ describe("log", () => {
       ended: true,
     });
     expect(acceptLog(start, page({ ids: ["7"], total: 1 }))).toMatchObject({ newestOn: "first", ended: true });
-    expect(acceptLog(start, page({ ids: ["1", "2"], total: null }))).toMatchObject({
+    expect(acceptLog(start, page({ ids: ["1", "2"], total: null, granted: 3 }))).toMatchObject({
       newestOn: "last",
       page: 2,
       ended: true,
@@ -423,6 +437,22 @@ describe("log", () => {
       page: 2,
       ended: false,
     });
+  });
+
+  test("without a count it is read forward to its end, wherever its new entries are", () => {
+    const first = acceptLog(start, { ...oldestFirst, total: null });
+    const second = acceptLog(first, page({ page: 2, ids: ["6", "7", "8", "9", "10"] }));
+    expect(second).toMatchObject({ page: 3, ended: false });
+    // Known entries say nothing about newer ones further back.
+    expect(nextLog(second, facts({ last: { inserted: 0, updated: 0, unchanged: 5 } }), [])).toMatchObject({
+      kind: "read",
+      reads: [cover(3)],
+    });
+    expect(acceptLog(second, page({ page: 3, ids: ["11"] }))).toMatchObject({ ended: true });
+    const clamped = acceptLog({ ...start, size: 100 }, page({ ids: ["1", "2", "3"], perPage: 100 }));
+    expect(clamped).toMatchObject({ ended: false, size: 3, page: 2 });
+    const single = acceptLog({ ...start, size: 100 }, page({ ids: ["9"], perPage: 100 }));
+    expect(nextLog(single, facts(), [])).toMatchObject({ kind: "done", whole: false });
   });
 
   test("it ends with an empty page or the last one by the count", () => {

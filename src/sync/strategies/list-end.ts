@@ -1,0 +1,28 @@
+// The end of a list: what proves that no row follows a page. Pure. docs/decisions/0117-the-end-of-a-list.md.
+import type { PageRead, ReadRequest } from "./contract.ts";
+import { startOf } from "./page-geometry.ts";
+
+/**
+ * True when no row follows the page. A count decides if there is one. Without it, an empty page is the end, and so is a
+ * page with fewer rows than requested, if the service has returned a larger page of this stream in this run (`granted`,
+ * rows). Otherwise the service may have reduced the page size silently, so the next page must be requested.
+ */
+export const provesEnd = (read: PageRead, granted: number): boolean => {
+  if (read.total !== null) return startOf(read) + read.rows >= read.total;
+  if (read.more === true) return false;
+  return read.rows === 0 || read.rows < Math.min(read.perPage, granted);
+};
+
+/** Where a list was read to, and whether the service counts it. */
+export interface ReadSoFar {
+  /** Rows read without a gap, from the head of the list. */
+  readonly end: number;
+  readonly total: number | null;
+}
+
+/**
+ * True when a request asks for what follows the last known row of a list without a count. Some services refuse such a
+ * page instead of returning an empty one.
+ */
+export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boolean =>
+  total === null && end > 0 && startOf(request) >= end;

@@ -5,10 +5,10 @@ import * as resource from "./resources.ts";
 import type { SecondServer } from "./service.ts";
 
 /**
- * Pages of a list. Without a count they share a row, the page after the last one is requested too, and lists of a page of
- * one or two rows are compared once more.
+ * Pages of a list. Without a count they share a row, the page after the last one is requested too, and a page of one or two
+ * rows is read again.
  */
-const pagesOf = (counts: boolean) => (rows: number, largest: number) => {
+export const pagesOf = (counts: boolean) => (rows: number, largest: number) => {
   if (counts) return Math.max(1, Math.ceil(rows / largest));
   const advance = Math.max(1, Math.ceil(Math.min(largest, 1 + rows) / 2));
   return rows === 0 ? 1 : Math.ceil(rows / advance) + (rows <= largest && rows > 2 ? 1 : 2);

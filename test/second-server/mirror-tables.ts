@@ -5,6 +5,9 @@ import { canonical, canonicalText, type Json } from "./json-text.ts";
 import type { Kind } from "./resources.ts";
 import { microsOf } from "./times.ts";
 
+/** End of the sentence about a row that the mirror holds and the service does not. */
+export const NOT_THERE = "not in the service";
+
 export type Query = (sql: string) => Promise<readonly (readonly unknown[])[]>;
 
 /** Opens the snapshot read-only, as any reader does. */
@@ -115,7 +118,7 @@ const problemsOf = async (
     seen.add(key);
     const record = expected.rows.get(key);
     if (record === undefined) {
-      if (!expected.mayHold(key)) problems.push(`${where}: not in the service`);
+      if (!expected.mayHold(key)) problems.push(`${where}: ${NOT_THERE}`);
       continue;
     }
     expected.fields.forEach((field, at) => {

@@ -185,6 +185,13 @@ const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spa
 const stands = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
   fresh && !moved && read.total !== null && read.total === joinedTotal;
 
+/**
+ * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
+ * again: if it still holds the same rows, none slipped between the two.
+ */
+const followsOnlyPage = ({ end, size, fresh }: Coverage, read: PageRead): boolean =>
+  read.total === null && read.rows === 0 && end === size && fresh;
+
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, size, waiting } = coverage;
@@ -227,7 +234,10 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
       bridged = bridged || next.role === "bridge";
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
     } else if (next.role !== "bridge" && startOf(next) === coverage.end && cannotShare(coverage.end, coverage.size)) {
-      coverage = extend({ ...coverage, waiting: rest, proven: coverage.proven && stands(coverage, next) }, next, proof);
+      if (followsOnlyPage(coverage, next) && !bridged) return { ...coverage, bridgeAt: 0 };
+      const isSame = bridged && coverage.tail.join() === before.tail.join();
+      const proven = coverage.proven && (isSame || stands(coverage, next));
+      coverage = extend({ ...coverage, waiting: rest, proven }, next, proof);
     } else if (bridged || (next.role === "bridge" && next !== read)) {
       // Read before the list changed: its rows are loaded, but its position no longer counts.
       coverage = { ...coverage, waiting: rest };

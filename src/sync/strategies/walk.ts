@@ -127,11 +127,11 @@ export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =
   (!state.coverage.moved || !state.coverage.proven);
 
 /**
- * True when a list without a count should be read a second time, because its rows are compared before any is deleted, or
- * because its page is too small to share a row with the page after it. Only a list of one page, which costs two credits.
+ * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only
+ * a list of one page, which costs two credits.
  */
 export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =>
-  state.pass < MAX_PASSES && isOnePage(state.coverage) && (!state.coverage.proven || facts.rows > facts.seen);
+  state.pass < MAX_PASSES && isOnePage(state.coverage) && facts.rows > facts.seen;
 
 /** The same walk from the head again, with overlapping pages; ids already seen stay. */
 export const secondPass = (state: WalkState): WalkState => {

@@ -78,6 +78,18 @@ describe("ids", () => {
     expect(provesEnd(short(3, { page: 2, perPage: 10, total: 13 }), 0)).toBe(true);
   });
 
+  test("an empty page after one or two rows proves the end if the rows are the same afterwards", () => {
+    const uncounted = (more: Partial<PageRead> & { readonly ids: readonly string[] }) =>
+      page({ perPage: 2, total: null, ...more });
+    const first = addRead(emptyCoverage(50, true), uncounted({ perPage: 50, ids: ["b", "a"] }), "identity");
+    const asked = addRead(first, uncounted({ page: 2, ids: [] }), "identity");
+    expect(asked).toMatchObject({ complete: false });
+    expect(nextReads(asked, [], 3)).toEqual([{ page: 1, perPage: 2, role: "bridge" }]);
+    const again = (ids: readonly string[]) => addRead(asked, uncounted({ role: "bridge", ids }), "identity");
+    expect(again(["b", "a"])).toMatchObject({ complete: true, proven: true, end: 2 });
+    expect(again(["a", "c"])).toMatchObject({ complete: true, proven: false });
+  });
+
   test("only a page after the last row of a list without a count is refused because it is empty", () => {
     const asked = { page: 3, perPage: 2, role: "cover" } as const;
     expect(asksBeyond({ end: 4, total: null }, asked)).toBe(true);

@@ -120,6 +120,15 @@ const noteProblems = ({ problems }: Trial, found: readonly string[]): boolean =>
   return found.length === 0;
 };
 
+/**
+ * Tables that the mirror does not call complete. Without a count, rows of longer lists are not deleted, and insights go with
+ * their accounts.
+ */
+const openTables = async (query: Query): Promise<readonly string[]> => {
+  const open = (await query("SELECT stream FROM marts.freshness WHERE NOT complete")).map(([stream]) => `${stream} `);
+  return open.includes("accounts ") ? [...open, "account_insights "] : open;
+};
+
 /** What is wrong with the published tables, all or those named, and with the ledger. */
 const mirrorProblems = (
   trial: Trial,
@@ -129,8 +138,10 @@ const mirrorProblems = (
   const tables = Object.entries(expectedTables(trial.server, trial.following));
   const wanted = Object.fromEntries(tables.filter(([name]) => names?.includes(name) ?? true));
   return withSnapshot(trial.snapshot, async (query) => {
+    const open = trial.server.traits.pages.counts ? [] : await openTables(query);
+    const isOpen = (problem: string) => problem.endsWith(NOT_THERE) && open.some((table) => problem.startsWith(table));
     const problems = [...(await tableProblems(query, wanted)), ...(await ledgerProblems(trial, query))];
-    return problems.map((problem) => `${what}: ${problem}`);
+    return problems.filter((problem) => !isOpen(problem)).map((problem) => `${what}: ${problem}`);
   });
 };
 

@@ -7,22 +7,31 @@ export interface MemoryArchive extends ArchiveStore {
   holds(requestId: string): boolean;
 }
 
-/** Bodies must come uncompressed. `alive` throws once the simulated process is dead. */
-export const createMemoryArchive = (alive: () => void): MemoryArchive => {
+/**
+ * Bodies must come uncompressed. `alive` throws once the simulated process is dead. `pause` takes the time of a disk, before
+ * and after each write.
+ */
+export const createMemoryArchive = (
+  alive: () => void,
+  pause: () => Promise<void> = async () => undefined,
+): MemoryArchive => {
   const intents: IntentRecord[] = [];
   const responses: { readonly header: ArchiveHeader; readonly body: Buffer }[] = [];
   return {
     open: () => ({
       intent: async (record) => {
+        await pause();
         alive();
         intents.push(record);
       },
       response: async (header: ArchiveHeader, wire: Wire) => {
-        alive();
         if (wire.encoding !== "identity") throw new TypeError("the memory archive keeps plain bodies");
+        await pause();
+        alive();
         responses.push({ header, body: wire.bytes });
+        await pause();
       },
-      flush: async () => undefined,
+      flush: pause,
       close: async () => undefined,
     }),
     responses: async function* (runId) {

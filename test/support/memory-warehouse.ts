@@ -26,6 +26,8 @@ export interface MemoryWarehouse extends Warehouse {
 export interface MemoryOptions {
   /** Called with every id that is about to be deleted. */
   readonly onDelete: (table: TableName, id: string) => void;
+  /** Takes the time of a disk, before and after each commit. */
+  readonly pause?: () => Promise<void>;
   /** Called after every commit. `holds`: whether a row is in a table now. */
   readonly onCommit?: (checkpoint: Checkpoint, holds: (table: TableName, id: string) => boolean) => void;
 }
@@ -167,6 +169,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       runs.set(runId, status);
     },
     commit: async (checkpoint: Checkpoint) => {
+      await options.pause?.();
       alive();
       const known = new Set(requests.keys());
       const counts = checkpoint.loads.map((one) =>
@@ -179,6 +182,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       for (const request of checkpoint.requests) requests.set(request.requestId, request.runId);
       for (const state of checkpoint.scopes) states.set(stateId(state), state);
       options.onCommit?.(checkpoint, (name, id) => table(name).has(id));
+      await options.pause?.();
       return counts;
     },
     scopeStates: async (stream?: StreamName) => {

@@ -145,10 +145,10 @@ const recoverRun = async (
       requests: null,
       worth: 0,
     } as const;
-    tasks.set(
-      key,
-      createTask({ candidate, before, shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0 }),
-    );
+    // Pages of the run that stored the cursor join as they would have joined in it. They are not requested again.
+    const sameRun = before.runId === runId;
+    const options = { shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0, sameRun };
+    tasks.set(key, createTask({ candidate, before, ...options }));
   }
   const answered = new Set<string>();
   let answers = 0;

@@ -225,8 +225,8 @@ const stored = z.discriminatedUnion("kind", [
 /** The progress as text for `sync.stream_state`. */
 export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
 
-/** The progress stored by another process; null when it is unreadable, and the scope then starts anew. */
-export const resumeProgress = (text: string): Progress | null => {
+/** The progress as it was stored; null when it is unreadable, and the scope then starts anew. */
+export const storedProgress = (text: string): Progress | null => {
   let raw: unknown;
   try {
     raw = JSON.parse(text);
@@ -234,14 +234,11 @@ export const resumeProgress = (text: string): Progress | null => {
     return null;
   }
   const parsed = stored.safeParse(raw);
-  if (!parsed.success) return null;
-  const progress: Progress = parsed.data;
-  switch (progress.kind) {
-    case "known":
-      return { ...progress, walk: { ...progress.walk, coverage: resumedCoverage(progress.walk.coverage) } };
-    case "log":
-      return progress;
-    default:
-      return { ...progress, coverage: resumedCoverage(progress.coverage) };
-  }
+  return parsed.success ? parsed.data : null;
+};
+
+/** The progress stored by another process, in this one. null: unreadable. */
+export const resumeProgress = (text: string): Progress | null => {
+  const progress = storedProgress(text);
+  return progress === null || progress.kind === "log" ? progress : withCoverage(progress, resumedCoverage);
 };

@@ -12,7 +12,14 @@ import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
-import { acceptRead, nextStep, type Progress, reopened } from "../strategies/progress.ts";
+import {
+  acceptRead,
+  nextStep,
+  type Progress,
+  reopened,
+  resumeProgress,
+  storedProgress,
+} from "../strategies/progress.ts";
 import { overlaps, startProgress } from "./first-progress.ts";
 import { parseCursor } from "./stored-cursor.ts";
 
@@ -71,9 +78,17 @@ export interface ScopeTask {
   status: "active" | "deleting" | "finished" | "failed";
 }
 
-/** The cursor of an interrupted walk, as far as it is believed; null: start anew. */
-const resumedFrom = (before: ScopeState | undefined, now: number): ReturnType<typeof parseCursor> => {
-  const cursor = before?.status === "walking" ? parseCursor(before.cursor) : null;
+/**
+ * The cursor of an interrupted walk, as far as it is believed; null: start anew. In the same run no time has passed since it
+ * was stored.
+ */
+const resumedFrom = (
+  before: ScopeState | undefined,
+  now: number,
+  sameRun: boolean,
+): ReturnType<typeof parseCursor> => {
+  const read = sameRun ? storedProgress : resumeProgress;
+  const cursor = before?.status === "walking" ? parseCursor(before.cursor, read) : null;
   if (cursor === null || now - cursor.readAt <= BELIEVED_MS) return cursor;
   return { ...cursor, progress: reopened(cursor.progress) };
 };
@@ -90,10 +105,12 @@ export const createTask = (input: {
   readonly filtered?: boolean;
   /** Heavy fields to request; unset: the same as before the interruption. */
   readonly content?: readonly string[];
+  /** The task takes pages of the run that stored its cursor, not of a later one. */
+  readonly sameRun?: boolean;
 }): ScopeTask => {
   const { candidate, before, shape, rows, runId, now } = input;
   const stream = streamSpec(candidate.stream);
-  const resumed = resumedFrom(before, now);
+  const resumed = resumedFrom(before, now, input.sameRun === true);
   return {
     candidate,
     stream,

@@ -16,13 +16,16 @@ const storedCursor = z.object({
   content: z.array(z.string()).readonly().default([]),
 });
 
-/** The cursor from its stored text; null when it is missing or unreadable, and the scope then starts anew. */
-export const parseCursor = (text: string | null | undefined) => {
+/**
+ * The cursor from its stored text; null when it is missing or unreadable, and the scope then starts anew. `read`: the
+ * progress for another run, or as it was stored.
+ */
+export const parseCursor = (text: string | null | undefined, read = resumeProgress) => {
   if (text === null || text === undefined) return null;
   try {
     const parsed = storedCursor.safeParse(JSON.parse(text));
     if (!parsed.success) return null;
-    const progress = resumeProgress(parsed.data.progress);
+    const progress = read(parsed.data.progress);
     return progress === null ? null : { ...parsed.data, progress };
   } catch {
     return null;

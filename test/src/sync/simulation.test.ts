@@ -82,6 +82,11 @@ interface World {
   killAfter: number | null;
 }
 
+/** Waits up to `most` turns of the event loop. */
+const someTurns = async (random: Random, most: number): Promise<void> => {
+  for (let turns = upTo(random, most); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+};
+
 const createWorld = (random: Random, sort?: "obey"): World => {
   const source = createSource(random);
   const falseDeletes: string[] = [];
@@ -92,7 +97,12 @@ const createWorld = (random: Random, sort?: "obey"): World => {
     overPage: pick(random, ["refuse", "clamp", "honest"] as const),
     sort: sort ?? pick(random, ["obey", "obey", "obey", "ignore", "refuse"] as const),
   });
+  // Half of the histories have a disk that takes time: between page, archive and commit others get ahead.
+  const disk = seededRandom(upTo(random, 1e9));
+  const slowness = pick(disk, [0, 0, 2, 9]);
+  const pause = () => someTurns(disk, slowness);
   const warehouse = createMemoryWarehouse({
+    pause,
     onDelete: (table, id) => {
       deleted.add(`${table} ${id}`);
       const rows = LISTS.find((list) => list === table);
@@ -111,7 +121,7 @@ const createWorld = (random: Random, sort?: "obey"): World => {
     },
   });
   // Where every answer in flight at a crash is lost with it, pages are paid for twice: only the first test allows that.
-  const archive = createMemoryArchive(sort === undefined ? warehouse.alive : () => undefined);
+  const archive = createMemoryArchive(sort === undefined ? warehouse.alive : () => undefined, pause);
   const clock = simulatedClock();
   return {
     service,
@@ -173,7 +183,7 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
       return random() < world.lossRate ? "lost" : "arrives";
     },
     delay: async () => {
-      for (let turns = upTo(random, 3); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+      await someTurns(random, 3);
       if (left !== null && left-- <= 0) warehouse.kill();
     },
   });

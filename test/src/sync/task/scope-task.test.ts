@@ -52,3 +52,18 @@ test("a read of changes that was at its end starts anew", () => {
   expect(late.progress).toMatchObject({ kind: "watermark", pages: 0 });
   expect(stepOf(late, 0, 4)).toEqual({ kind: "read", reads: [{ page: 1, perPage: 10, role: "cover" }] });
 });
+
+test("a page that was archived at a kill joins as in its own run; in a later run the boundary is read again first", () => {
+  const half = (page: number, ids: readonly string[]) =>
+    ({ page, perPage: 2, role: "cover", ids, rows: 2, values: [null, null], total: 6 }) as const;
+  const first = taskAt("walk", T0);
+  takePage(first, half(1, ["6", "5"]), T0);
+  const before = walkingState(first, "r");
+  const options = { candidate: candidate("walk"), before, shape: initialShape(2), rows: 2, now: T0 };
+  const recovered = createTask({ ...options, runId: "r", sameRun: true });
+  takePage(recovered, half(2, ["4", "3"]), T0);
+  expect(recovered.progress).toMatchObject({ coverage: { end: 4, waiting: [] } });
+  const later = createTask({ ...options, runId: "s" });
+  takePage(later, half(2, ["4", "3"]), T0);
+  expect(later.progress).toMatchObject({ coverage: { fresh: false } });
+});

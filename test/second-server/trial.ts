@@ -217,8 +217,8 @@ const unchanged = async (trial: Trial): Promise<void> => {
   // That a list does not show its changes first is learned once, by a walk: it does not sort, its dates are days, or rows
   // without a change date come first (seed 81).
   const learns = orders.unsortable.length > 0 || orders.nullsFirst || times.moment === "date";
-  // Without a count, pages of one or two rows prove nothing, so everything is read again. Else a list's end is requested.
-  const provesNothing = !counts && Math.min(largest, largestOfCompany ?? largest) <= 2;
+  // Without a count, pages of up to four rows may share none and prove nothing, so everything is read again. Else a list's end is requested.
+  const provesNothing = !counts && Math.min(largest, largestOfCompany ?? largest) <= 4;
   const fewest = provesNothing ? fewestCredits(server, trial.following) : 5 + (counts ? 0 : 6);
   const few = learns ? pages.reduce((sum, count) => sum + count, Math.max(fewest - 3, 2)) : fewest;
   if (charged > few) problems.push(`unchanged: ${charged} credits`);

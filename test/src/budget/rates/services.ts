@@ -85,3 +85,30 @@ export const tokenBucket = (
     },
   };
 };
+
+/**
+ * Tokens come back `share` at a time: `limit` of them in a window, in steps. The bucket holds one step, or `burst`. `named`: it
+ * reports its rate, or its step.
+ */
+export const steppedBucket = (
+  { limit, windowMs }: Limit,
+  stepMs: number,
+  burst: number,
+  named: "rate" | "step",
+): Limiting => {
+  const share = (limit * stepMs) / windowMs;
+  let tokens = burst;
+  let step = -Infinity;
+  return {
+    take: (now) => {
+      const current = Math.floor(now / stepMs);
+      if (step > -Infinity) tokens = Math.min(burst, tokens + (current - step) * share);
+      step = current;
+      const allowed = tokens >= 1;
+      if (allowed) tokens -= 1;
+      const resetsAt = (current + 1) * stepMs;
+      const told = named === "rate" ? { limit, windowMs } : { limit: share, windowMs: stepMs };
+      return { ...told, allowed, remaining: Math.floor(tokens), resetsAt, nextAt: tokens >= 1 ? now : resetsAt };
+    },
+  };
+};

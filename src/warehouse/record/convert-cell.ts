@@ -29,6 +29,10 @@ const MISFIT: ConvertedCell = { cell: null, exact: false, otherType: true };
 
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
+/** A whole number that no column of type BIGINT holds. */
+export const isBeyondBigint = (value: JsonValue): boolean =>
+  typeof value === "bigint" && (value < MIN_BIGINT || value > MAX_BIGINT);
+
 /** Whole numbers as text, only in the form that the number itself would have. */
 const WHOLE_TEXT = /^(0|-?[1-9]\d{0,18})$/;
 

@@ -3,7 +3,7 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { type Cell, convertCell, jsonTypeOf } from "./convert-cell.ts";
+import { type Cell, convertCell, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, exactJson, extraText, isStorable, storable } from "./json-text.ts";
 
 /** A difference between a record and API.md: one row of `sync.schema_drift`. */
@@ -174,7 +174,7 @@ export const createNormalizer = (
         return reject(
           own === undefined || own === null
             ? `key field ${field.name} is missing`
-            : `key field ${field.name} is not usable: ${jsonTypeOf(own)}`,
+            : `key field ${field.name} is ${isBeyondBigint(own) ? "beyond 64 bits" : `not usable: ${jsonTypeOf(own)}`}`,
         );
       }
       const part = String(cell);

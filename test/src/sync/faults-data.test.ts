@@ -131,6 +131,7 @@ const REJECTED: readonly (readonly [json: string, reason: string])[] = [
   ['{"id":true}', "key field id is not usable: boolean"],
   ['{"id":1.5}', "key field id is not usable: number"],
   ['{"id":"abc"}', "key field id is not usable: string"],
+  ['{"id":18446744073709551617,"headline":"beyond"}', "key field id is beyond 64 bits"],
 ];
 const TWICE = [signal("5", { headline: '"first"' }), signal("5", { headline: '"second"' })] as const;
 

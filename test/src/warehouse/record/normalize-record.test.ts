@@ -268,3 +268,22 @@ const toJsonValue = (value: unknown): JsonValue => {
   }
   return String(value);
 };
+
+test.each([
+  ["accounts", "whole reject"],
+  ["signals", "whole reject"],
+  ["earnings_calls", "whole reject"],
+  ["filings", "whole reject"],
+  ["contacts", "row under its digits"],
+  ["companies", "row under its digits"],
+  ["news_articles", "row under its digits"],
+  ["job_openings", "row under its digits"],
+] as const)("an id beyond 64 bits in %s is a %s", (table, outcome) => {
+  const beyond = { id: 2n ** 64n + 1n };
+  if (outcome === "whole reject") {
+    expect(() => normalize(table, beyond, { companyId: "c" })).toThrow("key field id is beyond 64 bits");
+    return;
+  }
+  const { cell, extra } = normalize(table, beyond, { companyId: "c" });
+  expect([cell("id"), extra.id]).toEqual(["18446744073709551617", "18446744073709551617"]);
+});

@@ -2,7 +2,7 @@
 // A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
 // verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
 import type { PageRead, Proof, ReadRequest } from "./contract.ts";
-import { asksBeyond, provesEnd } from "./list-end.ts";
+import { asksBeyond, followsOnlyPage, provesEnd } from "./list-end.ts";
 import { endOf, type PageSpan, spanAt, startOf } from "./page-geometry.ts";
 
 /** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
@@ -184,13 +184,6 @@ const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spa
 /** True when nothing shows that the list has changed since its first page. */
 const stands = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
   fresh && !moved && read.total !== null && read.total === joinedTotal;
-
-/**
- * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
- * again: if it still holds the same rows, none slipped between the two.
- */
-const followsOnlyPage = ({ end, size, fresh }: Coverage, read: PageRead): boolean =>
-  read.total === null && read.rows === 0 && end === size && fresh;
 
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {

@@ -26,3 +26,12 @@ export interface ReadSoFar {
  */
 export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boolean =>
   total === null && end > 0 && startOf(request) >= end;
+
+/**
+ * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
+ * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read in this run.
+ */
+export const followsOnlyPage = (
+  { end, size, fresh }: Pick<ReadSoFar, "end"> & { readonly size: number; readonly fresh: boolean },
+  read: PageRead,
+): boolean => read.total === null && read.rows === 0 && end === size && fresh;

@@ -49,7 +49,11 @@ export const nextStep = (
   switch (progress.kind) {
     case "walk": {
       const step = nextWalk(progress, facts, inFlight, room);
-      if (step.kind === "done" && !step.addsUp && (wantsSecondPass(progress, facts) || wantsComparison(progress, facts))) {
+      if (
+        step.kind === "done" &&
+        !step.addsUp &&
+        (wantsSecondPass(progress, facts) || wantsComparison(progress, facts))
+      ) {
         const again = secondPass(progress);
         return { step: nextWalk(again, facts, inFlight, room), progress: again };
       }
@@ -118,7 +122,9 @@ export const coverageOf = (progress: Progress): Coverage | null => {
 export const reopened = (before: Progress): Progress => {
   // The service may grant smaller pages by now.
   const progress =
-    before.kind === "log" ? { ...before, granted: 0 } : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
+    before.kind === "log"
+      ? { ...before, granted: 0 }
+      : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;

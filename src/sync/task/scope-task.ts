@@ -82,11 +82,7 @@ export interface ScopeTask {
  * The cursor of an interrupted walk, as far as it is believed; null: start anew. In the same run no time has passed since it
  * was stored.
  */
-const resumedFrom = (
-  before: ScopeState | undefined,
-  now: number,
-  sameRun: boolean,
-): ReturnType<typeof parseCursor> => {
+const resumedFrom = (before: ScopeState | undefined, now: number, sameRun: boolean): ReturnType<typeof parseCursor> => {
   const read = sameRun ? storedProgress : resumeProgress;
   const cursor = before?.status === "walking" ? parseCursor(before.cursor, read) : null;
   if (cursor === null || now - cursor.readAt <= BELIEVED_MS) return cursor;
@@ -215,7 +211,13 @@ export const pageReadOf = (
 };
 
 /** The page that a service refused because no row is there. */
-export const emptyPage = (request: ReadRequest): PageRead => ({ ...request, ids: [], rows: 0, values: [], total: null });
+export const emptyPage = (request: ReadRequest): PageRead => ({
+  ...request,
+  ids: [],
+  rows: 0,
+  values: [],
+  total: null,
+});
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 

@@ -83,7 +83,7 @@ const walkThrough = (given: World) => {
       last: null,
       acceptedGap: 0,
     };
-    const again = wantsSecondPass(state, facts) || (wantsComparison(state, facts));
+    const again = wantsSecondPass(state, facts) || wantsComparison(state, facts);
     if (inFlight.length === 0 && again) state = secondPass(state);
     const step = nextWalk(state, facts, inFlight, given.concurrency - inFlight.length);
     if (step.kind === "done") {

@@ -23,6 +23,10 @@ export interface SessionAsk {
   /** Open streams of the whole sync. Called when the run starts, which covers them all. */
   readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Day: read what is dated after it, and nothing else. */
+  readonly datedAfter?: string | undefined;
   /** The caller named the streams, instead of using the configured ones. */
   readonly named: boolean;
   /** Aborting leaves the run; when the last job leaves, the run ends cleanly. */
@@ -170,7 +174,7 @@ export const createSessions = (deps: SessionDeps): Sessions => {
 
   const start = async (session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
     const { over, syncId } = session;
-    const { profile, full, named, traceparent } = ask;
+    const { profile, full, named, traceparent, reset, datedAfter: since } = ask;
     const open = await ask.open();
     session.covered = STREAM_NAMES.filter((name) => open.includes(name) || ask.streams.includes(name));
     over.signal.throwIfAborted();
@@ -182,6 +186,8 @@ export const createSessions = (deps: SessionDeps): Sessions => {
       streams: session.covered,
       named,
       full,
+      reset,
+      since,
       maxDurationMs: null,
       allowMassDelete: false,
       runId: syncId,

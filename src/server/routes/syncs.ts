@@ -27,6 +27,8 @@ const askSchema = z
   .strictObject({
     streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
+    reset: z.array(z.string()).default([]),
+    since: z.string().nullable().default(null),
     with_parents: z.boolean().default(false),
     profile: z.string().nullable().default(null),
     all_profiles: z.boolean().default(false),
@@ -77,8 +79,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     if (!ask.all_profiles) context.target(ask.profile);
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
-    const { full, profile, timeout: timeoutMs } = ask;
-    const wanted = { streams, full, timeoutMs, idempotencyKey, ...traced };
+    const { full, reset, profile, timeout: timeoutMs } = ask;
+    const wanted = { streams, full, reset, since: ask.since ?? undefined, timeoutMs, idempotencyKey, ...traced };
     if (ask.all_profiles) {
       const syncs = await mapAtOnce(context.mirrors, STARTS_AT_ONCE, async ({ name }) => {
         const started = await triggers().start({ ...wanted, profile: name });

@@ -3,6 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
+import type { SyncExtent } from "../../extents.ts";
 import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
 import { keyOf, type Queues } from "../queues.ts";
 import { cancelledOf, timesOfAll } from "../redis-board.ts";
@@ -21,11 +22,13 @@ const extent = z
     versions.partial().extend({
       streams: z.array(z.string().refine(isStreamName)),
       full: z.boolean(),
+      reset: z.array(z.string()).optional(),
+      datedAfter: z.string().optional(),
       scheduled: z.boolean().default(false),
     }),
   );
 
-export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
+export interface LiveSync extends SyncExtent {
   readonly syncId: string;
   /** Workers of this version can run it: one that only others can run may wait for the end of an upgrade. */
   readonly readable: boolean;
@@ -41,8 +44,8 @@ const keyFor = (profile: string) => keyOf("live", profile);
 
 /** `scheduled`: only schedules asked for it. */
 export const announcing = (sync: SyncPayload, scheduled: boolean): RedisCommand => {
-  const { v, since, profile, syncId, streams, full } = sync;
-  return ["hset", keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, scheduled })];
+  const { v, since, profile, syncId, streams, full, reset, datedAfter } = sync;
+  return ["hset", keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, reset, datedAfter, scheduled })];
 };
 
 /** A person joined a sync that only schedules had asked for. */
@@ -91,8 +94,8 @@ const openAmong = async (
     const { data } = extent.safeParse(text);
     // Another version may know streams that this one does not.
     if (!states[nth] || data === undefined) return [];
-    const { streams, full, scheduled } = data;
-    return [{ syncId, readable: !isForOthers(data), scheduled, streams, full }];
+    const { streams, full, reset, datedAfter, scheduled } = data;
+    return [{ syncId, readable: !isForOthers(data), scheduled, streams, full, reset, datedAfter }];
   });
   const ids = live.map(({ syncId }) => syncId);
   const [cancelled, times] = await Promise.all([cancelledOf(redis, ids), timesOfAll(redis, ids)]);

@@ -9,7 +9,7 @@ import { schedulesOf, settleSchedules } from "../../../../src/queue/bullmq/sched
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;
 const PATIENCE = { timeout: 30_000 };
@@ -36,7 +36,7 @@ test("a job that waited for two days is left to another worker, and is a dead le
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const id = `${runId}.accounts`;
   const job = await queues.sync.getJob(id);
-  await job?.updateData({ ...job.data, v: 2, since: 2 });
+  await job?.updateData({ ...job.data, ...NEWER });
   await age(redis, queues.sync, id, 2 * DAY_MS);
   await aWorker(address, profiles);
   await expect.poll(() => redis.exists(`{duckmirror}:left:sync:${id}`), PATIENCE).toBe(1);
@@ -53,7 +53,7 @@ test("a pause does not count: a job of another version or profile is put off, an
   await steering.pause({ kind: "fleet", name: null });
   const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
   const newer = await queues.sync.getJob(`${runId}.accounts`);
-  await newer?.updateData({ ...newer.data, v: 2, since: 2 });
+  await newer?.updateData({ ...newer.data, ...NEWER });
   const strange = await queues.sync.getJob(`${runId}.contacts`);
   await strange?.updateData({ ...strange.data, profile: "elsewhere" });
   for (const job of [newer, strange]) await age(redis, queues.sync, job?.id ?? "", 2 * DAY_MS);

@@ -55,6 +55,11 @@ const headerText = (value: string | string[] | undefined): string | null => {
   return text === "" ? null : text;
 };
 
+const partOf = ({ reset, since }: z.output<typeof askSchema>) => ({
+  ...(reset.length === 0 ? {} : { reset }),
+  ...(since === null ? {} : { since }),
+});
+
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
 const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: TriggeredRun) => ({
@@ -79,8 +84,8 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     if (!ask.all_profiles) context.target(ask.profile);
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
-    const { full, reset, profile, timeout: timeoutMs } = ask;
-    const wanted = { streams, full, reset, since: ask.since ?? undefined, timeoutMs, idempotencyKey, ...traced };
+    const { full, profile, timeout: timeoutMs } = ask;
+    const wanted = { streams, full, ...partOf(ask), timeoutMs, idempotencyKey, ...traced };
     if (ask.all_profiles) {
       const syncs = await mapAtOnce(context.mirrors, STARTS_AT_ONCE, async ({ name }) => {
         const started = await triggers().start({ ...wanted, profile: name });

@@ -231,7 +231,7 @@ describe("a family that fails", () => {
     await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
     const [letter] = await deadLetters(queues);
     expect(letter?.problem?.message).toBe(
-      "The queued job future.contacts has payload version 2; this program reads version 1.",
+      `The queued job future.contacts has payload version ${NEWER.v}; this program reads version ${NEWER.v - 1}.`,
     );
     await expect(retryLetter(queues, triggers, "future.contacts")).rejects.toMatchObject({ code: "JOB_VERSION" });
     expect(await deadLetters(queues)).toHaveLength(1);

@@ -81,14 +81,20 @@ test("time without an offer does not count", async () => {
 
 test("an old tick of a profile that this worker lacks does not end the profile's schedule", async () => {
   const { address, profiles, queues, redis } = await aRig();
-  const schedules = [{ cron: "* * * * * *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
+  // Once a year: ticks of every second would pile up, and each is offered again and again.
+  const schedules = [{ cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
   const [config] = profiles;
   if (config === undefined) throw new Error("there is a profile");
   await settleSchedules(queues.schedule, [{ ...config, profile: "elsewhere", schedules }], { now: Date.now });
   const [tick] = await queues.schedule.getDelayed();
-  await age(redis, queues.schedule, tick?.id ?? "", DAY_MS);
+  const id = tick?.id ?? "";
+  await age(redis, queues.schedule, id, DAY_MS);
+  await tick?.promote();
   await aWorker(address, profiles);
-  await expect.poll(attemptsOf(queues.schedule, tick?.id ?? ""), PATIENCE).toBeGreaterThan(1);
+  // It was taken and left to others, who are offered it again.
+  await expect.poll(() => redis.exists(`{duckmirror}:left:schedule:${id}`), PATIENCE).toBe(1);
+  await expect.poll(() => tick?.isDelayed(), PATIENCE).toBe(true);
+  expect(await attemptsOf(queues.schedule, id)()).toBeGreaterThan(0);
   expect(await queues.schedule.getJobSchedulersCount()).toBe(1);
   expect(await queues.schedule.getFailedCount()).toBe(0);
 });

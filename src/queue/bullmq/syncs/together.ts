@@ -13,7 +13,8 @@ export type RedisCommand = readonly [name: string, ...values: (string | number)[
 /** Sends commands in the order of the calls, those of the same moment in one write. Resolves with their results. */
 export type Send = (commands: readonly RedisCommand[]) => Promise<readonly unknown[]>;
 
-const answersSchema = z.array(z.tuple([z.unknown(), z.unknown()]));
+/** Error and result of each command; a failed one has no result. */
+const answersSchema = z.array(z.tuple([z.unknown(), z.unknown().optional()]));
 type Answers = z.output<typeof answersSchema>;
 
 const carryOut = async (redis: Redis, commands: readonly RedisCommand[]): Promise<Answers> =>

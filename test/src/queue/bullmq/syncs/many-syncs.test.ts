@@ -32,4 +32,9 @@ test("hundreds of syncs that are asked for at once share their writes and waits,
   expect((await commands()) - before).toBeLessThanOrEqual(MOST_COMMANDS * COUNT);
   expect(new Set(started.filter(({ joined }) => !joined).map(({ runId }) => runId)).size).toBe(COUNT - 1);
   expect(await queues.sync.getJobCountByTypes("waiting")).toBe(2 * COUNT);
+
+  // A command that Redis refuses fails its requests with the reason.
+  await redis.config("SET", "maxmemory", "1");
+  const refused = triggers.start(anAsk({ streams: STREAMS, profile: "p0" }));
+  await expect(refused).rejects.toMatchObject({ code: "REDIS_FULL" });
 });

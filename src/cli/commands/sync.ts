@@ -64,7 +64,7 @@ export const command = defineCommand({
       eraseOutside: input.erase,
     };
     const { streams } = request;
-    callersExtent(config, request);
+    if (input.reset.length > 0) callersExtent(config, request);
     const { report, error } = await recordedJob(config, context, { action: "sync", streams }, (engine) =>
       syncJob(config, request, engine),
     );

@@ -37,6 +37,8 @@ export interface FamilyAsk {
   /** Streams that are still open when the run starts. */
   readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
+  readonly reset?: readonly string[] | undefined;
+  readonly datedAfter?: string | undefined;
   readonly named: boolean;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;

@@ -9,7 +9,9 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressEvent } from "../src/core/report/progress-events.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
-import { type BeginWait, createPlaces } from "./places.ts";
+import { type BeginWait, createPlaces, type Places } from "./places.ts";
+import { createEndedRuns, type EndedRuns, partOf } from "./session-results.ts";
+import { endAfter, endAtDeadline, GRACE_MS, hardAfter } from "./session-time.ts";
 import type { SyncRequest } from "./sync.ts";
 
 /** Request of one job to join the run of its sync. */
@@ -23,6 +25,10 @@ export interface SessionAsk {
   /** Open streams of the whole sync. Called when the run starts, which covers them all. */
   readonly open: () => Promise<readonly StreamName[]>;
   readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Day: read what is dated after it, and nothing else. */
+  readonly datedAfter?: string | undefined;
   /** The caller named the streams, instead of using the configured ones. */
   readonly named: boolean;
   /** Aborting leaves the run; when the last job leaves, the run ends cleanly. */
@@ -77,12 +83,6 @@ export interface SessionDeps {
   readonly onEnd?: (syncId: string, result: SyncResult) => Promise<void>;
 }
 
-const GRACE_MS = 6_000;
-/** Longest time for reading a deadline again, ms: a sync ends in time also while Redis is away. */
-const DEADLINE_READ_MS = 1_000;
-/** Number of finished syncs whose results are kept for jobs that are delivered again. */
-const REMEMBERED = 200;
-
 interface Session {
   readonly syncId: string;
   readonly signals: AbortSignal[];
@@ -92,180 +92,130 @@ interface Session {
   covered: readonly StreamName[] | null;
 }
 
-/** The report reduced to given streams. */
-const partOf = ({ report, error }: SyncResult, streams: readonly string[]): SyncResult => ({
-  report: { ...report, streams: report.streams.filter(({ stream }) => streams.includes(stream)) },
-  error,
+/** What the sessions of a process share. */
+interface Desk {
+  readonly deps: SessionDeps;
+  readonly places: Places;
+  /** Sessions by data directory; two runs never share one. */
+  readonly underWay: Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>;
+  /** Data directories in use by other work. */
+  readonly apart: Set<string>;
+  readonly ended: EndedRuns;
+}
+
+const requestOf = (session: Session, ask: SessionAsk, covered: readonly StreamName[]): SyncRequest => ({
+  streams: covered,
+  named: ask.named,
+  full: ask.full,
+  reset: ask.reset,
+  since: ask.datedAfter,
+  maxDurationMs: null,
+  allowMassDelete: false,
+  runId: session.syncId,
+  traceparent: ask.traceparent,
 });
 
-/** True when this run decides how the stream ended. A run that Redis interrupted does not. */
-const settlesStream = ({ report, error }: SyncResult, name: string): boolean =>
-  error?.code !== "REDIS_UNAVAILABLE" &&
-  report.streams.some(({ stream, status }) => stream === name && status !== "interrupted");
+/** Runs the engine for all open streams of the sync. */
+const runEngine = async (desk: Desk, session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
+  const { deps, ended } = desk;
+  const { over, syncId } = session;
+  const { profile } = ask;
+  const open = await ask.open();
+  const covered = STREAM_NAMES.filter((name) => open.includes(name) || ask.streams.includes(name));
+  session.covered = covered;
+  over.signal.throwIfAborted();
+  await deps.onStart?.(syncId);
+  over.signal.throwIfAborted();
+  const ran = new AbortController();
+  endAfter(over, ask.runMs, ran.signal, deps.clock);
+  try {
+    const result = await deps.run(profile, requestOf(session, ask, covered), {
+      signal: over.signal,
+      hardSignal: hardAfter(over.signal, ran.signal, deps.graceMs ?? GRACE_MS, deps.clock),
+      emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
+      onWait,
+    });
+    ended.remember(syncId, result);
+    await deps.onEnd?.(syncId, result);
+    return result;
+  } finally {
+    ran.abort();
+  }
+};
+
+/** The job takes part in the session until its signal aborts; the last one that leaves ends the session. */
+const enter = (session: Session, signal: AbortSignal): void => {
+  session.signals.push(signal);
+  const leave = () => {
+    if (session.signals.every(({ aborted }) => aborted)) session.over.abort(new DuckmirrorError("INTERRUPTED"));
+  };
+  signal.addEventListener("abort", leave, { once: true });
+};
+
+/** Starts a new session with this job. */
+const openSession = (desk: Desk, ask: SessionAsk): Promise<SyncResult> => {
+  const { syncId, profile } = ask;
+  const dir = profile.dataDir;
+  const session: Session = { syncId, signals: [], over: new AbortController(), covered: null };
+  setMaxListeners(0, session.over.signal);
+  enter(session, ask.signal);
+  const ended = new AbortController();
+  endAtDeadline(session.over, ask, ended.signal, desk.deps.clock).catch(() => undefined);
+  const result = desk.places
+    .take(session.over.signal, (onWait) => runEngine(desk, session, ask, onWait))
+    .finally(() => {
+      ended.abort();
+      desk.underWay.delete(dir);
+    });
+  desk.underWay.set(dir, { session, result });
+  return result;
+};
+
+const joinRun = async (desk: Desk, ask: SessionAsk): Promise<readonly SyncResult[]> => {
+  const { syncId, profile, signal, streams } = ask;
+  const { clock } = desk.deps;
+  const dir = profile.dataDir;
+  const dueAt = ask.leftMs === null ? Number.POSITIVE_INFINITY : clock.now() + ask.leftMs;
+  for (;;) {
+    if (signal.aborted) throw new DuckmirrorError("INTERRUPTED");
+    const { runs, left } = desk.ended.knownOf(syncId, streams);
+    if (left.length === 0) return runs;
+    const there = desk.underWay.get(dir);
+    if (there?.session.syncId !== syncId && clock.now() >= dueAt) throw new DuckmirrorError("DURATION_SPENT");
+    if (desk.apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
+    if (there === undefined) return [...runs, partOf(await openSession(desk, { ...ask, streams: left }), streams)];
+    const { session, result } = there;
+    if (session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });
+    const takesAll = session.covered === null || left.every((stream) => session.covered?.includes(stream));
+    if (takesAll && !session.over.signal.aborted) {
+      enter(session, signal);
+      return [...runs, partOf(await result, streams)];
+    }
+    // The session is ending or lacks these streams, so they run after it.
+    await result.catch(() => undefined);
+  }
+};
 
 export const createSessions = (deps: SessionDeps): Sessions => {
-  const { clock, graceMs = GRACE_MS } = deps;
-  const places = createPlaces(deps);
-  /** Sessions by data directory; two runs never share one. */
-  const underWay = new Map<string, { readonly session: Session; readonly result: Promise<SyncResult> }>();
-  /** Data directories in use by other work. */
-  const apart = new Set<string>();
-  const ended = new Map<string, SyncResult[]>();
-
-  const remember = (syncId: string, result: SyncResult): void => {
-    ended.set(syncId, [...(ended.get(syncId) ?? []), result]);
-    for (const oldest of [...ended.keys()].slice(0, Math.max(0, ended.size - REMEMBERED))) ended.delete(oldest);
+  const desk: Desk = {
+    deps,
+    places: createPlaces(deps),
+    underWay: new Map(),
+    apart: new Set(),
+    ended: createEndedRuns(),
   };
-  /** Runs of this sync that report on these streams, and the streams that none of them settles. */
-  const knownOf = (syncId: string, streams: readonly StreamName[]) => {
-    const runs = (ended.get(syncId) ?? []).map((result) => partOf(result, streams));
-    return { runs, left: streams.filter((stream) => !runs.some((run) => settlesStream(run, stream))) };
-  };
-
-  /** A signal that aborts a grace period after `over`, unless the run ends first. */
-  const hardAfter = (over: AbortSignal, ran: AbortSignal): AbortSignal => {
-    const hard = new AbortController();
-    const onOver = () => {
-      clock.sleep(graceMs, ran).then(
-        () => hard.abort(new DuckmirrorError("INTERRUPTED")),
-        () => undefined,
-      );
-    };
-    over.addEventListener("abort", onOver, { once: true });
-    return hard.signal;
-  };
-
-  const endNow = ({ over }: Session): void => over.abort(new DuckmirrorError("DURATION_SPENT"));
-
-  /** Ends the session at the time limit of its run, unless it has ended by then. */
-  const endAfter = (session: Session, ms: number | null, ended: AbortSignal): void => {
-    if (ms === null) return;
-    clock.sleep(ms, ended).then(
-      () => endNow(session),
-      () => undefined,
-    );
-  };
-
-  /** Time that another request has given; 0 where nobody answers in time. */
-  const moreTime = async ({ readLeftMs }: SessionAsk, ended: AbortSignal): Promise<number | null> => {
-    const read = new AbortController();
-    const late = clock.sleep(DEADLINE_READ_MS, AbortSignal.any([ended, read.signal])).then(
-      () => 0,
-      () => 0,
-    );
-    const leftMs = await Promise.race([readLeftMs().catch(() => 0), late]);
-    read.abort();
-    return leftMs;
-  };
-
-  /** Ends the session at its deadline, unless it has ended by then. */
-  const endAtDeadline = async (session: Session, ask: SessionAsk, ended: AbortSignal): Promise<void> => {
-    let { leftMs } = ask;
-    while (leftMs !== null && leftMs > 0) {
-      await clock.sleep(leftMs, ended);
-      leftMs = await moreTime(ask, ended);
-    }
-    if (leftMs !== null) endNow(session);
-  };
-
-  const start = async (session: Session, ask: SessionAsk, onWait: BeginWait): Promise<SyncResult> => {
-    const { over, syncId } = session;
-    const { profile, full, named, traceparent } = ask;
-    const open = await ask.open();
-    session.covered = STREAM_NAMES.filter((name) => open.includes(name) || ask.streams.includes(name));
-    over.signal.throwIfAborted();
-    await deps.onStart?.(syncId);
-    over.signal.throwIfAborted();
-    const ran = new AbortController();
-    endAfter(session, ask.runMs, ran.signal);
-    const request: SyncRequest = {
-      streams: session.covered,
-      named,
-      full,
-      maxDurationMs: null,
-      allowMassDelete: false,
-      runId: syncId,
-      traceparent,
-    };
-    try {
-      const result = await deps.run(profile, request, {
-        signal: over.signal,
-        hardSignal: hardAfter(over.signal, ran.signal),
-        emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
-        onWait,
-      });
-      remember(syncId, result);
-      await deps.onEnd?.(syncId, result);
-      return result;
-    } finally {
-      ran.abort();
-    }
-  };
-
-  const enter = (session: Session, signal: AbortSignal): void => {
-    session.signals.push(signal);
-    const leave = () => {
-      if (session.signals.every(({ aborted }) => aborted)) session.over.abort(new DuckmirrorError("INTERRUPTED"));
-    };
-    signal.addEventListener("abort", leave, { once: true });
-  };
-
-  /** Starts a new session with this job. */
-  const open = (ask: SessionAsk): Promise<SyncResult> => {
-    const { syncId, profile } = ask;
-    const dir = profile.dataDir;
-    const session: Session = { syncId, signals: [], over: new AbortController(), covered: null };
-    setMaxListeners(0, session.over.signal);
-    enter(session, ask.signal);
-    const ended = new AbortController();
-    endAtDeadline(session, ask, ended.signal).catch(() => undefined);
-    const result = places
-      .take(session.over.signal, (onWait) => start(session, ask, onWait))
-      .finally(() => {
-        ended.abort();
-        underWay.delete(dir);
-      });
-    underWay.set(dir, { session, result });
-    return result;
-  };
-
-  const join = async (ask: SessionAsk): Promise<readonly SyncResult[]> => {
-    const { syncId, profile, signal, streams } = ask;
-    const dir = profile.dataDir;
-    const dueAt = ask.leftMs === null ? Number.POSITIVE_INFINITY : clock.now() + ask.leftMs;
-    for (;;) {
-      if (signal.aborted) throw new DuckmirrorError("INTERRUPTED");
-      const { runs, left } = knownOf(syncId, streams);
-      if (left.length === 0) return runs;
-      const there = underWay.get(dir);
-      if (there?.session.syncId !== syncId && clock.now() >= dueAt) throw new DuckmirrorError("DURATION_SPENT");
-      if (apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
-      if (there === undefined) return [...runs, partOf(await open({ ...ask, streams: left }), streams)];
-      const { session, result } = there;
-      if (session.syncId !== syncId) throw new DuckmirrorError("WRITER_BUSY", { dir });
-      const takesAll = session.covered === null || left.every((stream) => session.covered?.includes(stream));
-      if (takesAll && !session.over.signal.aborted) {
-        enter(session, signal);
-        return [...runs, partOf(await result, streams)];
-      }
-      // The session is ending or lacks these streams, so they run after it.
-      await result.catch(() => undefined);
-    }
-  };
-
-  const alone: Sessions["alone"] = async (dir, signal, work) => {
-    if (underWay.has(dir) || apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
-    apart.add(dir);
-    try {
-      return await places.take(signal, work);
-    } finally {
-      apart.delete(dir);
-    }
-  };
-
+  const { places, underWay, apart } = desk;
   return {
-    join,
-    alone,
+    join: (ask) => joinRun(desk, ask),
+    alone: async (dir, signal, work) => {
+      if (underWay.has(dir) || apart.has(dir)) throw new DuckmirrorError("WRITER_BUSY", { dir });
+      apart.add(dir);
+      try {
+        return await places.take(signal, work);
+      } finally {
+        apart.delete(dir);
+      }
+    },
     idle: async () => {
       while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ result }) => result));
     },

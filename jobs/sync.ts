@@ -6,9 +6,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
-import { timeMs } from "../src/core/time.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { DATED_STREAMS } from "../src/sync/plan/since.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
@@ -17,6 +15,7 @@ import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { extentOf } from "./asked-extent.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { fieldRules } from "./replay.ts";
@@ -38,39 +37,12 @@ export interface SyncRequest {
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
   /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
-  readonly reset?: readonly string[];
+  readonly reset?: readonly string[] | undefined;
   /** Read what is dated after this day (`2026-11-01`), of streams that the service filters by date, and nothing else. */
   readonly since?: string | undefined;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside?: boolean;
 }
-
-/** The day of `--since`, ms since the epoch; null: none. Throws USAGE. */
-const sinceOf = ({ since, reset = [], full }: SyncRequest): number | null => {
-  if (since === undefined) return null;
-  const at = timeMs(since);
-  if (at === null) throw new DuckmirrorError("USAGE", { detail: `--since: "${since}" is not a date like 2026-11-01` });
-  if (full || reset.length > 0)
-    throw new DuckmirrorError("USAGE", { detail: "--since reads a part of a list, --full and --reset the whole" });
-  return at;
-};
-
-/** Streams of `--since`: those named, else all that it can read. Throws SINCE_UNSUPPORTED. */
-const datedStreams = (config: Config, named: readonly string[]): readonly string[] => {
-  const unable = named.filter((name) => !DATED_STREAMS.some((stream) => stream === name));
-  if (unable.length === 0 && named.length > 0) return named;
-  if (unable.length === 0) return DATED_STREAMS.filter((name) => config.streams?.includes(name) ?? true);
-  throw new DuckmirrorError("SINCE_UNSUPPORTED", { streams: unable.join(", "), able: DATED_STREAMS.join(" and ") });
-};
-
-/** The lists of `--reset`. Throws USAGE for an unknown stream. */
-const resetOf = ({ reset = [] }: SyncRequest) =>
-  reset.map((text) => {
-    const [stream = "", ...scope] = text.split(":");
-    if (isStreamName(stream)) return { stream, scope: scope.length === 0 ? null : scope.join(":") };
-    const detail = `--reset ${text}: ${stream} is not a stream.${didYouMean(stream, STREAM_NAMES)}`;
-    throw new DuckmirrorError("USAGE", { detail });
-  });
 
 const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
   const wanted = request.streams.length > 0 ? request.streams : (config.streams ?? STREAM_NAMES);
@@ -84,10 +56,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     const detail = `${unknown} is not a stream (${STREAM_NAMES.join(", ")}).${didYouMean(unknown, STREAM_NAMES)}`;
     throw new DuckmirrorError("USAGE", { detail });
   }
-  const reset = resetOf(request);
-  const since = sinceOf(request);
-  const asked = since === null ? request.streams : datedStreams(config, request.streams);
-  const streams = reset.length === 0 ? asked : reset.map(({ stream }) => stream);
+  const { reset, since, streams } = extentOf(config, request);
   return {
     reset,
     since,
@@ -141,7 +110,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);
           const mixed = await noteRules(state, fieldRules(config), isNew);
           const archiveLimits = mixed ? null : options.archiveLimits;
-          const result = await runSync({ ...options, archiveLimits, runId, fullSince }, deps);
+          const result = await runSync({ ...options, archiveLimits, runId, syncId: options.runId, fullSince }, deps);
           tellSync(span, result.report, result.error);
           return result;
         });

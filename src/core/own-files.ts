@@ -4,24 +4,26 @@ import { constants, lstatSync, mkdirSync, type Stats } from "node:fs";
 import { basename, dirname } from "node:path";
 import { DuckmirrorError } from "./errors.ts";
 
-const refuseOther = (path: string, kind: string, isOwn: (found: Stats) => boolean): void => {
+/** Whether something of its own kind has this path; false: nothing has. */
+const isThere = (path: string, kind: string, isOwn: (found: Stats) => boolean): boolean => {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined || isOwn(found)) return;
+  if (found === undefined || isOwn(found)) return found !== undefined;
   const what = found.isSymbolicLink() ? "a link" : `no ${kind}`;
   const detail = `${basename(path)} is ${what}; remove it`;
   throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(path), detail });
 };
 
 /** Throws DATA_DIR_UNWRITABLE where something else than a regular file has this path. A missing file is fine. */
-export const assertOwnFile = (path: string): void => refuseOther(path, "regular file", (found) => found.isFile());
+export const assertOwnFile = (path: string): void => void isThere(path, "regular file", (found) => found.isFile());
 
 /** Throws DATA_DIR_UNWRITABLE where something else than a folder has this path. A missing folder is fine. */
-export const assertOwnFolder = (path: string): void => refuseOther(path, "folder", (found) => found.isDirectory());
+export const assertOwnFolder = (path: string): void => void isFolder(path);
+
+const isFolder = (path: string): boolean => isThere(path, "folder", (found) => found.isDirectory());
 
 /** Creates a folder that only its owner can open, unless it exists. Throws DATA_DIR_UNWRITABLE, or the system's error. */
 export const makeOwnFolder = (path: string): void => {
-  assertOwnFolder(path);
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (!isFolder(path)) mkdirSync(path, { recursive: true, mode: 0o700 });
 };
 
 /** Flags to append to a file: follows no link, and does not wait for the reader of a pipe. */

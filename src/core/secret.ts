@@ -66,14 +66,20 @@ export interface Scrubber {
 
 /** A scrubber without secrets. */
 export const createScrubber = (): Scrubber => {
-  let forms: readonly string[] = [];
+  const forms = new Set<string>();
+  /** null: a secret was added since the last text. */
+  let longestFirst: readonly string[] | null = null;
   return {
     hide(secret) {
       const value = typeof secret === "string" ? secret : secret.reveal();
       if (value.length < SHORTEST_SECRET) return;
-      // Longest first: replacing a short form first could leave part of a longer one readable.
-      forms = [...new Set([...forms, ...formsOf(value)])].sort((a, b) => b.length - a.length);
+      for (const form of formsOf(value)) forms.add(form);
+      longestFirst = null;
     },
-    scrub: (text) => forms.reduce((clean, form) => clean.replaceAll(form, HIDDEN), text),
+    scrub: (text) => {
+      // Replacing a short form first could leave part of a longer one readable.
+      longestFirst ??= [...forms].sort((a, b) => b.length - a.length);
+      return longestFirst.reduce((clean, form) => clean.replaceAll(form, HIDDEN), text);
+    },
   };
 };

@@ -2,6 +2,7 @@
 // that of src/server/triggers.ts, which this layer may not import. PURE.
 import { createHash } from "node:crypto";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
+import { callersExtent } from "../../jobs/asked-extent.ts";
 import { familiesOf } from "../../jobs/families.ts";
 import type { Problem } from "../../jobs/family.ts";
 import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
@@ -12,12 +13,17 @@ import type { SyncProgress } from "../core/report/sync-progress.ts";
 import type { RunStatus } from "../core/report/sync-report.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import { newRunId } from "../sync/run/run-sync.ts";
+import { covers, type SyncExtent } from "./extents.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 
 export interface SyncAsk {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Read what is dated after this day (`2026-11-01`), and nothing else. */
+  readonly since?: string | undefined;
   /** null: the only profile. */
   readonly profile: string | null;
   /** Within a day, the same key means the same sync. */
@@ -104,7 +110,7 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
   });
 };
 
-/** The payload of a request. Throws USAGE for a stream that does not exist. */
+/** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
 export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
   const unknown = ask.streams.find((name) => !isStreamName(name));
   if (unknown !== undefined) {
@@ -112,47 +118,46 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
       detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}`,
     });
   }
-  const wanted = ask.streams.length > 0 ? ask.streams : (config.streams ?? STREAM_NAMES);
+  const extent = callersExtent(config, ask);
+  const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    ...WRITTEN.ask,
+    ...(extent.reset.length > 0 || extent.since !== null ? WRITTEN.part : WRITTEN.ask),
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,
     families: familiesOf(streams).map(({ family }) => family),
     full: ask.full,
-    named: ask.streams.length > 0,
+    ...(extent.reset.length > 0 ? { reset: [...new Set(ask.reset)] } : {}),
+    ...(ask.since === undefined ? {} : { datedAfter: ask.since }),
+    named: extent.streams.length > 0,
     askedAt: now,
     ...(typeof ask.traceparent === "string" ? { traceparent: ask.traceparent } : {}),
   };
 };
 
-type Extent = Pick<SyncPayload, "streams" | "full">;
-
 /**
  * True when a request may join this sync: the sync covers it and has not started. A started run may have read its
  * lists before the change that the request is about.
  */
-export const joins = (ask: SyncAsk, wanted: Extent, sync: Extent & { readonly started: boolean }): boolean =>
+export const joins = (ask: SyncAsk, wanted: SyncExtent, sync: SyncExtent & { readonly started: boolean }): boolean =>
   covers(sync, wanted) && (!sync.started || ask.scheduled === true);
 
 /** Deadline of a sync after another request joins: the later of the two. null: none. */
 export const laterOf = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.max(one, other);
 
-/** True when a sync covers another one. */
-const covers = (sync: Extent, other: Extent): boolean =>
-  (sync.full || !other.full) && other.streams.every((stream) => sync.streams.includes(stream));
-
 /** A key of any length and content in a form for names. */
 export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
 
 /** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
-export const askDigest = ({ streams, full, timeoutMs }: Pick<SyncAsk, "streams" | "full" | "timeoutMs">): string =>
-  // Without a timeout as earlier versions wrote it, so that their keys stay valid during an upgrade.
-  keyDigest(
-    JSON.stringify([[...new Set(streams)].sort(), full, ...(typeof timeoutMs === "number" ? [timeoutMs] : [])]),
-  );
+export const askDigest = (ask: Pick<SyncAsk, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
+  const { streams, full, timeoutMs, reset = [], since } = ask;
+  // What is not given is left out, as earlier versions wrote it, so that their keys stay valid during an upgrade.
+  const timed = typeof timeoutMs === "number" ? [timeoutMs] : [];
+  const part = reset.length > 0 || since !== undefined ? [{ reset: [...new Set(reset)].sort(), since }] : [];
+  return keyDigest(JSON.stringify([[...new Set(streams)].sort(), full, ...timed, ...part]));
+};
 
 /** State of an ended sync. */
 export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);

@@ -8,18 +8,22 @@ import { DuckmirrorError } from "../core/errors.ts";
 import { syncReportSchema } from "../core/report/sync-report.ts";
 
 /** Counts the changes of what this program writes. */
-const VERSION = 1;
+const VERSION = 2;
 /**
  * The first version that can read what this program writes. Each kind changes on its own; a change that older programs
  * can ignore raises only VERSION.
  */
 const SINCE = { ask: 1, result: 1, request: 1, answer: 1 } as const;
+/** Version 1 reads whatever is due. A sync of a part of that (`reset`, `datedAfter`) is not for it. */
+const SINCE_OF_PARTS = Math.max(2, SINCE.ask);
 /** Payloads of older versions are not readable. */
 const OLDEST = 1;
 /** The versions of each kind, as they stand in a payload. */
 export const WRITTEN = {
   /** Syncs, exports and ticks that are asked for. */
   ask: { v: VERSION, since: SINCE.ask },
+  /** Syncs of certain lists anew, or of what is dated after a day. */
+  part: { v: VERSION, since: SINCE_OF_PARTS },
   /** How jobs ended. */
   result: { v: VERSION, since: SINCE.result },
   /** Requests to fetchers. */
@@ -41,6 +45,10 @@ export const syncPayload = z.object({
   streams: z.array(streamName),
   families: z.array(z.string()),
   full: z.boolean(),
+  /** `stream` or `stream:scope`: lists to read anew, and nothing else. Unset: none. Since version 2. */
+  reset: z.array(z.string()).optional(),
+  /** Day, like 2026-11-01: read what is dated after it, and nothing else. Since version 2. */
+  datedAfter: z.string().optional(),
   /** The caller named exactly these streams. */
   named: z.boolean(),
   /** ms since the epoch. */

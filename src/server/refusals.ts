@@ -20,6 +20,7 @@ export class HttpRefusal extends Error {
 /** Statuses of the errors of requests; every other error is a fault of duckmirror: 500. */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   USAGE: 400,
+  SINCE_UNSUPPORTED: 400,
   QUERY_FAILED: 400,
   QUERY_LIMIT: 400,
   CHANGES_AHEAD: 400,

@@ -28,6 +28,10 @@ export interface SyncAsk {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Read what is dated after this day (`2026-11-01`), and nothing else. */
+  readonly since?: string | undefined;
   /** null: the only profile. */
   readonly profile: string | null;
   /** Within a day, the same key means the same run. */
@@ -45,7 +49,7 @@ export interface Started {
 }
 
 export interface SyncTriggers {
-  /** Throws USAGE for a stream that does not exist, PROFILE_UNKNOWN. */
+  /** Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED, PROFILE_UNKNOWN. */
   start(ask: SyncAsk): Promise<Started>;
   find(runId: string): Promise<TriggeredRun | null>;
   /** Returns false when it is unknown or has ended. */

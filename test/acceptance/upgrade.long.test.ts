@@ -1,5 +1,5 @@
-// A rolling upgrade: this build beside one whose asks and requests only it can read, both ways round. Nothing fails, and
-// a client that waits for a sync gets its report.
+// A rolling upgrade: this build beside one of the first payload version, and beside one whose asks and requests only it can
+// read. Nothing fails, and a client that waits for a sync gets its report.
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,24 +17,34 @@ let redis: TestRedis;
 let client: Redis;
 let next: string;
 
-/** A build of the same sources with the next payload version. */
-const nextBuild = (): string => {
+/** A build of the same sources, with payloads changed. */
+const changedBuild = (change: (code: string) => string): string => {
   const folder = tempFolder();
   cpSync(join(dirname(inject("builtCli")), "../.."), folder, { recursive: true });
   symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
   const path = join(folder, "src/queue/payloads.js");
-  const code = readFileSync(path, "utf8");
-  const version = Number(/const VERSION = (\d+);/.exec(code)?.[1]) + 1;
-  const bumped = code
-    .replace(/const VERSION = \d+;/, `const VERSION = ${version};`)
-    .replace(
-      /const SINCE = \{ ask: \d+, (.*), request: \d+,/,
-      `const SINCE = { ask: ${version}, $1, request: ${version},`,
-    );
-  expect(bumped).toContain(`const SINCE = { ask: ${version},`);
-  writeFileSync(path, bumped);
+  writeFileSync(path, change(readFileSync(path, "utf8")));
   return join(folder, "src/cli/main.js");
 };
+
+const VERSION = /const VERSION = (\d+);/;
+
+/** A program of version 1, which knows no syncs of a part. */
+const firstBuild = (): string => changedBuild((code) => code.replace(VERSION, "const VERSION = 1;"));
+
+/** A program of the next version, whose asks and requests only it can read. */
+const nextBuild = (): string =>
+  changedBuild((code) => {
+    const version = Number(VERSION.exec(code)?.[1]) + 1;
+    const bumped = code
+      .replace(VERSION, `const VERSION = ${version};`)
+      .replace(
+        /const SINCE = \{ ask: \d+, (.*), request: \d+,/,
+        `const SINCE = { ask: ${version}, $1, request: ${version},`,
+      );
+    expect(bumped).toContain(`const SINCE = { ask: ${version},`);
+    return bumped;
+  });
 
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
@@ -62,7 +72,7 @@ const aFleet = () => {
   return {
     worker: (main: string, role: string) =>
       start(main, "worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])),
-    trigger: (main: string) => start(main, "trigger", "--wait", "--json"),
+    trigger: (main: string, ...part: readonly string[]) => start(main, "trigger", ...part, "--wait", "--json"),
     deadLetters: async (main: string) => JSON.parse((await start(main, "jobs", "--failed", "--json").ended).out),
   };
 };
@@ -89,19 +99,21 @@ const isLeft = async (name: string) => {
 };
 
 test("old and new workers share one mirror: each leaves what it cannot read, and every trigger gets its report", async () => {
-  const old = inject("builtCli");
+  const current = inject("builtCli");
+  const first = firstBuild();
   const { worker, trigger, deadLetters } = aFleet();
-  const oldWorker = worker(old, "all");
-  const newer = trigger(next);
+  const oldWorker = worker(first, "all");
+  // What is due, an old worker does for a new trigger; a list anew it leaves to a new worker.
+  await ended(trigger(current));
+  const anew = trigger(current, "--reset", "accounts");
   await isLeft("sync");
-  await ended(trigger(old));
-  const newWorker = worker(next, "all");
-  await ended(newer);
+  await ended(trigger(first));
+  const newWorker = worker(current, "all");
+  await ended(anew);
   await stopped(oldWorker);
-  await ended(trigger(old));
-  await ended(trigger(next));
+  await ended(trigger(first));
   await stopped(newWorker);
-  expect([await deadLetters(old), await deadLetters(next)]).toMatchObject([{ failed: [] }, { failed: [] }]);
+  expect([await deadLetters(first), await deadLetters(current)]).toMatchObject([{ failed: [] }, { failed: [] }]);
 });
 
 test("fetchers leave the requests of a newer loader to newer fetchers, and serve an older one", async () => {

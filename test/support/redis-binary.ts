@@ -1,4 +1,5 @@
-// Finds the program that tests start as Redis: redis-server or valkey-server on the PATH, else Debian's package.
+// Finds the program that tests start as Redis: the one that TEST_REDIS_SERVER names (a path), redis-server or valkey-server on
+// the PATH, else Debian's package.
 import { execFileSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -22,8 +23,13 @@ export const programOnPath = (name: string): string | null =>
     .map((folder) => join(folder, name))
     .find(isProgram) ?? null;
 
-/** Path of a Redis or Valkey server; null when this machine has none. */
-export const redisBinary = (): string | null => NAMES.map(programOnPath).find((path) => path !== null) ?? null;
+/** Path of a Redis or Valkey server; null when this machine has none. Throws where TEST_REDIS_SERVER names no program. */
+export const redisBinary = (): string | null => {
+  const named = process.env.TEST_REDIS_SERVER ?? "";
+  if (named === "") return NAMES.map(programOnPath).find((path) => path !== null) ?? null;
+  if (!isProgram(named)) throw new Error(`TEST_REDIS_SERVER: ${named} is no program`);
+  return named;
+};
 
 /** Installs Debian's package as root. Throws with what to do where that is not possible: a missing Redis never skips. */
 export const installRedis = (): void => {

@@ -1,10 +1,12 @@
 // duckmirror sync: mirrors what is due, within rate and credits. The contract defines exit code and --json.
 import { z } from "zod";
+import { callersExtent } from "../../../jobs/asked-extent.ts";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { withParents } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { defineCommand } from "../command.ts";
+import { addParts } from "../options/part-options.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { recordedJob } from "../recorded-job.ts";
 import { renderSummary } from "../terminal/summary.ts";
@@ -21,8 +23,6 @@ const inputSchema = z.object({
   withParents: z.boolean().default(false),
 });
 
-const collected = (text: string, all: string[] = []) => [...all, text];
-
 const durationOf = (text: string | undefined): number | null => {
   if (text === undefined) return null;
   const ms = parseDuration(text);
@@ -33,13 +33,11 @@ const durationOf = (text: string | undefined): number | null => {
 
 export const command = defineCommand({
   configure: (cli) =>
-    addStreams(cli, "mirror")
+    addParts(addStreams(cli, "mirror"))
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
-      .option("--reset <stream[:scope]>", "read this list anew, and nothing else; may be repeated", collected)
-      .option("--since <date>", "read contacts that changed and signals dated after this day, and nothing else")
       .option("--erase", "move rows outside the setting `scope` to history")
       .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
   examples: {
@@ -66,8 +64,7 @@ export const command = defineCommand({
       eraseOutside: input.erase,
     };
     const { streams } = request;
-    if (input.reset.length > 0 && streams.length > 0)
-      throw new DuckmirrorError("USAGE", { detail: "--reset names its streams itself: give no other" });
+    if (input.reset.length > 0) callersExtent(config, request);
     const { report, error } = await recordedJob(config, context, { action: "sync", streams }, (engine) =>
       syncJob(config, request, engine),
     );

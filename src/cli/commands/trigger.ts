@@ -11,6 +11,7 @@ import { type SyncReport, syncReportSchema } from "../../core/report/sync-report
 import { parseDuration } from "../../core/text/units.ts";
 import { type AskedSync, errorOf, type ProfileStart, type SyncAsk } from "../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
+import { addParts } from "../options/part-options.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
 import { renderSummary } from "../terminal/summary.ts";
 import { renderTable } from "../terminal/table.ts";
@@ -25,6 +26,8 @@ const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   allProfiles: z.boolean().default(false),
   full: z.boolean().default(false),
+  reset: z.array(z.string()).default([]),
+  since: z.string().optional(),
   withParents: z.boolean().default(false),
   wait: z.boolean().default(false),
   timeout: z.string().optional(),
@@ -183,7 +186,7 @@ const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], 
 
 export const command = defineCommand({
   configure: (cli) =>
-    addStreams(cli, "mirror")
+    addParts(addStreams(cli, "mirror"))
       .option("--all-profiles", "a sync of every profile of the configuration")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
@@ -196,6 +199,8 @@ export const command = defineCommand({
     "duckmirror trigger --wait --timeout 15m":
       "ends after 15 minutes at the latest; the next sync continues from there",
     "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
+    "duckmirror trigger --reset signals --wait": "all signals anew; no row is deleted unless the list proves it",
+    "duckmirror trigger signals --since 2026-11-01": "signals since that day, without the rest of the list",
     "duckmirror trigger --all-profiles": "all organizations; prints each profile with the id of its run",
   },
   input: inputSchema,
@@ -203,6 +208,8 @@ export const command = defineCommand({
     const ask: SyncAsk = {
       streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       full: input.full,
+      reset: input.reset,
+      since: input.since,
       profile: namedProfile(input, context),
       // So that a repetition after a lost response is not a second sync.
       idempotencyKey: `trigger ${randomUUID()}`,

@@ -111,14 +111,18 @@ export const httpWorker = (
     throw errorOf(problem);
   };
   const post = async (ask: SyncAsk, whose: { readonly profile: string | null } | { readonly all_profiles: true }) => {
-    const { streams, full, idempotencyKey, traceparent, timeoutMs } = ask;
+    const { streams, full, reset = [], since, idempotencyKey, traceparent, timeoutMs } = ask;
     const headers: Record<string, string> = {
       ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
       ...(typeof traceparent === "string" ? { traceparent } : {}),
     };
     // Sent only if given, because a worker of an older version refuses unknown members.
-    const timed = typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {};
-    return (await call("POST", "/api/syncs", headers, { streams, full, ...whose, ...timed })).body;
+    const given = {
+      ...(typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {}),
+      ...(reset.length === 0 ? {} : { reset }),
+      ...(since === undefined ? {} : { since }),
+    };
+    return (await call("POST", "/api/syncs", headers, { streams, full, ...whose, ...given })).body;
   };
   const triggers: Triggers = {
     start: async (ask) => startedSchema.parse(await post(ask, { profile: ask.profile })),

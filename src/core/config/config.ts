@@ -70,25 +70,36 @@ const chooseProfile = (file: ConfigFile | null, named: string | undefined): stri
   throw new DuckmirrorError("PROFILE_UNKNOWN", { which, detail });
 };
 
-/**
- * Resolves the configuration from its parts. `profile`: the organization, where the file has several.
- * Throws CONFIG_INVALID with every wrong setting and its origin, and PROFILE_UNKNOWN.
- */
-export const resolveConfig = (parts: {
+interface ConfigParts {
   readonly flags: FlagValues;
   readonly env: Env;
   readonly file: ConfigFile | null;
   readonly cwd: string;
   readonly vocabulary: Vocabulary;
-  readonly profile?: string | undefined;
-}) => {
+}
+
+/** What all profiles share: read once, because a configuration may have hundreds of them. */
+const sharedBy = ({ file, vocabulary }: Pick<ConfigParts, "file" | "vocabulary">) => ({
+  schema: settingsSchema(vocabulary),
+  keyProblems: checkKeys(file),
+  memoryBytes: machineMemory(),
+});
+
+/**
+ * Resolves the configuration from its parts. `profile`: the organization, where the file has several.
+ * Throws CONFIG_INVALID with every wrong setting and its origin, and PROFILE_UNKNOWN.
+ */
+export const resolveConfig = (
+  parts: ConfigParts & { readonly profile?: string | undefined },
+  { schema, keyProblems, memoryBytes } = sharedBy(parts),
+) => {
   const { flags, env, file, cwd, vocabulary } = parts;
   const profile = chooseProfile(file, parts.profile);
   const own = profile === null ? undefined : file?.profiles.get(profile);
   const { values, origins } = collect(flags, env, file, own);
-  const parsed = settingsSchema(vocabulary).safeParse(values);
+  const parsed = schema.safeParse(values);
   const problems = [
-    ...checkKeys(file),
+    ...keyProblems,
     ...(parsed.error?.issues ?? []).map((issue) => {
       const name = String(issue.path[0]);
       return `${name} (${origins[name]?.where ?? "default"}): ${issue.message}`;
@@ -202,7 +213,7 @@ export const resolveConfig = (parts: {
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
-    memory: memoryPlan(setting.memory, machineMemory()),
+    memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,
     listen: setting.listen,
@@ -258,13 +269,17 @@ export const loadProfiles = (input: ConfigInput): readonly Config[] => {
   const { flags = {}, env, cwd, vocabulary } = input;
   const file = fileOf(input);
   const names = file === null || file.profiles.size === 0 ? [undefined] : [...file.profiles.keys()];
-  const configs = names.map((profile) => resolveConfig({ flags, env, cwd, vocabulary, profile, file }));
-  for (const [index, { dataDir, profile }] of configs.entries()) {
-    const other = configs.slice(0, index).find((earlier) => earlier.dataDir === dataDir);
-    if (other === undefined) continue;
-    throw new DuckmirrorError("CONFIG_INVALID", {
-      detail: `profiles ${other.profile} and ${profile} have the same data_dir ${dataDir}`,
-    });
+  const shared = sharedBy({ file, vocabulary });
+  const configs = names.map((profile) => resolveConfig({ flags, env, cwd, vocabulary, profile, file }, shared));
+  const owners = new Map<string, string>();
+  for (const { dataDir, profile } of configs) {
+    const other = owners.get(dataDir);
+    if (other === undefined) owners.set(dataDir, profile);
+    else {
+      throw new DuckmirrorError("CONFIG_INVALID", {
+        detail: `profiles ${other} and ${profile} have the same data_dir ${dataDir}`,
+      });
+    }
   }
   return configs;
 };

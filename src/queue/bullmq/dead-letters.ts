@@ -68,12 +68,14 @@ const askOf = (name: Exclude<QueueName, "verify">, job: Job) => {
   if (name === QUEUE.export)
     return { ...anew, streams: [], profile: parsePayload(exportPayload, id, job.data).profile };
   if (name === QUEUE.publish) {
-    const { streams, profile, full, named } = parsePayload(syncPayload, id, job.data);
-    return { ...anew, streams: named ? streams : [], profile, full };
+    const { streams, profile, full, named, reset, datedAfter: since } = parsePayload(syncPayload, id, job.data);
+    return { ...anew, streams: named && reset === undefined ? streams : [], profile, full, reset, since };
   }
-  const { family, streams, profile, full } = parsePayload(familyPayload, id, job.data);
+  const { family, streams, profile, full, reset, datedAfter: since } = parsePayload(familyPayload, id, job.data);
   const own = familyNamed(family)?.streams.filter((stream) => streams.includes(stream)) ?? [];
-  return { ...anew, streams: own, profile, full };
+  if (reset === undefined) return { ...anew, streams: own, profile, full, since };
+  const lists = reset.filter((list) => own.some((stream) => stream === list.split(":")[0]));
+  return { ...anew, streams: [], profile, full, reset: lists };
 };
 
 const askAgain = async (name: QueueName, job: Job, triggers: Triggers): Promise<Started | null> => {

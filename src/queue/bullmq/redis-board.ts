@@ -8,6 +8,7 @@ import type { KeptEnd, SyncBoard } from "../sync-board.ts";
 import type { SyncTimes } from "../sync-life.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
 import { atRedis } from "./redis-connections.ts";
+import type { RedisCommand } from "./syncs/together.ts";
 
 /**
  * Marks of a sync besides its jobs: cancelled; time of its first start and deadline, ms by Redis's clock; progress of
@@ -31,10 +32,8 @@ const markStarted = async (redis: Redis, syncId: string): Promise<void> => {
 };
 
 /** Sets the deadline of a sync, ms by Redis's clock; null: removes it. */
-export const setDue = async (redis: Redis, syncId: string, dueAt: number | null): Promise<void> => {
-  if (dueAt === null) await redis.del(markOf("due", syncId));
-  else await redis.set(markOf("due", syncId), dueAt, "EX", LASTS_S);
-};
+export const settingDue = (syncId: string, dueAt: number | null): RedisCommand =>
+  dueAt === null ? ["del", markOf("due", syncId)] : ["set", markOf("due", syncId), dueAt, "EX", LASTS_S];
 
 /** Redis's clock, which all machines share, ms since the epoch. */
 export const redisNow = async (redis: Redis): Promise<number> => {

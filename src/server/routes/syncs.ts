@@ -27,6 +27,8 @@ const askSchema = z
   .strictObject({
     streams: z.array(z.string()).default([]),
     full: z.boolean().default(false),
+    reset: z.array(z.string()).default([]),
+    since: z.string().nullable().default(null),
     with_parents: z.boolean().default(false),
     profile: z.string().nullable().default(null),
     all_profiles: z.boolean().default(false),
@@ -53,6 +55,11 @@ const headerText = (value: string | string[] | undefined): string | null => {
   return text === "" ? null : text;
 };
 
+const partOf = ({ reset, since }: z.output<typeof askSchema>) => ({
+  ...(reset.length === 0 ? {} : { reset }),
+  ...(since === null ? {} : { since }),
+});
+
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
 const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: TriggeredRun) => ({
@@ -78,7 +85,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
     const { traceparent } = request.headers;
     const traced = typeof traceparent === "string" && traceparent.length <= MOST_TRACEPARENT ? { traceparent } : {};
     const { full, profile, timeout: timeoutMs } = ask;
-    const wanted = { streams, full, timeoutMs, idempotencyKey, ...traced };
+    const wanted = { streams, full, ...partOf(ask), timeoutMs, idempotencyKey, ...traced };
     if (ask.all_profiles) {
       const syncs = await mapAtOnce(context.mirrors, STARTS_AT_ONCE, async ({ name }) => {
         const started = await triggers().start({ ...wanted, profile: name });

@@ -13,6 +13,8 @@ import { sinceCandidates } from "./since.ts";
 export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
   /** Read these lists anew, and nothing else; empty: everything that is due. */
   readonly reset: readonly ResetList[];
+  /** Id of the sync whose earlier run may have begun with that; null or unset: none has. */
+  readonly syncId?: string | null;
   /** Read what is dated after this, and nothing else, ms since the epoch; null or unset: everything that is due. */
   readonly since?: number | null;
 }
@@ -40,10 +42,11 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     // A list with another scope is read completely.
     const changed = changedScopes(await warehouse.capabilities(), options.rowScope);
     const unread = changed.map((stream) => ({ stream, scope: "" }));
-    const view = withoutStates(await viewAt(now), [...unread, ...options.reset]);
+    const unknown = withoutStates(await viewAt(now), unread, null);
+    const view = withoutStates(unknown, options.reset, options.syncId ?? null);
     const context = { view, options: { ...options, ...known } };
     if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
     const due = dueCandidates(view, context.options);
-    return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset), view, context };
+    return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, view), view, context };
   };
 };

@@ -13,19 +13,30 @@ export interface ResetList {
 const isReset = (lists: readonly ResetList[], stream: string, scope: string): boolean =>
   lists.some((list) => list.stream === stream && (list.scope === null || list.scope === scope));
 
-/** The view without the states of these lists: their walks start at the first page. */
-export const withoutStates = (view: MirrorView, lists: readonly ResetList[]): MirrorView => {
-  const kept = [...view.states.values()].filter(({ stream, scope }) => !isReset(lists, stream, scope));
+/** An earlier run of the same sync: `20261123T120000Z-abc123` and `-2`, `-3` ... after it. */
+const isRunOf = (syncId: string, runId: string): boolean => runId === syncId || runId.startsWith(`${syncId}-`);
+
+/**
+ * The view without the states of these lists: their walks start at the first page. `syncId`: an earlier run of this sync
+ * may have begun with them, so what it has read is not read again; null: there is none.
+ */
+export const withoutStates = (view: MirrorView, lists: readonly ResetList[], syncId: string | null): MirrorView => {
+  const kept = [...view.states.values()].filter(
+    ({ stream, scope, runId }) => !isReset(lists, stream, scope) || (syncId !== null && isRunOf(syncId, runId)),
+  );
   return { ...view, states: new Map(kept.map((state) => [stateKey(state.stream, state.scope), state])) };
 };
 
-/** The work on these lists. Throws USAGE when the mirror reads none of them. */
+/** The work on these lists. `view`: from `withoutStates`. Throws USAGE when the mirror reads none of them. */
 export const resetCandidates = (
   candidates: readonly Candidate[],
   lists: readonly ResetList[],
+  { states }: MirrorView,
 ): readonly Candidate[] => {
   const chosen = candidates.filter(({ stream, scope }) => isReset(lists, stream, scope));
-  const unknown = lists.find((list) => !chosen.some(({ stream, scope }) => isReset([list], stream, scope)));
+  // What an earlier run of the sync has read to its end is not due.
+  const known = [...chosen, ...states.values()];
+  const unknown = lists.find((list) => !known.some(({ stream, scope }) => isReset([list], stream, scope)));
   if (unknown !== undefined) {
     const { stream, scope } = unknown;
     const detail = `--reset ${stream}${scope === null ? "" : `:${scope}`}: the mirror reads no such list yet`;

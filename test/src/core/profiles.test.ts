@@ -128,3 +128,20 @@ test("export formats of the worker: parquet by default, none for nothing", () =>
   expect(loadConfig(within("export_formats: none\n")).exportFormats).toEqual([]);
   expect(refusal(() => loadConfig(within("export_formats: xlsx\n")))).toMatch(/xlsx.*not one of/);
 });
+
+test("what all profiles share is prepared once, however many there are", () => {
+  const names = Array.from({ length: 50 }, (_, nth) => `  p${nth}: { token: token-${nth} }\n`);
+  const { fields, ...others } = vocabulary;
+  let reads = 0;
+  const counted = {
+    ...others,
+    get fields() {
+      reads += 1;
+      return fields;
+    },
+  };
+  const input = { ...within(`profiles:\n${names.join("")}`), vocabulary: counted };
+  expect(loadProfiles(input)).toHaveLength(50);
+  // Once for the schema of settings, and once per profile for its own fields.
+  expect(reads).toBeLessThanOrEqual(51);
+});

@@ -15,6 +15,7 @@ import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { createQueuedTriggers } from "../../../src/queue/bullmq/syncs/queued-triggers.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import type { WorkerDeps } from "../../../src/queue/bullmq/worker-deps.ts";
+import { WRITTEN } from "../../../src/queue/payloads.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { afterTest } from "../../support/after-test.ts";
@@ -162,6 +163,9 @@ export const aWorker = async (
   afterTest(stop);
   return { ...worker, stop, logged, events };
 };
+
+/** What a payload of the next version says of itself. */
+export const NEWER = { v: WRITTEN.ask.v + 1, since: WRITTEN.ask.v + 1 };
 
 export const anAsk = (more: Partial<SyncAsk> = {}): SyncAsk => ({
   streams: [],

@@ -60,6 +60,16 @@ test("a sync of streams that need others can include those", async () => {
   expect(asks).toMatchObject([{ streams: ["accounts", "filings"] }, { streams: ["signals"] }]);
 });
 
+test("a sync can be of certain lists anew, or of what is dated after a day", async () => {
+  const { asks, ask } = await served();
+  expect((await ask("POST", "/api/syncs", { reset: ["filings:7"] })).status).toBe(202);
+  expect((await ask("POST", "/api/syncs", { since: "2026-11-01" })).status).toBe(202);
+  expect(asks).toMatchObject([
+    { streams: [], reset: ["filings:7"] },
+    { streams: [], since: "2026-11-01" },
+  ]);
+});
+
 test("a sync can be given a time limit", async () => {
   const { asks, ask } = await served();
   expect((await ask("POST", "/api/syncs", { timeout: "15m" })).status).toBe(202);

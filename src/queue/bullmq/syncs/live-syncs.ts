@@ -3,9 +3,11 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
+import type { SyncExtent } from "../../extents.ts";
 import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
 import { keyOf, type Queues } from "../queues.ts";
 import { cancelledOf, timesOfAll } from "../redis-board.ts";
+import type { RedisCommand } from "./together.ts";
 
 const extent = z
   .string()
@@ -20,11 +22,13 @@ const extent = z
     versions.partial().extend({
       streams: z.array(z.string().refine(isStreamName)),
       full: z.boolean(),
+      reset: z.array(z.string()).optional(),
+      datedAfter: z.string().optional(),
       scheduled: z.boolean().default(false),
     }),
   );
 
-export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
+export interface LiveSync extends SyncExtent {
   readonly syncId: string;
   /** Workers of this version can run it: one that only others can run may wait for the end of an upgrade. */
   readonly readable: boolean;
@@ -39,9 +43,9 @@ export interface LiveSync extends Pick<SyncPayload, "streams" | "full"> {
 const keyFor = (profile: string) => keyOf("live", profile);
 
 /** `scheduled`: only schedules asked for it. */
-export const announceSync = async (redis: Redis, sync: SyncPayload, scheduled: boolean): Promise<void> => {
-  const { v, since, profile, syncId, streams, full } = sync;
-  await redis.hset(keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, scheduled }));
+export const announcing = (sync: SyncPayload, scheduled: boolean): RedisCommand => {
+  const { v, since, profile, syncId, streams, full, reset, datedAfter } = sync;
+  return ["hset", keyFor(profile), syncId, JSON.stringify({ v, since, streams, full, reset, datedAfter, scheduled })];
 };
 
 /** A person joined a sync that only schedules had asked for. */
@@ -69,9 +73,20 @@ interface OpenSync extends LiveSync {
   readonly over: boolean;
 }
 
-/** Syncs of a profile whose jobs have not ended, oldest first. */
-export const openSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly OpenSync[]> => {
-  const found = Object.entries(await redis.hgetall(keyFor(profile)));
+/** Reads the entries of a profile's syncs, for `openAmong` and `liveAmong`. */
+export const readingEntries = (profile: string): RedisCommand => ["hgetall", keyFor(profile)];
+
+const entriesSchema = z.record(z.string(), z.string());
+
+/** Syncs of a profile whose jobs have not ended, oldest first. `entries`: result of `readingEntries`. */
+const openAmong = async (
+  entries: unknown,
+  redis: Redis,
+  queues: Queues,
+  profile: string,
+): Promise<readonly OpenSync[]> => {
+  const found = Object.entries(entriesSchema.parse(entries));
+  if (found.length === 0) return [];
   const states = await Promise.all(found.map(([syncId]) => isLive(queues, syncId)));
   const ended = found.filter((_, nth) => !states[nth]).map(([syncId]) => syncId);
   if (ended.length > 0) await redis.hdel(keyFor(profile), ...ended);
@@ -79,8 +94,8 @@ export const openSyncs = async (redis: Redis, queues: Queues, profile: string): 
     const { data } = extent.safeParse(text);
     // Another version may know streams that this one does not.
     if (!states[nth] || data === undefined) return [];
-    const { streams, full, scheduled } = data;
-    return [{ syncId, readable: !isForOthers(data), scheduled, streams, full }];
+    const { streams, full, reset, datedAfter, scheduled } = data;
+    return [{ syncId, readable: !isForOthers(data), scheduled, streams, full, reset, datedAfter }];
   });
   const ids = live.map(({ syncId }) => syncId);
   const [cancelled, times] = await Promise.all([cancelledOf(redis, ids), timesOfAll(redis, ids)]);
@@ -94,6 +109,12 @@ export const openSyncs = async (redis: Redis, queues: Queues, profile: string): 
 };
 
 /** Those that a new request may join: queued or running, not cancelled, and within their deadline. */
-export const liveSyncs = async (
-  ...[redis, queues, profile]: Parameters<typeof openSyncs>
-): Promise<readonly LiveSync[]> => (await openSyncs(redis, queues, profile)).filter(({ over }) => !over);
+export const liveAmong = async (...among: Parameters<typeof openAmong>): Promise<readonly LiveSync[]> =>
+  (await openAmong(...among)).filter(({ over }) => !over);
+
+/** Syncs of a profile whose jobs have not ended, oldest first. */
+export const openSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly OpenSync[]> =>
+  openAmong(await redis.hgetall(keyFor(profile)), redis, queues, profile);
+
+export const liveSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly LiveSync[]> =>
+  liveAmong(await redis.hgetall(keyFor(profile)), redis, queues, profile);

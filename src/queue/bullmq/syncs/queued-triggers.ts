@@ -1,42 +1,26 @@
 // Triggers on BullMQ: a request becomes a flow of jobs, or joins one that covers it. Any process with the same Redis
 // and configuration can request a sync; a worker runs it.
-import { randomUUID } from "node:crypto";
 import { FlowProducer, type Job } from "bullmq";
 import type { z } from "zod";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
-import {
-  type AskedSync,
-  endedState,
-  joins,
-  laterOf,
-  payloadOf,
-  profileOf,
-  type Started,
-  type SyncAsk,
-  type Triggers,
-} from "../../asks.ts";
+import { type AskedSync, endedState, profileOf, type Triggers } from "../../asks.ts";
 import { toldFailure } from "../../failures.ts";
 import { isPaused } from "../../fleet/pauses.ts";
-import { parsePayload, type SyncPayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";
+import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";
 import { findStored } from "../../stored-syncs.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../../sync-life.ts";
 import { createQueuedVerifications } from "../queued-verifications.ts";
-import { keyOf, PREFIX, type Queues } from "../queues.ts";
-import { cancelledOf, markCancelled, readProgress, redisNow, setDue, timesOf } from "../redis-board.ts";
+import { PREFIX, type Queues } from "../queues.ts";
+import { cancelledOf, markCancelled, readProgress, timesOf } from "../redis-board.ts";
 import { atRedis } from "../redis-connections.ts";
-import { askedBefore, rememberAsk } from "./asked-keys.ts";
-import { flowOf } from "./flow.ts";
 import { createLine } from "./line.ts";
-import { announceSync, forgetSync, isLive, liveSyncs, noteAsked, openSyncs } from "./live-syncs.ts";
-import { bringForward, raisePriority } from "./put-off-jobs.ts";
-
-/** Longest time for which one request of a profile may delay another, ms. */
-const TURN_MS = 5_000;
-const TURN_POLL_MS = 20;
-const FREE_TURN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+import { isLive, openSyncs } from "./live-syncs.ts";
+import { bringForward } from "./put-off-jobs.ts";
+import { createStart } from "./start-sync.ts";
+import { TURN_MS } from "./turns.ts";
 
 export interface QueuedTriggersDeps {
   readonly connection: RedisConnection;
@@ -59,43 +43,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
 
   const verifications = createQueuedVerifications({ redis, queues, profiles, clock, random });
 
-  const inLine = createLine(clock, TURN_MS);
   const asking = <T>(work: () => Promise<T>): Promise<T> => atRedis(connection, work);
-
-  /**
-   * Handles one request of a profile at a time, so that two cannot both find nothing to join. Losing a turn costs a
-   * superfluous sync. `read` is sent with the request for the turn: Redis carries it out after that, and each answer that
-   * is waited for is a wait behind everything else that this process does.
-   */
-  const inTurn = async <R, T>(profile: string, read: () => Promise<R>, work: (found: R) => Promise<T>): Promise<T> => {
-    const key = keyOf("asking", profile);
-    const token = randomUUID();
-    const deadline = clock.now() + TURN_MS;
-    try {
-      for (;;) {
-        const [turn, found] = await Promise.all([redis.set(key, token, "PX", TURN_MS, "NX"), read()]);
-        if (turn !== null || clock.now() >= deadline) return await work(found);
-        await clock.sleep(TURN_POLL_MS);
-      }
-    } finally {
-      // The next request is sent after this one, on the same connection.
-      redis.eval(FREE_TURN, 1, key, token).catch(() => undefined);
-    }
-  };
-
-  const add = async (sync: SyncPayload, config: Config, dueAt: number | null, scheduled: boolean): Promise<void> => {
-    try {
-      // Sent together, in this order.
-      await Promise.all([
-        dueAt === null ? null : setDue(redis, sync.syncId, dueAt),
-        announceSync(redis, sync, scheduled),
-        flows.add(flowOf(sync, config.exportFormats.length > 0, scheduled)),
-      ]);
-    } catch (error) {
-      await forgetSync(redis, sync).catch(() => undefined);
-      throw error;
-    }
-  };
 
   /** State of a sync that has not ended, from the queue and its worker. */
   const describedLive = async (head: z.output<typeof syncHead>): Promise<AskedSync> => {
@@ -132,27 +80,8 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     return job === undefined ? findStored(profiles, runId) : described(job, state);
   };
 
-  const start = async (ask: SyncAsk): Promise<Started> => {
-    const config = profileOf(profiles, ask.profile);
-    const sync = payloadOf(ask, config, clock.now(), random);
-    const read = () => Promise.all([askedBefore(redis, config.profile, ask), liveSyncs(redis, queues, config.profile)]);
-    return inTurn(config.profile, read, async ([earlier, live]) => {
-      // An earlier sync that is no longer stored would be waited for in vain.
-      if (earlier !== null && (await find(earlier)) !== null) return { runId: earlier, joined: true };
-      const joined = live.find((other) => other.readable && joins(ask, sync, other));
-      const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
-      const scheduled = ask.scheduled === true;
-      if (joined === undefined) await add(sync, config, dueAt, scheduled);
-      else if (!joined.started) await setDue(redis, joined.syncId, laterOf(joined.dueAt, dueAt));
-      if (joined?.scheduled === true && !scheduled) {
-        await noteAsked(redis, config.profile, joined.syncId);
-        await raisePriority(queues, joined.syncId);
-      }
-      const runId = joined?.syncId ?? sync.syncId;
-      await rememberAsk(redis, config.profile, ask, runId);
-      return { runId, joined: joined !== undefined };
-    });
-  };
+  const inLine = createLine(clock, TURN_MS);
+  const start = createStart({ ...deps, flows, isKnown: async (runId) => (await find(runId)) !== null });
 
   return {
     start: (ask) => asking(() => inLine(profileOf(profiles, ask.profile).profile, () => start(ask))),

@@ -3,15 +3,16 @@ import { expect, test } from "vitest";
 import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { schedulesOf } from "../../../../src/queue/bullmq/schedules.ts";
 import { readability, WRITTEN } from "../../../../src/queue/payloads.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
 
 test("a payload says in which versions it can be read", () => {
   expect(readability({ v: 1 })).toBe("readable");
   expect(readability({ v: 7, since: 1 })).toBe("readable");
-  expect(readability({ v: 7, since: 2 })).toBe("newer");
-  expect(readability({ v: 2 })).toBe("newer");
+  expect(readability({ v: 7, since: 2 })).toBe("readable");
+  expect(readability({ v: 7, since: 3 })).toBe("newer");
+  expect(readability({ v: 3 })).toBe("newer");
   expect(readability({ v: 0 })).toBe("none");
   expect(readability("no payload")).toBe("none");
 });
@@ -25,7 +26,7 @@ test("jobs of a newer program are left to a newer worker, and no dead letter is 
   const job = await queues.sync.getJob(`${runId}.accounts`);
   const publish = await queues.publish.getJob(runId);
   const payload = job?.data;
-  await job?.updateData({ ...payload, v: 2, since: 2 });
+  await job?.updateData({ ...payload, ...NEWER });
   await aWorker(redis, profiles);
   // It was taken and put off at least twice.
   await expect
@@ -34,7 +35,7 @@ test("jobs of a newer program are left to a newer worker, and no dead letter is 
   expect(await deadLetters(queues)).toEqual([]);
   expect(await publish?.getState()).toBe("waiting-children");
   // A newer worker would take it; this one does once it can read it.
-  await job?.updateData({ ...payload, v: 2, since: 1 });
+  await job?.updateData({ ...payload, ...NEWER, since: 1 });
   expect((await reached(triggers, runId)).state).toBe("done");
 });
 
@@ -50,7 +51,7 @@ test("a schedule that an older program left goes on after the upgrade: every tic
   await aWorker(redis, profiles);
   await expect.poll(() => queues.publish.getCompletedCount(), { timeout: 30_000 }).toBeGreaterThan(0);
   expect(await queues.schedule.getFailedCount()).toBe(0);
-  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toMatchObject({ v: 1, since: 1 });
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toMatchObject(WRITTEN.ask);
 });
 
 test("a schedule that a newer program has written anew is left to it", async () => {
@@ -60,7 +61,7 @@ test("a schedule that a newer program has written anew is left to it", async () 
   const { queues } = await someTriggers(redis, []);
   const [schedule] = schedulesOf(profiles);
   if (schedule === undefined) throw new Error("no schedule");
-  const template = { name: "tick", data: { v: 2, since: 2 }, opts: { attempts: 1 } };
+  const template = { name: "tick", data: NEWER, opts: { attempts: 1 } };
   await queues.schedule.upsertJobScheduler(schedule.id, { pattern: EVERY_SECOND, tz: "UTC" }, template);
   await aWorker(redis, profiles);
   await expect
@@ -69,7 +70,7 @@ test("a schedule that a newer program has written anew is left to it", async () 
     })
     .toBe(true);
   expect(await queues.schedule.getFailedCount()).toBe(0);
-  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toEqual({ v: 2, since: 2 });
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toEqual(NEWER);
 });
 
 test("what a newer worker kept of a sync is left to it, and no stream is reported as it was not", async () => {
@@ -79,14 +80,14 @@ test("what a newer worker kept of a sync is left to it, and no stream is reporte
   const { queues, triggers } = await someTriggers(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
   const accounts = await queues.sync.getJob(`${runId}.accounts`);
-  await accounts?.updateProgress({ v: 2, since: 2, ended: "well" });
+  await accounts?.updateProgress({ ...NEWER, ended: "well" });
   await aWorker(redis, profiles);
   const attempts = async (family: string) => (await queues.sync.getJob(`${runId}.${family}`))?.attemptsStarted;
   await expect.poll(() => attempts("accounts"), { timeout: 60_000 }).toBeGreaterThan(2);
   await expect.poll(() => attempts("contacts"), { timeout: 60_000 }).toBeGreaterThan(2);
   expect(await deadLetters(queues)).toEqual([]);
   expect(org.service.log).toEqual([]);
-  await accounts?.updateProgress({ v: 2, since: 1, results: [], problem: null });
+  await accounts?.updateProgress({ ...NEWER, since: 1, results: [], problem: null });
   expect((await reached(triggers, runId)).state).toBe("done");
 });
 
@@ -97,7 +98,7 @@ test("a sync that only newer programs read is shown with its state", async () =>
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const publish = await queues.publish.getJob(runId);
   const { syncId, profile, askedAt } = publish?.data ?? {};
-  await publish?.updateData({ v: 2, since: 2, syncId, profile, askedAt, lists: ["accounts"] });
+  await publish?.updateData({ ...NEWER, syncId, profile, askedAt, lists: ["accounts"] });
   expect(await triggers.find(runId)).toMatchObject({ runId, state: "queued", profile: "default", error: null });
   expect((await triggers.active()).map((sync) => sync.runId)).toEqual([runId]);
 });
@@ -117,11 +118,11 @@ test("an ask joins no sync that only newer workers run, and leaves it in place",
   const ask = anAsk({ streams: ["accounts"] });
   const { runId } = await triggers.start(ask);
   const live = "{duckmirror}:live:default";
-  await client.hset(live, runId, JSON.stringify({ v: 2, since: 2, streams: ["accounts"], full: false }));
+  await client.hset(live, runId, JSON.stringify({ ...NEWER, streams: ["accounts"], full: false }));
   const own = await triggers.start(ask);
   expect(own.joined).toBe(false);
   expect(await triggers.start(ask)).toEqual({ runId: own.runId, joined: true });
-  await client.hset(live, runId, JSON.stringify({ v: 2, since: 2, streams: ["newer"], full: false }));
+  await client.hset(live, runId, JSON.stringify({ ...NEWER, streams: ["newer"], full: false }));
   await triggers.start(ask);
   expect(Object.keys(await client.hgetall(live)).sort()).toEqual([runId, own.runId].sort());
 });

@@ -7,7 +7,7 @@ import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { anAccount } from "../../../support/fake-data.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const runsOf = (events: readonly { readonly event: { readonly kind: string }; readonly runId: string }[]) =>
   events.filter(({ event }) => event.kind === "run-started").map(({ runId }) => runId);
@@ -227,11 +227,11 @@ describe("a family that fails", () => {
     const { queues, redis: client } = await someTriggers(redis, []);
     // A newer program would have taken it within a day.
     await client.set("{duckmirror}:left:sync:future.contacts", `${Date.now() - 86_400_001} ${Date.now()}`);
-    await queues.sync.add("contacts", { v: 2, secret: "x" }, { jobId: "future.contacts" });
+    await queues.sync.add("contacts", { ...NEWER, secret: "x" }, { jobId: "future.contacts" });
     await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
     const [letter] = await deadLetters(queues);
     expect(letter?.problem?.message).toBe(
-      "The queued job future.contacts has payload version 2; this program reads version 1.",
+      `The queued job future.contacts has payload version ${NEWER.v}; this program reads version ${NEWER.v - 1}.`,
     );
     await expect(retryLetter(queues, triggers, "future.contacts")).rejects.toMatchObject({ code: "JOB_VERSION" });
     expect(await deadLetters(queues)).toHaveLength(1);

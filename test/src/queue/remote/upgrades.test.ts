@@ -7,7 +7,7 @@ import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { requestOf } from "../../../../src/queue/remote/messages.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { anOrg, aRedis } from "../worker-rig.ts";
+import { anOrg, aRedis, NEWER } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
 
 const aQueue = (redis: { readonly url: string }, name: string) => {
@@ -35,13 +35,13 @@ test("a fetcher leaves a newer request to a newer fetcher", async () => {
   const config = org.config(redis);
   const { queue } = aQueue(redis, "fetch");
   const loading = load(redis, config);
-  const job = await waitingRequest(queue, { v: 2, since: 2 });
+  const job = await waitingRequest(queue, { ...NEWER });
   await aFetcher(redis, [config]);
   const attempts = async () => (await queue.getJob(job.id ?? ""))?.attemptsStarted;
   await expect.poll(attempts, { timeout: 120_000 }).toBeGreaterThan(2);
   expect([await queue.getFailedCount(), org.service.log]).toEqual([0, []]);
   // A newer fetcher would take it; this one does once it can read it.
-  await job.updateData({ ...job.data, v: 2, since: 1 });
+  await job.updateData({ ...job.data, ...NEWER, since: 1 });
   expect((await loading.result).report.status).toBe("done");
 });
 
@@ -51,7 +51,7 @@ test("a request that no fetcher reads in time ends the run with the reason", asy
   const config = org.config(redis);
   const { queue } = aQueue(redis, "fetch");
   const loading = load(redis, config);
-  await waitingRequest(queue, { v: 2, since: 2 });
+  await waitingRequest(queue, { ...NEWER });
   await aFetcher(redis, [config], { times: { unread: 0 } });
   const { report, error } = await loading.result;
   expect([report.status, report.requests, error?.code]).toEqual(["failed", 0, "JOB_VERSION"]);
@@ -70,13 +70,13 @@ test("an answer that only a newer loader reads ends the wait for it, and stays",
   await loader.sender.turn(signal);
   const sending = loader.sender.send(parcel, { signal, hardSignal: signal });
   const mailbox = openMailbox(client, mirror);
-  const note = { v: 2, since: 2, request: requestOf(parcel), nth: 1, sentAt: Date.now() };
+  const note = { ...NEWER, request: requestOf(parcel), nth: 1, sentAt: Date.now() };
   const packed = {
     note: { ...note, result: { kind: "denied" as const, code: "FENCED" as const, context: {} } },
     body: Buffer.alloc(0),
   };
   await mailbox.put("run-1-1.1", lockLetter(sealsOf(config).seals, mirror, "run-1-1.1", packed));
-  await queue.add("page", { v: 2, since: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
+  await queue.add("page", { ...NEWER, since: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
   expect(await sending).toMatchObject({ kind: "denied", error: { code: "JOB_VERSION" } });
   expect(await mailbox.deliveries()).toEqual(["run-1-1.1"]);
 });

@@ -1,0 +1,74 @@
+// What a caller wants to have read: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
+// Validates it, for `sync` and for requests to a worker. Pure.
+import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import { didYouMean } from "../src/core/text/did-you-mean.ts";
+import { timeMs } from "../src/core/time.ts";
+import type { ResetList } from "../src/sync/plan/reset.ts";
+import { DATED_STREAMS } from "../src/sync/plan/since.ts";
+
+export interface AskedExtent {
+  /** Streams to read; empty: those of the configuration. */
+  readonly streams: readonly string[];
+  /** Walk every list completely. */
+  readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Read what is dated after this day (`2026-11-01`), of streams that the service filters by date, and nothing else. */
+  readonly since?: string | undefined;
+}
+
+/** The day of `--since`, ms since the epoch; null: none. Throws USAGE. */
+const sinceOf = ({ since, reset = [], full }: AskedExtent): number | null => {
+  if (since === undefined) return null;
+  const at = timeMs(since);
+  if (at === null) throw new DuckmirrorError("USAGE", { detail: `--since: "${since}" is not a date like 2026-11-01` });
+  if (full || reset.length > 0)
+    throw new DuckmirrorError("USAGE", { detail: "--since reads a part of a list, --full and --reset the whole" });
+  return at;
+};
+
+/** Streams of `--since`: those named, else all that it can read. Throws SINCE_UNSUPPORTED. */
+const datedStreams = (config: Pick<Config, "streams">, named: readonly string[]): readonly string[] => {
+  const unable = named.filter((name) => !DATED_STREAMS.some((stream) => stream === name));
+  if (unable.length === 0 && named.length > 0) return named;
+  if (unable.length === 0) return DATED_STREAMS.filter((name) => config.streams?.includes(name) ?? true);
+  throw new DuckmirrorError("SINCE_UNSUPPORTED", { streams: unable.join(", "), able: DATED_STREAMS.join(" and ") });
+};
+
+/** A list of `--reset`. Throws USAGE for an unknown stream. */
+const resetList = (text: string): ResetList => {
+  const [stream = "", ...scope] = text.split(":");
+  if (isStreamName(stream)) return { stream, scope: scope.length === 0 ? null : scope.join(":") };
+  const detail = `--reset ${text}: ${stream} is not a stream.${didYouMean(stream, STREAM_NAMES)}`;
+  throw new DuckmirrorError("USAGE", { detail });
+};
+
+/** Lists to read anew. A run that continues a sync reads those of the streams that are still open. */
+const resetOf = ({ reset = [], streams }: AskedExtent): readonly ResetList[] =>
+  reset.map(resetList).filter(({ stream }) => streams.length === 0 || streams.includes(stream));
+
+export interface Extent {
+  /** Empty: those of the configuration. */
+  readonly streams: readonly string[];
+  readonly reset: readonly ResetList[];
+  /** ms since the epoch; null: not limited to a part. */
+  readonly since: number | null;
+}
+
+/** The extent of a run. Throws USAGE, SINCE_UNSUPPORTED. */
+export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
+  const reset = resetOf(asked);
+  const since = sinceOf(asked);
+  const named = since === null ? asked.streams : datedStreams(config, asked.streams);
+  const names: readonly StreamName[] = reset.map(({ stream }) => stream);
+  return { reset, since, streams: reset.length === 0 ? named : names };
+};
+
+/** The extent that a caller asks for, whose lists name their streams. Throws as `extentOf`. */
+export const callersExtent = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
+  if ((asked.reset ?? []).length > 0 && asked.streams.length > 0)
+    throw new DuckmirrorError("USAGE", { detail: "--reset names its streams itself: give no other" });
+  return extentOf(config, asked);
+};

@@ -1,0 +1,87 @@
+// Starts a requested sync: joins a waiting one that covers it, or adds its flow of jobs. Requests of the same moment share
+// their waits for Redis.
+import type { FlowProducer } from "bullmq";
+import type { Redis } from "ioredis";
+import type { Clock } from "../../../core/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { joins, laterOf, payloadOf, profileOf, type Started, type SyncAsk } from "../../asks.ts";
+import type { SyncPayload } from "../../payloads.ts";
+import type { Queues } from "../queues.ts";
+import { redisNow, settingDue } from "../redis-board.ts";
+import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
+import { flowOf } from "./flow.ts";
+import { announcing, forgetSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
+import { raisePriority } from "./put-off-jobs.ts";
+import { createAddFlow, createSend } from "./together.ts";
+import { createTurns } from "./turns.ts";
+
+interface StartDeps {
+  readonly connection: { readonly redis: Redis };
+  readonly queues: Queues;
+  readonly flows: FlowProducer;
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Whether the state of a sync is still stored. */
+  readonly isKnown: (runId: string) => Promise<boolean>;
+}
+
+/** A request and its sync, should it join none. */
+interface Wanted {
+  readonly ask: SyncAsk;
+  readonly config: Config;
+  readonly sync: SyncPayload;
+}
+
+/** Makes the function that starts syncs. It throws as `Triggers.start`, and the errors of Redis. */
+export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started>) => {
+  const { queues, flows, profiles, clock, random, isKnown } = deps;
+  const { redis } = deps.connection;
+  const send = createSend(redis);
+  const addFlow = createAddFlow(redis, flows);
+  const inTurn = createTurns(send, clock);
+
+  const add = async ({ ask, config, sync }: Wanted, dueAt: number | null): Promise<void> => {
+    const scheduled = ask.scheduled === true;
+    const flow = flowOf(sync, config.exportFormats.length > 0, scheduled);
+    const due = dueAt === null ? [] : [settingDue(sync.syncId, dueAt)];
+    try {
+      await addFlow({ flow, marks: [...due, announcing(sync, scheduled)] });
+    } catch (error) {
+      await forgetSync(redis, sync).catch(() => undefined);
+      throw error;
+    }
+  };
+
+  const join = async (joined: LiveSync, { ask, config }: Wanted, dueAt: number | null): Promise<void> => {
+    if (!joined.started) await send([settingDue(joined.syncId, laterOf(joined.dueAt, dueAt))]);
+    if (!joined.scheduled || ask.scheduled === true) return;
+    await noteAsked(redis, config.profile, joined.syncId);
+    await raisePriority(queues, joined.syncId);
+  };
+
+  const startOne = async (wanted: Wanted, live: readonly LiveSync[]): Promise<Started> => {
+    const { ask, config, sync } = wanted;
+    const joined = live.find((other) => other.readable && joins(ask, sync, other));
+    const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
+    if (joined === undefined) await add(wanted, dueAt);
+    else await join(joined, wanted, dueAt);
+    const runId = joined?.syncId ?? sync.syncId;
+    const remembering = rememberingAsk(config.profile, ask, runId);
+    if (remembering.length > 0) await send(remembering);
+    return { runId, joined: joined !== undefined };
+  };
+
+  return async (ask) => {
+    const config = profileOf(profiles, ask.profile);
+    const { profile } = config;
+    const sync = payloadOf(ask, config, clock.now(), random);
+    const reads = [readingEntries(profile), ...readingKey(profile, ask)];
+    return inTurn(profile, reads, async ([entries, key]) => {
+      const earlier = askedBefore(key, ask);
+      // An earlier sync that is no longer stored would be waited for in vain.
+      if (earlier !== null && (await isKnown(earlier))) return { runId: earlier, joined: true };
+      return startOne({ ask, config, sync }, await liveAmong(entries, redis, queues, profile));
+    });
+  };
+};

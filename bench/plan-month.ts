@@ -207,7 +207,7 @@ export const simulate = (plan: PlanName, size: number, knowing = true): Month =>
     };
     const taken = new Set<string>();
     const start = contextNow();
-    const figures = { limit, remaining: limit - spent, resetsAt: START + MONTH };
+    const figures = { limit, used: spent, remaining: limit - spent, resetsAt: START + MONTH };
     const due = dueCandidates(start.view, start.options);
     const forecast = forecasts.begin(start, due, ledger.expects(figures), figures);
     const bought = new Map<StreamName, number>();

@@ -1,12 +1,15 @@
 // Job plan: forecasts the requests of the next sync and their reasons, without sending one.
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import type { RollOver } from "../src/budget/credits/roll-over.ts";
+import { vocabulary } from "../src/catalog/vocabulary.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
+import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
 import { readSpent } from "../src/sync/budgets/spending.ts";
 import { type ContentPrice, contentPrices } from "../src/sync/forecast/content-prices.ts";
@@ -14,6 +17,7 @@ import { type Credits, creditsNow } from "../src/sync/forecast/credits-now.ts";
 import { type Forecast, forecastOf } from "../src/sync/forecast/forecast.ts";
 import { type Outlook, outlookOf } from "../src/sync/forecast/outlook.ts";
 import { ratesOf, readPastRuns } from "../src/sync/forecast/past-runs.ts";
+import { priceText } from "../src/sync/forecast/price-text.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { grantOf, readRollOver } from "../src/sync/plan/quota-readings.ts";
@@ -96,11 +100,21 @@ const reportOn = async (
   return { forecast, outlook, credits, rollOver, allowance, tier, followed, pace, cuts, content: prices };
 };
 
+/** Throws USAGE for a name that is no opt-in content. */
+const checkContent = ({ withContent = [] }: PlanRequest): void => {
+  const { content } = vocabulary();
+  const unknown = withContent.find((name) => !content.includes(name));
+  if (unknown === undefined) return;
+  const detail = `${unknown} is not an opt-in field (${content.join(", ")}).${didYouMean(unknown, content)}`;
+  throw new DuckmirrorError("USAGE", { detail });
+};
+
 /**
  * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing.
- * Throws WRITER_BUSY while a sync runs.
+ * Throws WRITER_BUSY while a sync runs, and USAGE for unknown content.
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
+  checkContent(request);
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
@@ -113,8 +127,12 @@ export const planJob = async (config: Config, request: PlanRequest, clock: Clock
 };
 
 /** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
-export const planSnapshotJob = (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> =>
-  readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) => reportOn(reader, config, request, clock));
+export const planSnapshotJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
+  checkContent(request);
+  return readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) =>
+    reportOn(reader, config, request, clock),
+  );
+};
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
@@ -147,12 +165,13 @@ export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier
   tier_since: iso(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
   /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
-  content: content.map(({ stream, field, way, records, credits: price, atMost }) => ({
-    name: `${stream}.${field}`,
-    way,
-    records,
-    credits: price,
-    at_most: atMost,
+  content: content.map((price) => ({
+    name: `${price.stream}.${price.field}`,
+    way: price.way,
+    records: price.records,
+    credits: price.credits,
+    at_most: price.atMost,
+    text: priceText(price),
   })),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,

@@ -112,7 +112,8 @@ export interface Mirror {
   /** Path of the published snapshot; it opens read-only in any DuckDB client. */
   readonly warehouse: string;
   /**
-   * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs.
+   * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs, and
+   * with USAGE for unknown content or an unknown day.
    */
   plan(request?: PlanRequestOptions): Promise<PlanReport>;
   /**

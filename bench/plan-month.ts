@@ -49,8 +49,15 @@ const forecastFigures = (months: readonly { readonly limit: number; readonly mon
     leftAtReset.map((left) => (100 * Math.abs(Math.min(limit, limit - left) - spent)) / spent),
   );
   const syncs = months.flatMap(({ month }) => month.errors);
+  const uncut = months.flatMap(({ month }) => month.uncutErrors);
   return [
     atMost(`median error of ${syncs.length} forecasts of a sync's credits`, median(syncs), 5, "%", 1),
+    {
+      measure: `of these, ${uncut.length} of syncs that the credits did not cut`,
+      value: `${median(uncut).toFixed(1)}%`,
+      aim: "",
+      reached: null,
+    },
     atMost(`median error of ${ofMonths.length} forecasts of the month's credits`, median(ofMonths), 5, "%", 1),
   ];
 };

@@ -64,6 +64,8 @@ export interface Month {
   readonly company: readonly number[];
   /** Errors of the forecasts of its syncs, in percent, without a sign. */
   readonly errors: readonly number[];
+  /** Those of syncs that the credits did not cut. */
+  readonly uncutErrors: readonly number[];
   /** Credits left at the reset, foreseen every five days. */
   readonly leftAtReset: readonly number[];
 }
@@ -259,6 +261,7 @@ export const simulate = (plan: PlanName, size: number, options: MonthOptions = {
     covered: seen.length / scopes.length,
     organization: isPublic ? [] : (["accounts", "contacts", "signals"] as const).map((list) => age(list, "")),
     errors: forecasts.errors,
+    uncutErrors: forecasts.uncutErrors,
     leftAtReset: forecasts.leftAtReset,
     company: companyScopes.map(([list, scope]) => age(list, scope)).filter((ms) => !Number.isNaN(ms)),
   };

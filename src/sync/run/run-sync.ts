@@ -252,10 +252,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   let end: End;
   try {
     await dispatch(run, planner, plan).finally(ending.close);
+    // Owners and insights of erased accounts go with them.
+    await endScope(run);
     const { inserted, updated, deleted } = run.stats.of("accounts");
     if (inserted + updated + deleted > 0) await dropOwners(run);
     await dropInsights(run);
-    await endScope(run);
     end = await endOf(run);
   } catch (error) {
     await archive.close();

@@ -5,7 +5,8 @@ const acceptance = "test/acceptance/**/*.test.ts";
 const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts", "test/**/*.long.test.ts"];
 // These leave nothing running behind, so they may share processes: a process of its own costs each file half a second of
 // processor time, and again what its code costs until it is compiled.
-const sharing = "test/src/{budget,catalog,core,replica,sandbox,sync,warehouse}/**/*.test.ts";
+const sharing =
+  "test/src/{api,budget,catalog,cli,core,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts";
 const redis = "test/support/redis-available.ts";
 const folder = "test/setup/one-folder.ts";
 

@@ -1,9 +1,10 @@
 // File of a sandbox's generated warehouse: generated once, and reused when `dir` is given.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
+import { threadsFor } from "../warehouse/duckdb/instance.ts";
 import { migrate } from "../warehouse/file/migrate.ts";
 import { generateWorld, type WorldOptions } from "./generate/world.ts";
 
@@ -59,8 +60,8 @@ export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> =
         // A second thread would mostly ask whether the first is done, while JavaScript writes the next rows.
         await database.run("SET GLOBAL threads = 1");
         await generateWorld(database, { seed, accounts, now, bigIds });
-        await database.run(`SET GLOBAL threads = ${options.threads ?? availableParallelism()}`);
         await database.flushWal();
+        await database.run(`SET GLOBAL threads = ${options.threads ?? threadsFor(file)}`);
         await writeFile(recordFile, JSON.stringify({ seed, accounts, now, bigIds }));
       }
       return { database, reused, close };

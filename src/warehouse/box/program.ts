@@ -3,6 +3,7 @@
 // process.
 import { type DuckDBDataChunk, DuckDBInstance, type DuckDBResult } from "@duckdb/node-api";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { threadsFor } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { FromBox, ToBox } from "./messages.ts";
 
@@ -56,6 +57,7 @@ async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
   const { snapshot, sql, memoryLimit, rowCharacters } = first.ask;
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
+    threads: String(threadsFor(snapshot)),
     autoinstall_known_extensions: "false",
     memory_limit: memoryLimit,
     temp_directory: "",

@@ -1,4 +1,5 @@
 // Opens and closes one DuckDB instance.
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -21,8 +22,18 @@ export interface DatabaseOptions {
   readonly tempDir?: string;
   /** DuckDB size text; default `50GB`. */
   readonly maxTempSize?: string;
+  /** Default: one for a small file, else as many as the machine has cores. */
   readonly threads?: number;
 }
+
+/** DuckDB divides work by groups of 122,880 rows. A smaller file seldom has a table with more than one group. */
+const ONE_THREAD_BELOW_BYTES = 32 * 1024 * 1024;
+
+/** Number of threads worth having for a file. One that has nothing to do polls, which costs processor time. */
+export const threadsFor = (file: string): number => {
+  const size = file === ":memory:" ? null : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  return size === null || size >= ONE_THREAD_BELOW_BYTES ? availableParallelism() : 1;
+};
 
 /** Snapshots open in every DuckDB from this version on. */
 export const STORAGE_VERSION = "v1.2.0";
@@ -39,7 +50,7 @@ export const openInstance = async (file: string, options: DatabaseOptions): Prom
   const instance = await DuckDBInstance.create(file, {
     access_mode: options.readOnly ? "READ_ONLY" : "AUTOMATIC",
     storage_compatibility_version: STORAGE_VERSION,
-    threads: String(options.threads ?? availableParallelism()),
+    threads: String(options.threads ?? threadsFor(file)),
     autoinstall_known_extensions: "false",
     max_temp_directory_size: options.maxTempSize ?? "50GB",
     ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),

@@ -4,7 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
-import { lockDown } from "../duckdb/instance.ts";
+import { lockDown, threadsFor } from "../duckdb/instance.ts";
 import { assertReadable } from "./readable.ts";
 import { withOurGuess } from "./unknown-table.ts";
 
@@ -54,6 +54,7 @@ export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryC
   assertReadable(snapshot);
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
+    threads: String(threadsFor(snapshot)),
     autoinstall_known_extensions: "false",
     ...(request.memoryLimit === undefined ? {} : { memory_limit: request.memoryLimit }),
   }).catch((error: unknown) => {

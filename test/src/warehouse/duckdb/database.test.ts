@@ -1,4 +1,5 @@
 // A database that makes do with little memory until a statement needs more.
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -13,6 +14,16 @@ const number = z.object({ n: z.number() });
 const limit = z.object({ limit: z.string() });
 
 const MIB = 2 ** 20;
+
+test("a small file has one thread", async () => {
+  const threadsOf = async (file: string) => {
+    const database = await openDatabase(file);
+    onTestFinished(() => database.close());
+    return database.query("SELECT current_setting('threads') AS n", [], number);
+  };
+  expect(await threadsOf(join(tempDir(), "small.duckdb"))).toEqual([{ n: 1 }]);
+  expect(await threadsOf(":memory:")).toEqual([{ n: availableParallelism() }]);
+});
 
 const frugal = async (ceilingMib = 2048) => {
   const database = await openDatabase(join(tempDir(), "frugal.duckdb"), {

@@ -70,6 +70,11 @@ test("content of profiles costs a credit for each company that comes with its ac
   const { run, lineOf } = await start(undefined);
   await run(["sync", "--quiet"], { DUCKMIRROR_STREAMS: "accounts,companies" });
   expect(await lineOf("companies.insights")).toBe("companies.insights: 25 companies, 25 credits");
+  // A list whose scope changed is no list that was never read.
+  const scoped = await run(["plan", "accounts", "--json"], { DUCKMIRROR_SCOPE: '{"accounts":{"type":["customer"]}}' });
+  expect(JSON.parse(scoped.out).streams).toMatchObject([
+    { stream: "accounts", because: [{ reason: "its scope changed, so the list is read whole", scopes: 1 }] },
+  ]);
   expect(await lineOf("news_articles.articleBody")).toMatch(/: in the list call, no extra credit; /);
 });
 

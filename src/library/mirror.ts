@@ -27,6 +27,7 @@ import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
+export type { RollOver } from "../budget/credits/roll-over.ts";
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { JsonObject, JsonValue } from "../core/json.ts";

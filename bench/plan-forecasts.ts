@@ -18,11 +18,14 @@ export interface SyncForecast {
 export const createForecasts = (syncEveryMs: number, streams: readonly StreamName[]) => {
   const runs: PastRun[] = [];
   const errors: number[] = [];
+  const uncutErrors: number[] = [];
   const leftAtReset: number[] = [];
   let syncs = 0;
   return {
     /** Errors of the forecasts of single syncs, in percent of what they spent, without a sign. */
     errors,
+    /** Those of syncs that did all due work. Where the credits cut a sync, they are its forecast, and it is right by itself. */
+    uncutErrors,
     /** Credits left at the reset (below zero: short), foreseen at the start of every twentieth sync. */
     leftAtReset,
     begin: (context: Context, due: readonly Candidate[], allowance: number | null, credits: Credits): SyncForecast => {
@@ -44,8 +47,10 @@ export const createForecasts = (syncEveryMs: number, streams: readonly StreamNam
       return {
         end: (spent, finished) => {
           const total = [...spent.values()].reduce((sum, credits) => sum + credits, 0);
-          if (!forecast.atLeast) errors.push(Math.abs(errorPercent(foreseen, total)));
+          const error = Math.abs(errorPercent(foreseen, total));
+          if (!forecast.atLeast) errors.push(error);
           if (!finished) return;
+          if (!forecast.atLeast) uncutErrors.push(error);
           runs.push({
             atLeast: forecast.atLeast,
             days: forecast.days,

@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
+import { alongMonth } from "./along-month.ts";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
 import { exports } from "./export.ts";
@@ -25,6 +26,7 @@ import { years } from "./years.ts";
 const CASES: readonly BenchCase[] = [
   credits,
   planMonth,
+  alongMonth,
   rate,
   sharedLimiter,
   throughput,

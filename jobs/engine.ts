@@ -6,6 +6,7 @@ import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
+import { grantOf, readRollOver } from "../src/sync/plan/quota-readings.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
@@ -79,7 +80,8 @@ export const withEngine = async <T>(
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
       const booking = { dataDir, archive, clock };
       await takeCalls(warehouse, booking);
-      const ledger = createLedger({ clock, ...limitsOf(config), maxCredits });
+      const rollsOver = grantOf(await readRollOver(warehouse.database));
+      const ledger = createLedger({ clock, ...limitsOf(config), ...rollsOver, maxCredits });
       return await work({
         ...context,
         tracer,

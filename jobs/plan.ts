@@ -1,11 +1,15 @@
 // Job plan: forecasts the requests of the next sync and their reasons, without sending one.
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
+import type { RollOver } from "../src/budget/credits/roll-over.ts";
+import { vocabulary } from "../src/catalog/vocabulary.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
+import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
 import { readSpent } from "../src/sync/budgets/spending.ts";
 import { type ContentPrice, contentPrices } from "../src/sync/forecast/content-prices.ts";
@@ -13,8 +17,10 @@ import { type Credits, creditsNow } from "../src/sync/forecast/credits-now.ts";
 import { type Forecast, forecastOf } from "../src/sync/forecast/forecast.ts";
 import { type Outlook, outlookOf } from "../src/sync/forecast/outlook.ts";
 import { ratesOf, readPastRuns } from "../src/sync/forecast/past-runs.ts";
+import { priceText } from "../src/sync/forecast/price-text.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
+import { grantOf, readRollOver } from "../src/sync/plan/quota-readings.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
 import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
@@ -27,6 +33,8 @@ export interface PlanReport {
   readonly forecast: Forecast;
   readonly outlook: Outlook;
   readonly credits: Credits;
+  /** What the resets so far have shown of unused credits. */
+  readonly rollOver: RollOver;
   /** Credits that the next sync may spend; null: no known limit. */
   readonly allowance: number | null;
   /** null: not yet known, so the plan is that of an organization with Full Access. */
@@ -61,8 +69,12 @@ const reportOn = async (
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
   const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete);
-  const { candidates, context } = await createPlanner(warehouse, options)({ shapes, access }, now);
-  const credits = creditsNow((await readLastQuota(warehouse.database)) ?? checked.credits, now);
+  const { candidates, ...planned } = await createPlanner(warehouse, options)({ shapes, access }, now);
+  // Before the first sync only `check` knows the credits of the period.
+  const creditLimit = planned.view.creditLimit ?? checked.credits?.limit ?? null;
+  const context = { ...planned.context, view: { ...planned.context.view, creditLimit } };
+  const rollOver = await readRollOver(warehouse.database);
+  const credits = creditsNow((await readLastQuota(warehouse.database)) ?? checked.credits, now, rollOver);
   const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
   const { budgets } = config;
   const spent = await readSpent(warehouse.database, { budgets, resetsAt: credits.resetsAt, now });
@@ -74,22 +86,35 @@ const reportOn = async (
     forecast,
     rates,
     credits,
+    rollOver,
     reserve: config.reserveCredits,
     ratePerMinute: config.rateLimitPerMinute,
     syncEveryMs: config.syncEveryMs,
   });
-  const allowance = createLedger({ clock, ...limitsOf(config), maxCredits: config.maxCredits }).expects(credits);
+  const limits = { ...limitsOf(config), ...grantOf(rollOver), maxCredits: config.maxCredits };
+  const allowance = createLedger({ clock, ...limits }).expects(credits);
   const { pace } = config;
   const followed = options.companies.length;
   const prices = contentPrices(context, withContent);
-  return { forecast, outlook, credits, allowance, tier, followed, pace, cuts: within.cuts, content: prices };
+  const { cuts } = within;
+  return { forecast, outlook, credits, rollOver, allowance, tier, followed, pace, cuts, content: prices };
+};
+
+/** Throws USAGE for a name that is no opt-in content. */
+const checkContent = ({ withContent = [] }: PlanRequest): void => {
+  const { content } = vocabulary();
+  const unknown = withContent.find((name) => !content.includes(name));
+  if (unknown === undefined) return;
+  const detail = `${unknown} is not an opt-in field (${content.join(", ")}).${didYouMean(unknown, content)}`;
+  throw new DuckmirrorError("USAGE", { detail });
 };
 
 /**
  * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing.
- * Throws WRITER_BUSY while a sync runs.
+ * Throws WRITER_BUSY while a sync runs, and USAGE for unknown content.
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
+  checkContent(request);
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
@@ -102,13 +127,17 @@ export const planJob = async (config: Config, request: PlanRequest, clock: Clock
 };
 
 /** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
-export const planSnapshotJob = (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> =>
-  readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) => reportOn(reader, config, request, clock));
+export const planSnapshotJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
+  checkContent(request);
+  return readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) =>
+    reportOn(reader, config, request, clock),
+  );
+};
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** Contract of `plan --json`. */
-export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts, content }: PlanReport) => ({
+export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier, cuts, content }: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
@@ -128,18 +157,21 @@ export const planJson = ({ forecast, outlook, credits, allowance, tier, cuts, co
   short: outlook.short,
   empty_on: iso(outlook.emptyOn)?.slice(0, 10) ?? null,
   covered_periods: outlook.coveredPeriods,
+  /** Whether a reset has shown that unused credits come over: `seen`, `absent` (they did not) or `unknown`. */
+  roll_over: rollOver.shown,
   /** Streams that get older than they should if the credits were spread evenly; `days` null: not read again. */
   aging: outlook.aging.map(({ stream, days }) => ({ stream, days: days === null ? null : Math.ceil(days) })),
   tier: tier?.tier ?? "unknown",
   tier_since: iso(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
   /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
-  content: content.map(({ stream, field, way, records, credits: price, atMost }) => ({
-    name: `${stream}.${field}`,
-    way,
-    records,
-    credits: price,
-    at_most: atMost,
+  content: content.map((price) => ({
+    name: `${price.stream}.${price.field}`,
+    way: price.way,
+    records: price.records,
+    credits: price.credits,
+    at_most: price.atMost,
+    text: priceText(price),
   })),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,

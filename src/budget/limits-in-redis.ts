@@ -71,6 +71,7 @@ const ledgerSchema = z.object({
       reserve: z.number(),
       pace: z.enum(["even", "greedy"]),
       runEveryMs: z.number(),
+      rollsOver: z.object({ credits: z.number(), periodMs: z.number() }).optional(),
     }),
     spent: z.number(),
     reserved: z.number(),

@@ -27,6 +27,7 @@ import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 
+export type { RollOver } from "../budget/credits/roll-over.ts";
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { JsonObject, JsonValue } from "../core/json.ts";
@@ -112,7 +113,8 @@ export interface Mirror {
   /** Path of the published snapshot; it opens read-only in any DuckDB client. */
   readonly warehouse: string;
   /**
-   * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs.
+   * Forecasts the next sync's requests and their reasons; sends nothing. Rejects with WRITER_BUSY while a sync runs, and
+   * with USAGE for unknown content or an unknown day.
    */
   plan(request?: PlanRequestOptions): Promise<PlanReport>;
   /**

@@ -37,8 +37,11 @@ export interface ServedProfile {
   readonly ratePerMinute: number | null;
   /** Trail of the actions on this mirror; absent: none is written. */
   readonly audit?: AuditTrail;
-  /** Forecast of the next sync, from the snapshot; absent: the page does not show it. */
-  readonly plan?: () => Promise<unknown>;
+  /**
+   * Forecast of the next sync, from the snapshot, as if this opt-in content were configured, too; absent: the page does
+   * not show it. Rejects with USAGE for unknown content.
+   */
+  readonly plan?: (withContent: readonly string[]) => Promise<unknown>;
   /** Followed companies; absent: this server does not show them. */
   readonly following?: FollowedCompanies;
   /** Sends feedback to the service, which costs a credit; absent: not available. */

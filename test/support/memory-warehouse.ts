@@ -116,6 +116,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     },
     [sqlText("plan/inputs.sql")]: () => [],
     [sqlText("plan/last-quota.sql")]: () => [],
+    [sqlText("plan/period-readings.sql")]: () => [],
     [sqlText("plan/past-runs.sql")]: () => [],
     [sqlText("plan/hints.sql")]: () => [],
     [sqlText("plan/crashed-runs.sql")]: () =>

@@ -12,6 +12,17 @@ export interface Limits {
   readonly pace: "even" | "greedy";
   /** Time between two runs, in ms. With pace `even` it gives the number of runs that share the credits. */
   readonly runEveryMs: number;
+  /**
+   * What a period grants, if unused credits were seen to come over into the next one (roll-over.ts); unset: they were not,
+   * and pace `even` spends all of them until the reset.
+   */
+  readonly rollsOver?: Grant | undefined;
+}
+
+/** Credits that each period grants. */
+export interface Grant {
+  readonly credits: number;
+  readonly periodMs: number;
 }
 
 export type Charge = "spent" | "free" | "ambiguous";
@@ -158,11 +169,22 @@ export const periodOf = (
   return Math.abs(apart) < SAME_PERIOD_MS ? "same" : apart > 0 ? "later" : "earlier";
 };
 
-/** Share of this run: remaining credits above the reserve, including its own, divided by the runs until the reset. */
-const pacedShare = (limits: Limits, left: number, resetsAt: number | null, now: number): number | null => {
+/**
+ * Share of this run: remaining credits above the reserve, including its own, divided by the runs until the reset. Where
+ * unused credits come over, those of this period and of the next one are shared by the runs of both: else the last runs of
+ * a period spend what runs before them left, and the next one starts with less. Credits that came over from earlier
+ * periods are shared until the reset, since they may lapse there.
+ */
+const pacedShare = (limits: Limits, quota: Quota, left: number, now: number): number | null => {
+  const { resetsAt, used } = quota;
   if (limits.pace === "greedy" || resetsAt === null) return null;
   const runs = Math.max(1, Math.ceil((resetsAt - now) / limits.runEveryMs));
-  return Math.max(1, Math.floor((left - limits.reserve) / runs));
+  const free = Math.max(0, left - limits.reserve);
+  const { rollsOver } = limits;
+  if (rollsOver === undefined || used === null) return Math.max(1, Math.floor(free / runs));
+  const own = Math.min(free, Math.max(0, rollsOver.credits - used));
+  const both = (own + rollsOver.credits) / (runs + rollsOver.periodMs / limits.runEveryMs);
+  return Math.max(1, Math.floor((free - own) / runs + Math.min(own / runs, both)));
 };
 
 /** With nothing in flight, the decrease of `remaining` shows how many ambiguous requests were charged. */
@@ -220,7 +242,7 @@ export const observe = (
   // When this is the first period, credits spent so far count in this run's share only if the figure includes them.
   const first = state.period === null;
   const before = committed(state) - state.reserved;
-  const share = pacedShare(state.limits, remaining + (first ? before : 0), quota.resetsAt, now);
+  const share = pacedShare(state.limits, quota, remaining + (first ? before : 0), now);
   return settleAmbiguous(
     {
       ...seen,
@@ -252,5 +274,5 @@ export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {
 };
 
 /** Credits that a run may spend if these are the service's figures at its start; null: no known limit. */
-export const allowanceAt = (limits: Limits, credits: Omit<Quota, "used">, now: number): number | null =>
-  snapshotOf(observe(openLedger(limits), { ...credits, used: null }, now, now), now).allowance;
+export const allowanceAt = (limits: Limits, credits: Quota, now: number): number | null =>
+  snapshotOf(observe(openLedger(limits), credits, now, now), now).allowance;

@@ -36,7 +36,7 @@ export interface Ledger {
   settled(): Promise<void>;
   snapshot(): LedgerSnapshot;
   /** Credits that the run may spend if these are the service's figures; null: no known limit. */
-  expects(credits: Omit<Quota, "used">): number | null;
+  expects(credits: Quota): number | null;
   /** Error that ends a run for this reason. */
   denial(code: Denial): DuckmirrorError;
 }
@@ -49,7 +49,8 @@ const DAY_MS = 86_400_000;
  */
 export const createLedger = (options: LedgerOptions): Ledger => {
   const { clock, maxCredits = null, pace = "greedy", runEveryMs = DAY_MS } = options;
-  let state: LedgerState = openLedger({ maxCredits, reserve: options.reserve ?? 0, pace, runEveryMs });
+  const { reserve: kept = 0, rollsOver } = options;
+  let state: LedgerState = openLedger({ maxCredits, reserve: kept, pace, runEveryMs, rollsOver });
   const open = new Set<string>();
   const waiting: (() => void)[] = [];
   const wake = () => {

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../jobs/plan.ts";
 import { EXIT } from "../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../core/text/units.ts";
+import { priceText } from "../../sync/forecast/price-text.ts";
 import { type CommandContext, defineCommand } from "../command.ts";
 import { addStreams, streamsOf } from "../options/streams-argument.ts";
-import { contentText } from "../terminal/plan/content-lines.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf } from "../terminal/plan/outlook-lines.ts";
 import { renderTable } from "../terminal/table.ts";
 
@@ -34,6 +34,10 @@ const reasonsText = (because: StreamForecast["because"]): string => {
     .map(({ reason, scopes }) => (because.length === 1 ? reason : `${formatCount(scopes)} ${reason}`));
   return because.length > MOST_REASONS ? `${named.join(", ")}, …` : named.join(", ");
 };
+
+/** One line for each field of `--with`. */
+const contentText = ({ content }: PlanReport): string =>
+  content.map((price) => `${price.stream}.${price.field}: ${priceText(price)}\n`).join("");
 
 /** Lines on the tier where it leaves streams out; else nothing. */
 const tierText = ({ tier, followed }: PlanReport): string => {
@@ -105,8 +109,6 @@ export const command = defineCommand({
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const streams = streamsOf(input.args);
     const withContent = (input.with ?? "").split(",").filter((name) => name !== "");
-    // Unknown names are refused as in the configuration.
-    if (withContent.length > 0) await context.loadConfig({ content: withContent });
     const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false, withContent };
     const report = await planJob(config, request, context.clock);
     if (context.shared.json) await context.printJson(planJson(report));

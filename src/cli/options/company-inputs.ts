@@ -40,12 +40,15 @@ const columnOf = async (path: string, column: string): Promise<readonly string[]
   });
 };
 
-/** `work` with the path of a file that holds the text. */
+/** True for a list whose lines end in two ways, as after an edit: DuckDB reads no such CSV. */
+const hasMixedEnds = (text: string): boolean => /\r\n/.test(text) && /[^\r]\n/.test(text);
+
+/** `work` with the path of a file that holds the text; all of its lines end alike. */
 const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), "duckmirror-list-"));
   try {
     const path = join(folder, "list.csv");
-    await writeFile(path, text, { mode: 0o600 });
+    await writeFile(path, text.replace(/\r\n?/g, "\n"), { mode: 0o600 });
     return await work(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -56,16 +59,17 @@ const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>)
 export const readInputs = async (wish: InputsWish, { cwd, terminal }: CommandContext): Promise<readonly string[]> => {
   const { args, file, column } = wish;
   if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
-  let listed: readonly string[] = [];
-  if (file === "-") {
-    const text = await terminal.readInput();
-    listed = column === undefined ? linesOf(text) : await withTextFile(text, (path) => columnOf(path, column));
-  } else if (file !== undefined) {
-    const path = resolve(cwd, file);
-    const text = await readFile(path, "utf8").catch((cause: unknown) => {
+  const readText = (path: string): Promise<string> =>
+    readFile(path, "utf8").catch((cause: unknown) => {
       throw usage(`--file ${file} cannot be read: ${detailOf(cause)}`);
     });
-    listed = column === undefined ? linesOf(text) : await columnOf(path, column);
+  let listed: readonly string[] = [];
+  if (file !== undefined) {
+    const text = file === "-" ? await terminal.readInput() : await readText(resolve(cwd, file));
+    const isReadable = file !== "-" && !hasMixedEnds(text);
+    if (column === undefined) listed = linesOf(text);
+    else if (isReadable) listed = await columnOf(resolve(cwd, file), column);
+    else listed = await withTextFile(text, (path) => columnOf(path, column));
   }
   const inputs = [...new Set([...args, ...listed])];
   if (inputs.length === 0) throw usage(file === undefined ? "no company was given" : `--file ${file} names no company`);

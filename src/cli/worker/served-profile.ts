@@ -35,7 +35,7 @@ export const servedProfile = (
     add: (inputs) => followJob(config, inputs, clock),
     remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock }),
   },
-  plan: async () => planJson(await planSnapshotJob(config, NEXT_SYNC, clock)),
+  plan: async (withContent) => planJson(await planSnapshotJob(config, { ...NEXT_SYNC, withContent }, clock)),
   ...(config.baseUrl === null || config.token === null
     ? {}
     : {

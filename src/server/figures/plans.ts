@@ -12,20 +12,27 @@ interface Kept {
   readonly plan: Promise<unknown>;
 }
 
-/**
- * The plan of a mirror; null if the server shows none. Rejects with the plan's error; the next reader tries again.
- */
-export const createPlans = (clock: Clock): ((mirror: Mirror) => Promise<unknown> | null) => {
+/** Forecasts kept at once, the latest ones: with other content it is another forecast. */
+const MOST_KEPT = 100;
+
+/** The plan of a mirror with this opt-in content; null if the server shows none. */
+export type PlanOf = (mirror: Mirror, withContent: readonly string[]) => Promise<unknown> | null;
+
+/** Plans reject with their error; the next reader tries again. */
+export const createPlans = (clock: Clock): PlanOf => {
   const kept = new Map<string, Kept>();
   let computing: Promise<unknown> = Promise.resolve();
-  return ({ name, plan, snapshots }) => {
+  return ({ name, plan, snapshots }, withContent) => {
     if (plan === undefined) return null;
     const version = snapshots.version();
-    const known = kept.get(name);
+    const key = JSON.stringify([name, ...new Set(withContent)]);
+    const known = kept.get(key);
     if (known !== undefined && known.version === version && clock.now() - known.at < FRESH_MS) return known.plan;
-    const next = computing.then(plan);
-    computing = next.catch(() => kept.delete(name));
-    kept.set(name, { version, at: clock.now(), plan: next });
+    const next = computing.then(() => plan(withContent));
+    computing = next.catch(() => kept.delete(key));
+    kept.delete(key);
+    kept.set(key, { version, at: clock.now(), plan: next });
+    for (const oldest of [...kept.keys()].slice(0, Math.max(0, kept.size - MOST_KEPT))) kept.delete(oldest);
     return next;
   };
 };

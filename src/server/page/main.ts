@@ -50,7 +50,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   showGrowth(await ask<Growth>("/api/growth"), overview.now);
   await showFindings(overview.now);
   await showFollowing(profile?.following === true, overview.now);
-  await showPlan(profile?.plan === true);
+  await showPlan(profile?.plan === true, abilities.content);
   performance.mark("complete");
   byId("content").dataset.complete = overview.snapshot.version;
 };

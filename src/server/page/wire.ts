@@ -32,6 +32,8 @@ export interface Abilities {
   readonly queues: boolean;
   readonly fleet: boolean;
   readonly login: boolean;
+  /** Opt-in content that a plan may be asked for with. */
+  readonly content: readonly string[];
 }
 
 export interface QueryResult {
@@ -63,6 +65,10 @@ export interface PlanAnswer {
   readonly left_at_reset: number | null;
   readonly short: number | null;
   readonly empty_on: string | null;
+  /** Lists of unknown length. */
+  readonly unknown: readonly string[];
+  /** Price of the content asked about. */
+  readonly content: readonly { readonly name: string; readonly text: string }[];
 }
 
 export interface ActiveRun {

@@ -2,6 +2,7 @@
 // only, JSON, times in ms since the epoch. `?profile=` names the mirror; the default is the first.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { contentFields } from "../../catalog/vocabulary.ts";
 import { readFindings } from "../figures/findings.ts";
 import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import { createPlans } from "../figures/plans.ts";
@@ -16,6 +17,12 @@ const runsSchema = profileSchema.extend({ before: z.coerce.number().min(0).max(L
 const requestsSchema = profileSchema.extend({
   stream: z.string().optional(),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+const planSchema = profileSchema.extend({
+  with: z
+    .string()
+    .default("")
+    .transform((names) => names.split(",").filter((name) => name !== "")),
 });
 /** Requests shown at once. */
 const REQUESTS_SHOWN = 100;
@@ -48,6 +55,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     queues: context.fleet !== undefined,
     fleet: context.fleet !== undefined,
     login: context.keyring.required(),
+    content: contentFields().map(({ stream, field }) => `${stream}.${field}`),
   }));
 
   app.get("/api/status", async (request) => {
@@ -63,7 +71,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
   app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
 
   app.get("/api/plan", async (request) => {
-    const answer = planOf(mirrorOf(request.query));
+    const answer = planOf(mirrorOf(request.query), planSchema.parse(request.query).with);
     if (answer === null) throw notFound("forecast on this server");
     return answer;
   });

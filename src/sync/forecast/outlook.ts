@@ -1,4 +1,5 @@
 // Outlook: long-term cost of keeping the mirror fresh, per stream, and what a plan leaves until the reset. Pure.
+import { type RollOver, UNKNOWN_ROLL_OVER } from "../../budget/credits/roll-over.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { vocabulary } from "../../catalog/vocabulary.ts";
 import { type Candidate, type Context, maxAge } from "../plan/candidate.ts";
@@ -55,6 +56,8 @@ interface OutlookInput {
   readonly forecast: Forecast;
   readonly rates: Rates;
   readonly credits: Credits;
+  /** Unset: no reset has shown anything. */
+  readonly rollOver?: RollOver;
   readonly reserve: number;
   readonly ratePerMinute: number | null;
   readonly syncEveryMs: number;
@@ -124,11 +127,20 @@ const emptyDay = (perDay: readonly number[], remaining: number): number | null =
   return null;
 };
 
-/** Further periods for which credits that roll over fill the gap; null: a period does not need more than its limit. */
-const coveredOf = (perPeriod: number, limit: number | null, left: number | null): number | null =>
-  limit === null || left === null || perPeriod <= limit
-    ? null
-    : Math.min(ROLL_OVER_CYCLES, Math.floor(Math.max(0, left) / (perPeriod - limit)));
+/**
+ * Further periods for which credits that roll over fill the gap; null: a period does not need more than it is granted. The
+ * service is taken to use the oldest credits first.
+ */
+const coveredOf = (
+  perPeriod: number,
+  { credits, rollOver = UNKNOWN_ROLL_OVER }: OutlookInput,
+  left: number | null,
+): number | null => {
+  const grant = rollOver.grant ?? credits.limit;
+  if (grant === null || left === null || perPeriod <= grant) return null;
+  const comesOver = rollOver.shown === "absent" ? 0 : Math.max(0, left);
+  return Math.min(ROLL_OVER_CYCLES, Math.floor(comesOver / (perPeriod - grant)));
+};
 
 const untilReset = (input: OutlookInput, cycles: readonly Cycle[]) => {
   const { context, credits, forecast, reserve } = input;
@@ -159,7 +171,7 @@ const untilReset = (input: OutlookInput, cycles: readonly Cycle[]) => {
 
 /** Effect of a plan on the credits of the period, and what follows after it. */
 export const outlookOf = (input: OutlookInput): Outlook => {
-  const { context, candidates, forecast, rates, credits, ratePerMinute, syncEveryMs } = input;
+  const { context, candidates, forecast, rates, ratePerMinute, syncEveryMs } = input;
   const cycles = cyclesOf({ context, due: candidates, syncEveryMs });
   const steady = sum(creditsPerDay(cycles).values());
   const changes = changesOf(context, rates, context);
@@ -173,7 +185,7 @@ export const outlookOf = (input: OutlookInput): Outlook => {
     expectedPerDay: tenth(expected),
     perPeriod,
     ...reset,
-    coveredPeriods: coveredOf(perPeriod, credits.limit, reset.leftAtReset),
+    coveredPeriods: coveredOf(perPeriod, input, reset.leftAtReset),
     streams: perStream(input, cycles),
   };
 };

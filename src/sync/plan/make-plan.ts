@@ -2,7 +2,7 @@
 // `plan` announces.
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { Candidate, Context, DueOptions, MirrorView } from "./candidate.ts";
+import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes } from "./remembered.ts";
@@ -42,11 +42,17 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     // A list with another scope is read completely.
     const changed = changedScopes(await warehouse.capabilities(), options.rowScope);
     const unread = changed.map((stream) => ({ stream, scope: "" }));
-    const unknown = withoutStates(await viewAt(now), unread, null);
+    const mirrored = await viewAt(now);
+    const unknown = withoutStates(mirrored, unread, null);
     const view = withoutStates(unknown, options.reset, options.syncId ?? null);
     const context = { view, options: { ...options, ...known } };
     if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
-    const due = dueCandidates(view, context.options);
+    const readBefore = unread.filter(({ stream, scope }) => mirrored.states.has(stateKey(stream, scope)));
+    const due = dueCandidates(view, context.options).map((candidate) =>
+      readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope)
+        ? { ...candidate, because: "its scope changed, so the list is read whole" }
+        : candidate,
+    );
     return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, view), view, context };
   };
 };

@@ -17,6 +17,7 @@ import { forecastErrorJson } from "../forecast/forecast-error.ts";
 import { ratesOf, readPastRuns } from "../forecast/past-runs.ts";
 import { createPlanner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
+import { readRollOver } from "../plan/quota-readings.ts";
 import { readShapes, rememberTier, rememberWanted } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
@@ -185,7 +186,8 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
   const forecast = forecastOf(plan.context, plan.candidates, rates);
-  const credits = creditsNow(await readLastQuota(warehouse.database), startedAt);
+  const rollOver = await readRollOver(warehouse.database);
+  const credits = creditsNow(await readLastQuota(warehouse.database), startedAt, rollOver);
   const allowance = deps.ledger.expects(credits);
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecast, allowance) });
   await rememberWanted(warehouse, options, startedAt);
@@ -251,10 +253,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   let end: End;
   try {
     await dispatch(run, planner, plan).finally(ending.close);
+    // Owners and insights of erased accounts go with them.
+    await endScope(run);
     const { inserted, updated, deleted } = run.stats.of("accounts");
     if (inserted + updated + deleted > 0) await dropOwners(run);
     await dropInsights(run);
-    await endScope(run);
     end = await endOf(run);
   } catch (error) {
     await archive.close();

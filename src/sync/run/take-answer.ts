@@ -193,18 +193,21 @@ export const takeListAnswer = async (
   await advance(run, task);
 };
 
-/** The service refused the page after the last known row of a list that it does not count: the list ends there. */
+/**
+ * The service refused the page after the last known row of a list that it does not count: the list ends there. `isAbsent`: it
+ * answered 404, which proves the end. Another refusal may be a limit of the service, such as a last page number.
+ */
 export const takeEnd = async (
   run: SyncRun,
   task: ScopeTask,
-  request: ReadRequest,
+  { request, isAbsent }: { readonly request: ReadRequest; readonly isAbsent: boolean },
   requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
 ): Promise<void> => {
   await run.committer.commit({
     loads: [],
     requests,
     states: () => {
-      takePage(task, emptyPage(request), run.deps.clock.now());
+      takePage(task, emptyPage(request, isAbsent), run.deps.clock.now());
       return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
     },
     bytes: 0,

@@ -128,7 +128,7 @@ const openIn = async (run: SyncRun, task: ScopeTask): Promise<Unconfirmed | null
   if (open !== null || isProven(task)) return open;
   const because =
     totalOf(task) === null
-      ? "the service does not count its rows, and two pages share none"
+      ? "the service does not count its rows, and nothing proves that these are all"
       : "rows changed places while the list was read";
   return { rows: 0, because };
 };

@@ -24,6 +24,8 @@ export interface PageRead extends ReadRequest {
   readonly more?: boolean | undefined;
   /** Rows of the largest page of this stream that the service returned before, in this run. Unset: unknown. */
   readonly granted?: number | undefined;
+  /** The service refused the page (400, 422) without saying that it does not exist. Unset: it did not. */
+  readonly refused?: boolean | undefined;
 }
 
 /** State of the mirror after the last read was committed. */

@@ -143,7 +143,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     fresh: true,
     bridgeAt: null,
     bridges: 0,
-    proven: coverage.proven && !stuck,
+    proven: coverage.proven && !stuck && read.refused !== true,
     complete: reachedEnd || stuck,
   };
 };

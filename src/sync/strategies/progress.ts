@@ -159,6 +159,7 @@ const pageRead = z.object({
   total: z.number().nullable(),
   more: z.boolean().optional(),
   granted: z.number().optional(),
+  refused: z.boolean().optional(),
 });
 const coverage = z.object({
   size: z.number(),

@@ -136,6 +136,27 @@ test("--erase moves rows outside to history, and later syncs neither miss nor br
   expect((await sync(scope, request)).sent).toHaveLength(3);
 });
 
+test("insights and company lists follow their accounts: outside they stay, uncounted, until --erase takes the insights along", async () => {
+  const { clock, sync } = await start();
+  const request = { streams: ["accounts", "account_insights", "job_openings"] };
+  await sync({}, request);
+  await clock.sleep(60 * DAY_MS);
+  const scope = { accounts: { type: ["customer"] } };
+  const { error, sent, report } = await sync(scope, request);
+  expect([error, report.streams.every(({ complete }) => complete)]).toEqual([null, true]);
+  // Nothing is read for an account outside, and nothing of it counts as old or missing.
+  expect(sent.filter(({ path }) => path !== "/v1/accounts")).toHaveLength(20);
+  const followed =
+    "select table_name t, scopes from marts.freshness where table_name in ('account_insights', 'job_openings')";
+  expect((await rig.rows(`${followed} order by t`)).map(({ scopes }) => Number(scopes))).toEqual([10, 10]);
+  const inside =
+    "select count(*) n, count(*) filter (a._in_scope) i from account_insights t join accounts a on a.id = t.account_id";
+  expect(await rig.rows(inside)).toEqual([{ n: 30, i: 10 }]);
+  await sync(scope, { ...request, eraseOutside: true });
+  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
+  expect(await rig.rows("select count(*) n from job_openings")).toEqual([{ n: 30 }]);
+});
+
 test("a service that ignores the filters is noticed: its lists are read whole, and rows outside marked", async () => {
   const { service, clock, sync, ids, there } = await start({ filters: "ignore" });
   const scope = { accounts: { type: ["customer"] } };

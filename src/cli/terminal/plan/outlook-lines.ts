@@ -3,7 +3,12 @@ import type { PlanReport } from "../../../../jobs/plan.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { renderTable, type TableColumn } from "../table.ts";
 
-const ROLLS_OVER = "unspent credits roll over for up to 3 billing cycles";
+/** What becomes of them, and how that is known. */
+const ROLLS_OVER = {
+  seen: "unspent credits roll over for up to 3 billing cycles, and the last reset showed it",
+  absent: "by the figures of the last reset, unspent credits do not come over",
+  unknown: "unspent credits roll over for up to 3 billing cycles, by the service's documentation",
+} as const;
 
 const dayText = (ms: number): string =>
   new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });
@@ -32,14 +37,14 @@ const deficitText = (report: PlanReport): readonly string[] => {
   return [`${empty}${formatCount(outlook.short)} short${reset}${aging}`];
 };
 
-const surplusText = ({ outlook, credits }: PlanReport): readonly string[] => {
+const surplusText = ({ outlook, credits, rollOver }: PlanReport): readonly string[] => {
   const { leftAtReset, coveredPeriods, perPeriod } = outlook;
   if (leftAtReset === null || leftAtReset < 0) return [];
   const further =
     coveredPeriods === null
       ? ""
-      : `; 30 days need about ${formatCount(perPeriod)} of ${formatCount(credits.limit ?? 0)}, so they cover ${counted(coveredPeriods, "more period")}`;
-  return [`about ${formatCount(leftAtReset)} will be left at the reset; ${ROLLS_OVER}${further}`];
+      : `; 30 days need about ${formatCount(perPeriod)} of ${formatCount(rollOver.grant ?? credits.limit ?? 0)}, so they cover ${counted(coveredPeriods, "more period")}`;
+  return [`about ${formatCount(leftAtReset)} will be left at the reset; ${ROLLS_OVER[rollOver.shown]}${further}`];
 };
 
 /** What is left, what fits, what a day costs, and what that means until the reset. */

@@ -1,15 +1,30 @@
 // Cost of the next sync, and findings: rejects and drift.
-import { byId, fillTable, ofKind } from "../dom.ts";
+import { byId, fillTable, make, ofKind } from "../dom.ts";
 import { ago, count, counted } from "../format.ts";
 import { ask, type Findings, type PlanAnswer } from "../wire.ts";
 
-const atLeast = (value: number, more: boolean): string => `${more ? "≥ " : ""}${count(value)}`;
+/** Asks for the plan again with the chosen content. Listens once; `content`: names to choose from. */
+const offerContent = (content: readonly string[]): HTMLSelectElement => {
+  const select = ofKind("plan-with", HTMLSelectElement);
+  if (select.options.length > 0) return select;
+  select.append(
+    ...["", ...content].map((name) => make("option", { value: name }, name === "" ? "as configured" : name)),
+  );
+  select.addEventListener("change", () => {
+    showPlan(true, content).catch((error: unknown) => {
+      byId("plan-price").textContent = error instanceof Error ? error.message : String(error);
+    });
+  });
+  return select;
+};
 
-export const showPlan = async (offered: boolean): Promise<void> => {
+export const showPlan = async (offered: boolean, content: readonly string[]): Promise<void> => {
   const card = byId("plan-card");
   card.hidden = !offered;
   if (!offered) return;
-  const plan = await ask<PlanAnswer>("/api/plan");
+  const { value: chosen } = offerContent(content);
+  const plan = await ask<PlanAnswer>(chosen === "" ? "/api/plan" : `/api/plan?with=${encodeURIComponent(chosen)}`);
+  byId("plan-price").textContent = plan.content.map(({ name, text }) => `${name}: ${text}`).join("; ");
   const left =
     plan.left_at_reset === null
       ? ""
@@ -20,15 +35,16 @@ export const showPlan = async (offered: boolean): Promise<void> => {
     plan.minutes === null
       ? ""
       : ` and ${plan.minutes < 1 ? "under a minute" : `about ${counted(Math.ceil(plan.minutes), "minute")}`}`;
-  byId("plan-lead").textContent =
-    `${atLeast(plan.requests, plan.at_least)} credits${time}. An unchanged source costs about ${count(plan.credits_per_day)} a day.${left}`;
+  byId("plan-lead").textContent = plan.at_least
+    ? `How many credits is not known before ${plan.unknown.join(", ")} ${plan.unknown.length === 1 ? "was" : "were"} read once.`
+    : `${counted(plan.requests, "credit")}${time}. An unchanged source costs about ${count(plan.credits_per_day)} a day.${left}`;
   fillTable(
     ofKind("plan", HTMLTableElement),
     plan.streams.length === 0 ? "Nothing is due." : "Streams that are due",
     [
       { head: "stream", cell: (row) => row.stream },
       { head: "lists", kind: "number", cell: (row) => count(row.scopes) },
-      { head: "credits", kind: "number", cell: (row) => atLeast(row.requests, row.at_least) },
+      { head: "credits", kind: "number", cell: (row) => (row.at_least ? "not known" : count(row.requests)) },
       { head: "because", kind: "cell", cell: (row) => row.because.map(({ reason }) => reason).join(", ") },
     ],
     plan.streams,

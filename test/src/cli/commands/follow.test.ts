@@ -36,7 +36,7 @@ test("follows inputs of every kind, and lists them before any sync", async () =>
 test("reads a list of lines, a column of a CSV, and stdin", async () => {
   const where = setup();
   writeFileSync(join(where.cwd, "list.txt"), "\uFEFFone.example\r\n\r\n# two\nthree.example\n");
-  writeFileSync(join(where.cwd, "crm.csv"), 'Name;Website\n"A; Inc";a.example\nB;\nC;c.example\n');
+  writeFileSync(join(where.cwd, "crm.csv"), 'Name;Website\n"A; Inc";a.example\r\nB;\nC;c.example\n');
   expect((await cli(["follow", "--file", "list.txt"], where)).out).toBe("2 companies added.\n");
   expect((await cli(["follow", "--file", "crm.csv", "--column", "Website"], where)).code).toBe(0);
   expect((await cli(["follow", "--file", "-"], { ...where, input: "d.example\n" })).code).toBe(0);

@@ -42,16 +42,39 @@ test("a service whose list has no full text takes a credit per signal, once that
   ]);
 });
 
-test("a service whose list returns it costs no extra credit, and one walk for what is mirrored without it", async () => {
+test("a service whose list returns it costs no extra credit", async () => {
   const { run, lineOf } = await start({ fullContent: "named" });
   await run(["sync", "--quiet"], { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" });
   expect(await lineOf("signals.fullContent")).toBe("signals.fullContent: in the list call, no extra credit");
+});
+
+test("signals mirrored before the list was known to return it cost one walk, and plan says how much that is", async () => {
+  const { run, lineOf } = await start({ fullContent: "named" });
+  await run(["sync", "--quiet"], STREAMS);
+  // A sync that may spend little learns that the list returns it; the walk is ended without the content.
+  await run(["sync", "--quiet", "--max-credits", "2"], { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" });
+  await run(["sync", "--quiet"], STREAMS);
+  const line = await lineOf("signals.fullContent");
+  expect(line).toMatch(
+    /^signals.fullContent: in the list call, no extra credit; one walk of the list, (\d) credits? more, brings it for the \d+ signals mirrored without it$/,
+  );
+  const more = Number(/, (\d) credit/.exec(line ?? "")?.[1]);
+  const planOf = async (args: readonly string[]) => JSON.parse((await run(["plan", "signals", "--json", ...args])).out);
+  expect((await planOf(["--with", "signals.fullContent"])).credits).toBe((await planOf([])).credits + more);
+  const all = { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" };
+  const { credits } = JSON.parse((await run(["sync", "signals", "--quiet", "--json"], all)).out);
+  expect(credits.spent).toBe(1 + more);
 });
 
 test("content of profiles costs a credit for each company that comes with its account", async () => {
   const { run, lineOf } = await start(undefined);
   await run(["sync", "--quiet"], { DUCKMIRROR_STREAMS: "accounts,companies" });
   expect(await lineOf("companies.insights")).toBe("companies.insights: 25 companies, 25 credits");
+  // A list whose scope changed is no list that was never read.
+  const scoped = await run(["plan", "accounts", "--json"], { DUCKMIRROR_SCOPE: '{"accounts":{"type":["customer"]}}' });
+  expect(JSON.parse(scoped.out).streams).toMatchObject([
+    { stream: "accounts", because: [{ reason: "its scope changed, so the list is read whole", scopes: 1 }] },
+  ]);
   expect(await lineOf("news_articles.articleBody")).toMatch(/: in the list call, no extra credit; /);
 });
 

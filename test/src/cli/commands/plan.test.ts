@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { learnChecked } from "../../../../src/core/state/checked.ts";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 
@@ -51,6 +52,18 @@ test("before the first sync and without a check, it says what it does not know a
   expect(out).not.toContain("≥");
 });
 
+test("the credits that `check` saw decide how often usage is read, before the first sync as after it", async () => {
+  const cwd = aFolder();
+  const totals = new Map(["accounts", "contacts", "signals"].map((list) => [list, 0]));
+  const credits = { limit: 100, used: 1, remaining: 99, resetsAt: Date.now() + 8 * 86_400_000 };
+  await learnChecked(join(cwd, "data"), { totals, credits }, Date.now());
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const plan = JSON.parse((await cli(["plan", "usage", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ roll_over: "unknown", projection: [{ stream: "usage", credits_per_day: 0.1 }] });
+  // Three requests now, none again before the reset: they are a hundredth of the period's credits each.
+  expect(plan.left_at_reset).toBe(99 - plan.credits);
+});
+
 test("after `check --totals` it foresees the first sync, and `status` shows how well", async () => {
   const cwd = aFolder();
   const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
@@ -70,6 +83,6 @@ test("after `check --totals` it foresees the first sync, and `status` shows how 
     /^forecasts of the last 1 sync: off by [\d.]+% in the median/m,
   );
   expect((await cli(["plan"], { env, cwd })).out).toMatch(
-    /^about [\d,]+ will be left at the reset; unspent credits roll/m,
+    /^about [\d,]+ will be left at the reset; unspent credits roll over for up to 3 billing cycles, by the service's documentation$/m,
   );
 });

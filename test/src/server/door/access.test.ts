@@ -219,7 +219,9 @@ describe("the door", () => {
     let running = 0;
     let most = 0;
     let count = 0;
-    const plan = async () => {
+    const contents: (readonly string[])[] = [];
+    const plan = async (withContent: readonly string[]) => {
+      contents.push(withContent);
       count += 1;
       running += 1;
       most = Math.max(most, running);
@@ -233,6 +235,9 @@ describe("the door", () => {
     const answers = await Promise.all([...Array(20).fill("a"), ...Array(20).fill("b")].map(ask));
     expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true);
     expect({ count, most }).toEqual({ count: 2, most: 1 });
+    await app.inject({ url: "/api/plan?profile=a&with=signals.fullContent,insights", headers: HERE });
+    await app.inject({ url: "/api/plan?profile=a&with=signals.fullContent,insights", headers: HERE });
+    expect([count, contents]).toEqual([3, [[], [], ["signals.fullContent", "insights"]]]);
   });
 
   test("an encoded or doubled slash does not open what is closed", async () => {

@@ -77,7 +77,7 @@ const lookedAhead = (context: Context, remaining: number | null, days: number, r
     ...planned(context, rates),
     context,
     rates,
-    credits: { remaining, limit: 1000, resetsAt: NOW + days * DAY },
+    credits: { used: null, remaining, limit: 1000, resetsAt: NOW + days * DAY },
     reserve: 0,
     ratePerMinute: null,
     syncEveryMs: DAY,
@@ -174,7 +174,16 @@ describe("changes", () => {
 
 test("after the reset, the limit is granted again and what was left rolls over", () => {
   const reading = { limit: 1000, used: 900, remaining: 100, resetsAt: NOW };
-  expect(creditsNow(reading, NOW - 1)).toEqual({ limit: 1000, remaining: 100, resetsAt: NOW });
-  expect(creditsNow(reading, NOW + DAY)).toEqual({ limit: 1000, remaining: 1100, resetsAt: Date.UTC(2026, 11, 21) });
-  expect(creditsNow(reading, NOW + 40 * DAY)).toEqual({ limit: 1000, remaining: null, resetsAt: null });
+  const used = 900;
+  expect(creditsNow(reading, NOW - 1)).toEqual({ limit: 1000, used, remaining: 100, resetsAt: NOW });
+  const resetsAt = Date.UTC(2026, 11, 21);
+  expect(creditsNow(reading, NOW + DAY)).toEqual({ limit: 1000, used: 0, remaining: 1100, resetsAt });
+  expect(creditsNow(reading, NOW + 40 * DAY)).toEqual({ limit: 1000, used: null, remaining: null, resetsAt: null });
+  // What an earlier reset has shown counts: nothing came over, or the limit counted what did.
+  const periodMs = 30 * DAY;
+  expect(creditsNow(reading, NOW + DAY, { shown: "absent", grant: 1000, periodMs }).remaining).toBe(1000);
+  expect(creditsNow(reading, NOW + DAY, { shown: "seen", grant: 800, periodMs })).toMatchObject({
+    limit: 800,
+    remaining: 900,
+  });
 });

@@ -90,6 +90,18 @@ describe("ids", () => {
     expect(again(["a", "c"])).toMatchObject({ complete: true, proven: false });
   });
 
+  test("a refusal ends a list without a count, but proves its end only if it says that there is no such page", () => {
+    const two = page({ ids: ["b", "a"], perPage: 2, total: null });
+    const read = addRead(emptyCoverage(50, true), { ...two, perPage: 50 }, "identity");
+    const afterwards = (refused: boolean) => {
+      const beyond = page({ page: 2, ids: [], perPage: 2, total: null });
+      const asked = addRead(read, refused ? { ...beyond, refused } : beyond, "identity");
+      return addRead(asked, { ...two, role: "bridge" }, "identity");
+    };
+    expect(afterwards(false)).toMatchObject({ complete: true, proven: true });
+    expect(afterwards(true)).toMatchObject({ complete: true, proven: false });
+  });
+
   test("only a page after the last row of a list without a count is refused because it is empty", () => {
     const asked = { page: 3, perPage: 2, role: "cover" } as const;
     expect(asksBeyond({ end: 4, total: null }, asked)).toBe(true);

@@ -1,8 +1,6 @@
-// Lines of `plan --with` on the price of opt-in content. Pure.
-import type { PlanReport } from "../../../../jobs/plan.ts";
-import { counted, formatCount } from "../../../core/text/units.ts";
-
-type Price = PlanReport["content"][number];
+// The price of opt-in content in words. Pure.
+import { counted, formatCount } from "../../core/text/units.ts";
+import type { ContentPrice } from "./content-prices.ts";
 
 const ITEMS: Readonly<Record<string, readonly [string, string]>> = {
   signals: ["signal", "signals"],
@@ -10,12 +8,12 @@ const ITEMS: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 /** `305 signals`. */
-const recordsText = ({ stream }: Price, records: number): string => {
+const recordsText = ({ stream }: ContentPrice, records: number): string => {
   const [one, many] = ITEMS[stream] ?? ["record", "records"];
   return `${formatCount(records)} ${records === 1 ? one : many}`;
 };
 
-const listText = ({ records, credits, ...price }: Price): string => {
+const listText = ({ records, credits, ...price }: ContentPrice): string => {
   const free = "in the list call, no extra credit";
   if (price.stream === "companies") return "in the request for each profile, no extra credit";
   if (credits) {
@@ -26,7 +24,8 @@ const listText = ({ records, credits, ...price }: Price): string => {
   return price.stream === "signals" ? free : `${free}; records mirrored without it get it when their list is walked`;
 };
 
-const priceText = (price: Price): string => {
+/** `305 signals, 305 credits`, or `in the list call, no extra credit`. */
+export const priceText = (price: ContentPrice): string => {
   const { way, records, credits, atMost } = price;
   switch (way) {
     case "list":
@@ -49,7 +48,3 @@ const priceText = (price: Price): string => {
       return way satisfies never;
   }
 };
-
-/** One line per field. */
-export const contentText = ({ content }: PlanReport): string =>
-  content.map((price) => `${price.stream}.${price.field}: ${priceText(price)}\n`).join("");

@@ -2,7 +2,12 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
 // These have commands of their own: `npm run test:clients` needs Python packages, `npm run test:long` takes long.
-const elsewhere = ["test/clients/**/*.test.ts", "test/long/**/*.test.ts", "test/**/*.long.test.ts"];
+const elsewhere = [
+  "test/clients/**/*.test.ts",
+  "test/long/**/*.test.ts",
+  "test/second-server/**/*.test.ts",
+  "test/**/*.long.test.ts",
+];
 // These leave nothing running behind, so they may share processes: a process of its own costs each file half a second of
 // processor time, and again what its code costs until it is compiled.
 const sharing =
@@ -18,8 +23,8 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
-    // Two cores are the reference machine; some files wait for a rate most of their time, so three go well together.
-    maxWorkers: 3,
+    // Two cores are the reference machine; files wait for rates, disks and processes, so four go well together.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,

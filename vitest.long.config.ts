@@ -28,7 +28,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: [
       "test/setup/one-folder.ts",
       "test/support/redis-available.ts",

@@ -17,6 +17,10 @@ export interface InputsWish {
 
 const usage = (detail: string) => new DuckmirrorError("USAGE", { detail });
 
+/** Words that head a column rather than name a company. */
+const HEAD =
+  /^(company[ _-]?)?(ids?|domains?|names?|websites?|urls?|links?|tickers?|symbols?|inputs?)$|^(company|companies)$/i;
+
 /** One input a line; empty lines and comments are skipped. */
 const linesOf = (text: string): readonly string[] => {
   const lines = text
@@ -27,6 +31,10 @@ const linesOf = (text: string): readonly string[] => {
   const first = lines[0] ?? "";
   if (/[,;\t]/.test(first))
     throw usage(`the list has several columns ("${first.slice(0, 80)}"); name one with --column`);
+  if (lines.length > 1 && HEAD.test(first)) {
+    const choice = `name it with --column "${first}"; if it is a company, give it on the command line`;
+    throw usage(`the first line of the list, "${first}", looks like the head of a column: ${choice}`);
+  }
   return lines;
 };
 

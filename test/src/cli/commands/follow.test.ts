@@ -68,11 +68,13 @@ test.each([
   [["follow", "--file", "missing.txt"], "missing.txt cannot be read"],
   [["follow", "--file", "two.csv"], "several columns"],
   [["follow", "--file", "two.csv", "--column", "webiste"], "Did you mean website?"],
+  [["follow", "--file", "head.csv"], '"Domain", looks like the head of a column: name it with --column "Domain"'],
   [["follow", ".."], "names no company"],
   [["unfollow", "a.example"], "a.example is not followed"],
 ])("%j is refused with code 2", async (argv, named) => {
   const where = setup();
   writeFileSync(join(where.cwd, "two.csv"), "name,website\nA,a.example\n");
+  writeFileSync(join(where.cwd, "head.csv"), "Domain\na.example\n");
   const run = await cli(argv, where);
   expect([run.code, run.out]).toEqual([2, ""]);
   expect(run.err).toContain(named);

@@ -45,7 +45,11 @@ export const countsText = (stream: StreamProgress): readonly string[] => {
 
 const stateText = (stream: StreamProgress): readonly string[] =>
   stream.finished
-    ? [stream.finished.status, ...countsText(stream).slice(0, 3), outcomeText(stream.finished)]
+    ? [
+        stream.finished.status,
+        ...(stream.page === null ? [] : countsText(stream).slice(0, 3)),
+        outcomeText(stream.finished),
+      ]
     : countsText(stream);
 
 /**

@@ -109,8 +109,10 @@ export const timeLeftMs = (stream: StreamProgress): number | null => {
 };
 
 /** Result of a finished stream: counts such as `+12 ~3 -1`, or its error. */
-export const outcomeText = ({ inserted, updated, deleted, rejected, error }: Of<"stream-finished">): string => {
+export const outcomeText = (ended: Of<"stream-finished">): string => {
+  const { status, inserted, updated, deleted, rejected, error } = ended;
   if (error !== undefined) return error;
+  if (status === "skipped") return "nothing was requested";
   const parts = [
     inserted > 0 ? `+${formatCount(inserted)} new` : "",
     updated > 0 ? `${formatCount(updated)} changed` : "",

@@ -97,6 +97,9 @@ describe("the lines of a terminal", () => {
     expect(linesOf(runAfter([0, aPage()], [1, finished]))[0]).toBe(
       "accounts  done  1/11 pages  1,000/10,500 rows  1 credit  +12 new, 3 changed",
     );
+    const nothing = { ...finished, inserted: 0, updated: 0 };
+    expect(linesOf(runAfter([0, aPage()], [1, nothing]))[0]).toMatch(/ done .* nothing changed$/);
+    expect(linesOf(runAfter([0, { ...nothing, status: "skipped" }]))[0]).toBe("accounts  skipped  nothing was requested");
   });
 
   test("never grow wider than the terminal", () => {

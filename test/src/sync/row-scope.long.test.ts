@@ -98,7 +98,8 @@ const excluded =
     const types = scope[list]?.type;
     const asked = new Set(query.type?.split(","));
     const lacksTypes = types !== undefined && (asked.size === 0 || [...asked].some((type) => !types.includes(type)));
-    return lacksTypes || (list === "signals" && scope.signals?.since !== query.afterDate);
+    const since = list === "signals" ? scope.signals?.since : undefined;
+    return lacksTypes || (since !== undefined && !(Date.parse(query.afterDate ?? "") >= Date.parse(since)));
   };
 
 /** A sync in a process of its own, killed when it sends request number `at`; it may end before. */

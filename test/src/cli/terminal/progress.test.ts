@@ -99,7 +99,9 @@ describe("the lines of a terminal", () => {
     );
     const nothing = { ...finished, inserted: 0, updated: 0 };
     expect(linesOf(runAfter([0, aPage()], [1, nothing]))[0]).toMatch(/ done .* nothing changed$/);
-    expect(linesOf(runAfter([0, { ...nothing, status: "skipped" }]))[0]).toBe("accounts  skipped  nothing was requested");
+    expect(linesOf(runAfter([0, { ...nothing, status: "skipped" }]))[0]).toBe(
+      "accounts  skipped  nothing was requested",
+    );
   });
 
   test("never grow wider than the terminal", () => {

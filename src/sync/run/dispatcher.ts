@@ -94,7 +94,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
   const isRefusal = result.kind === "absent" || result.kind === "adjust";
   if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
     run.failuresInARow = 0;
-    return takeEnd(run, task, { request: read, isAbsent: result.kind === "absent" }, requests);
+    return takeEnd(run, task, read, requests);
   }
   switch (result.kind) {
     case "answer":

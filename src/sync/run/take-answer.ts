@@ -19,7 +19,7 @@ import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, emptyPage, isExcerpt, landed, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
@@ -194,20 +194,20 @@ export const takeListAnswer = async (
 };
 
 /**
- * The service refused the page after the last known row of a list that it does not count: the list ends there. `isAbsent`: it
- * answered 404, which proves the end. Another refusal may be a limit of the service, such as a last page number.
+ * The service refused the page after the last known row of a list that it does not count: nothing more is requested. The
+ * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
 export const takeEnd = async (
   run: SyncRun,
   task: ScopeTask,
-  { request, isAbsent }: { readonly request: ReadRequest; readonly isAbsent: boolean },
+  request: ReadRequest,
   requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
 ): Promise<void> => {
   await run.committer.commit({
     loads: [],
     requests,
     states: () => {
-      takePage(task, emptyPage(request, isAbsent), run.deps.clock.now());
+      takePage(task, refusedPage(request), run.deps.clock.now());
       return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
     },
     bytes: 0,

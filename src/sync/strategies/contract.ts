@@ -24,7 +24,7 @@ export interface PageRead extends ReadRequest {
   readonly more?: boolean | undefined;
   /** Rows of the largest page of this stream that the service returned before, in this run. Unset: unknown. */
   readonly granted?: number | undefined;
-  /** The service refused the page (400, 422) without saying that it does not exist. Unset: it did not. */
+  /** The service refused the page, which does not prove that no row is there. Unset: it did not. */
   readonly refused?: boolean | undefined;
 }
 

@@ -210,14 +210,14 @@ export const pageReadOf = (
   };
 };
 
-/** The page that a service refused, probably because no row is there. `isAbsent`: it said so. */
-export const emptyPage = (request: ReadRequest, isAbsent: boolean): PageRead => ({
+/** The page that a service refused, probably because no row is there. */
+export const refusedPage = (request: ReadRequest): PageRead => ({
   ...request,
   ids: [],
   rows: 0,
   values: [],
   total: null,
-  ...(isAbsent ? {} : { refused: true }),
+  refused: true,
 });
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;

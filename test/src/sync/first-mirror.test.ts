@@ -138,6 +138,19 @@ test("opt-in content comes with the lists, and full signal texts by one request 
   expect(await rig.rows("select count(full_content) as texts from signals")).toEqual([{ texts: 12 }]);
 });
 
+test.each([
+  [400, "accounts", "/v1/accounts"],
+  [404, "news_articles", "/v1/companies/c_1/news-articles"],
+])("without counts, a refusal (%i) after the last row of %s ends the list, unconfirmed", async (status, name, list) => {
+  const before: FakeOptions["before"] = ({ path, query }) =>
+    path === list && Number(query.page) > 1 ? { status, body: {} } : undefined;
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10, overPage: "clamp", totals: false, before });
+  rig = await startSyncRig(service);
+  const { report, error } = await rig.sync();
+  expect([error, report.streams.find(({ stream }) => stream === name)?.complete]).toEqual([null, false]);
+  expect(await rig.rows(COUNTS)).toMatchObject([{ accounts: 6, news: 12, jobs: 18 }]);
+});
+
 test("a service that refuses to group its usage is asked without", async () => {
   const service = createFakeService(anOrganization(1));
   service.options = {

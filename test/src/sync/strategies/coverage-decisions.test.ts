@@ -90,7 +90,7 @@ describe("ids", () => {
     expect(again(["a", "c"])).toMatchObject({ complete: true, proven: false });
   });
 
-  test("a refusal ends a list without a count, but proves its end only if it says that there is no such page", () => {
+  test("a refusal ends a list without a count, but does not prove its end", () => {
     const two = page({ ids: ["b", "a"], perPage: 2, total: null });
     const read = addRead(emptyCoverage(50, true), { ...two, perPage: 50 }, "identity");
     const afterwards = (refused: boolean) => {

@@ -40,7 +40,7 @@ test("a full sync brings everything up to date, deletes included", async () => {
   for (const kind of ["insert", "update", "delete"]) expect(changes.map((change) => change.kind)).toContain(kind);
   await syncWell(sandbox, dataDir, ["--full"]);
   const tracked = await trackedCompanies();
-  const left = (await differences(snapshot, await readService(sandbox))).filter((line) => {
+  const left = await differences(snapshot, await readService(sandbox), (line) => {
     const company = COMPANY_TABLES.exec(line)?.[2];
     return company === undefined || tracked.has(company);
   });

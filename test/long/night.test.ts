@@ -122,7 +122,7 @@ const mirrorDifferences = async (snapshot: string): Promise<readonly string[]> =
   });
   const sql = "SELECT DISTINCT company_id FROM accounts WHERE company_id IS NOT NULL";
   const tracked = new Set((await runQuery({ snapshot, sql })).rows.map(([id]) => String(id)));
-  return (await differences(snapshot, source)).filter((line) => {
+  return differences(snapshot, source, (line) => {
     const company = COMPANY_TABLES.exec(line)?.[2];
     return company === undefined || tracked.has(company);
   });

@@ -1,0 +1,62 @@
+// What every kind of destination does: bring the tables it holds to one published snapshot, wholly or not at all.
+// docs/DESTINATIONS.md says what users see.
+
+/** How far a destination has come. */
+export interface Position {
+  /** Mirror whose changes it holds, so that two mirrors never mix in one place. */
+  readonly mirror: string;
+  /** Number of the last change (`sync.changes`, docs/CHANGES.md) that it holds. */
+  readonly n: number;
+}
+
+/** A table of schema `main` as it is delivered: names and columns of the warehouse. */
+export interface DeliveredTable {
+  readonly name: string;
+  readonly key: readonly string[];
+  /** In order; `type` is DuckDB's. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /**
+   * `changes`: rows whose keys changed after the destination's position. `whole`: every row, because its position is
+   * older than the changes that are kept, the feed began anew, or a contact was erased (the feed does not name whom).
+   */
+  readonly extent: "changes" | "whole";
+}
+
+/** One published snapshot; it does not change while it is delivered. */
+export interface DeliverySource {
+  /** Absolute path of a DuckDB file that can be attached read-only. */
+  readonly snapshot: string;
+  readonly position: Position;
+  /** Last run in the snapshot, and the credits it spent; null: no run. */
+  readonly run: { readonly id: string; readonly credits: number } | null;
+  /** What to bring to a destination whose position is `from`; null: it holds nothing yet. */
+  tablesSince(from: Position | null): Promise<readonly DeliveredTable[]>;
+}
+
+export interface DeliveredRows {
+  readonly table: string;
+  readonly extent: "changes" | "whole";
+  readonly written: number;
+  readonly deleted: number;
+}
+
+export interface Delivered {
+  readonly from: Position | null;
+  readonly to: Position;
+  readonly tables: readonly DeliveredRows[];
+  /** Bytes sent or written, where the kind knows them. */
+  readonly bytes: number | null;
+}
+
+/** One destination, open. */
+export interface Destination {
+  /** Read from the destination itself; null: it holds nothing yet. */
+  position(): Promise<Position | null>;
+  /**
+   * Brings it to `source`. Data and position are committed together at the destination: a kill at any moment leaves it at
+   * `from` or at `to`. Deliver the same snapshot twice and nothing is written.
+   * @throws DuckmirrorError DESTINATION_* with a hint; an abort of `signal` throws its reason.
+   */
+  deliver(source: DeliverySource, signal: AbortSignal): Promise<Delivered>;
+  close(): Promise<void>;
+}

@@ -7,7 +7,16 @@ export interface Position {
   readonly mirror: string;
   /** Number of the last change (`sync.changes`, docs/CHANGES.md) that it holds. */
   readonly n: number;
+  /**
+   * What the source needs to recognise change `n`, and changes of rows that have no number (source.ts). A destination
+   * stores this text as it is, about 1 KiB.
+   */
+  readonly mark: string;
 }
+
+/** True when there is nothing to bring. */
+export const isSamePosition = (a: Position | null, b: Position): boolean =>
+  a !== null && a.mirror === b.mirror && a.n === b.n && a.mark === b.mark;
 
 /** A table of schema `main` as it is delivered: names and columns of the warehouse. */
 export interface DeliveredTable {
@@ -16,10 +25,13 @@ export interface DeliveredTable {
   /** In order; `type` is DuckDB's. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   /**
-   * `changes`: rows whose keys changed after the destination's position. `whole`: every row, because its position is
-   * older than the changes that are kept, the feed began anew, or a contact was erased (the feed does not name whom).
+   * `changes`: rows whose keys changed after the destination's position (changed-keys.ts). `whole`: every row, because the
+   * destination lacks the table or a column of it, its position is older than the changes that are kept, the feed began
+   * anew, a contact was erased (the feed does not name whom), or rows changed without a number.
    */
   readonly extent: "changes" | "whole";
+  /** Changes since the destination's position; null: unknown, because the table is brought whole. */
+  readonly changes: number | null;
 }
 
 /** One published snapshot; it does not change while it is delivered. */
@@ -29,7 +41,10 @@ export interface DeliverySource {
   readonly position: Position;
   /** Last run in the snapshot, and the credits it spent; null: no run. */
   readonly run: { readonly id: string; readonly credits: number } | null;
-  /** What to bring to a destination whose position is `from`; null: it holds nothing yet. */
+  /**
+   * What to bring to a destination whose position is `from`; null: it holds nothing yet. Every table of the destination,
+   * also those without changes. Throws DESTINATION_OTHER_MIRROR, DESTINATION_AHEAD.
+   */
   tablesSince(from: Position | null): Promise<readonly DeliveredTable[]>;
 }
 

@@ -426,6 +426,21 @@ export const ERRORS = {
     "The destination {name} is of kind {kind}, which needs the packages {packages}.",
     "Install them beside duckmirror: `npm install {packages}`.",
   ),
+  DESTINATION_REFUSED: row(
+    EXIT.credentials,
+    "The destination {name} refuses the credentials: {detail}",
+    "Check them and what they may do; docs/DESTINATIONS.md lists the permissions. Nothing is lost: the next delivery brings everything since the last one.",
+  ),
+  DESTINATION_OVERTAKEN: row(
+    EXIT.streamsFailed,
+    "Another delivery to {name} ended while this one was under way. Its set is complete and was left as it is.",
+    "Let one mirror deliver to one place. The next delivery continues from what is there.",
+  ),
+  DESTINATION_UNCONDITIONAL: row(
+    EXIT.usage,
+    "The destination {name} writes files although the condition of the request does not hold, so two deliveries at once would mix their sets.",
+    "Use a service or a version that supports conditional writes (If-Match and If-None-Match on PUT), or a folder.",
+  ),
   DESTINATIONS_FAILED: row(
     EXIT.streamsFailed,
     "Some destinations were not brought up to date: {names}.",

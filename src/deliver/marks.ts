@@ -3,7 +3,7 @@
 // SQL is generated because the table varies; names come from the catalog.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { isScopedTable, isTableName, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
+import { isScopedTable, isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";
@@ -80,11 +80,15 @@ export interface Facts {
   readonly columns: ReadonlyMap<TableName, Columns>;
 }
 
+/** `usage`: the four tables of readings. */
+const isAsked = (table: TableName, names: readonly string[]): boolean =>
+  names.length === 0 || names.includes(table) || (isUsageTable(table) && names.includes("usage"));
+
 /** The mark of a snapshot whose last change is `n`. `names`: tables to deliver; empty: all. */
 export const factsOfSnapshot = async (sql: ReadSql, n: number, names: readonly string[]): Promise<Facts> => {
   const columns = new Map<TableName, Columns>();
   const tables: Record<string, TableMark> = {};
-  for (const table of names.length === 0 ? TABLE_NAMES : names.filter(isTableName)) {
+  for (const table of TABLE_NAMES.filter((one) => isAsked(one, names))) {
     const found = await columnsOf(sql, table);
     if (found.length === 0) continue;
     columns.set(table, found);

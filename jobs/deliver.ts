@@ -1,0 +1,117 @@
+// Job deliver: brings destinations to the published snapshot, one after another. Spends no credit and takes no writer's
+// lock; one that fails does not stop the others.
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { type DestinationSettings, secretsIn } from "../src/core/config/destinations/destination-settings.ts";
+import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
+import { createScrubber } from "../src/core/secret.ts";
+import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
+import type { Delivered } from "../src/deliver/destination.ts";
+import { openDestination } from "../src/deliver/open-destination.ts";
+import { type OpenSource, openSource } from "../src/deliver/source.ts";
+
+/** Request of deliveries. */
+export interface DeliverRequest {
+  /** Names of destinations; empty: all. */
+  readonly names: readonly string[];
+  /** Replace what another mirror, or a later state of this one, delivered. */
+  readonly takeOver: boolean;
+}
+
+/** What a delivery came to. */
+export interface DeliveryReport {
+  readonly name: string;
+  readonly kind: DestinationSettings["kind"];
+  readonly durationMs: number;
+  /** Null: it failed, and the destination holds what it held before. */
+  readonly delivered: Delivered | null;
+  readonly error: DuckmirrorError | null;
+}
+
+export interface DeliverContext {
+  readonly clock: Pick<Clock, "now">;
+  readonly signal: AbortSignal;
+  readonly tracer?: Tracer;
+  /** Unset: by kind. */
+  readonly open?: typeof openDestination;
+  /** Called before each destination. */
+  readonly onStart?: (name: string) => void;
+}
+
+/** The configured destinations of these names; empty: all. Throws DESTINATIONS_MISSING, DESTINATION_UNKNOWN. */
+export const destinationsNamed = (
+  { destinations }: Pick<Config, "destinations">,
+  names: readonly string[],
+): readonly DestinationSettings[] => {
+  if (destinations.length === 0) throw new DuckmirrorError("DESTINATIONS_MISSING");
+  const unknown = names.find((name) => !destinations.some((one) => one.name === name));
+  if (unknown !== undefined) {
+    const known = destinations.map(({ name }) => name).join(", ");
+    throw new DuckmirrorError("DESTINATION_UNKNOWN", { name: unknown, names: known });
+  }
+  return destinations.filter(({ name }) => names.length === 0 || names.includes(name));
+};
+
+/** The error of a delivery, without the secrets of its address. */
+const failureOf = (error: unknown, { name, url }: DestinationSettings): DuckmirrorError => {
+  if (error instanceof DuckmirrorError && error.code !== "DESTINATION_AWAY" && error.code !== "DESTINATION_FAILED") {
+    return error;
+  }
+  const scrubber = createScrubber();
+  for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
+  const code = error instanceof DuckmirrorError ? error.code : "DESTINATION_FAILED";
+  const said = error instanceof DuckmirrorError ? String(error.context.detail ?? "") : detailOf(error);
+  return new DuckmirrorError(code, { name, detail: scrubber.scrub(said) });
+};
+
+const deliverTo = async (
+  settings: DestinationSettings,
+  source: OpenSource,
+  { takeOver }: DeliverRequest,
+  { memory }: Pick<Config, "memory">,
+  { signal, open = openDestination }: DeliverContext,
+): Promise<Delivered> => {
+  const { name, tables } = settings;
+  const destination = await open(settings, { memory });
+  try {
+    return await destination.deliver(await source.sourceFor({ name, tables, takeOver }), signal);
+  } finally {
+    await destination.close();
+  }
+};
+
+/**
+ * Delivers the published snapshot. Resolves also when destinations failed: see `error`. Throws DESTINATIONS_MISSING,
+ * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, CHANGES_MISSING, and the reason of `signal`.
+ */
+export const deliverJob = async (
+  config: Pick<Config, "dataDir" | "destinations" | "memory" | "profile">,
+  request: DeliverRequest,
+  context: DeliverContext,
+): Promise<readonly DeliveryReport[]> => {
+  const { clock, signal, tracer = noTracer, onStart } = context;
+  const wanted = destinationsNamed(config, request.names);
+  const source = await openSource({ dataDir: config.dataDir, now: clock.now(), memory: config.memory });
+  try {
+    const reports: DeliveryReport[] = [];
+    for (const settings of wanted) {
+      const { name, kind } = settings;
+      signal.throwIfAborted();
+      onStart?.(name);
+      const startedAt = performance.now();
+      const base = () => ({ name, kind, durationMs: Math.round(performance.now() - startedAt) });
+      const attributes = { "duckmirror.profile": config.profile, "duckmirror.destination": name };
+      const work = () => deliverTo(settings, source, request, config, context);
+      try {
+        const delivered = await inSpan(tracer, "deliver", work, { attributes });
+        reports.push({ ...base(), delivered, error: null });
+      } catch (error) {
+        signal.throwIfAborted();
+        reports.push({ ...base(), delivered: null, error: failureOf(error, settings) });
+      }
+    }
+    return reports;
+  } finally {
+    await source.close();
+  }
+};

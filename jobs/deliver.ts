@@ -69,10 +69,10 @@ const deliverTo = async (
   source: OpenSource,
   { takeOver }: DeliverRequest,
   { memory }: Pick<Config, "memory">,
-  { signal, open = openDestination }: DeliverContext,
+  { signal, clock, open = openDestination }: DeliverContext,
 ): Promise<Delivered> => {
   const { name, tables } = settings;
-  const destination = await open(settings, { memory });
+  const destination = await open(settings, { memory, clock });
   try {
     return await destination.deliver(await source.sourceFor({ name, tables, takeOver }), signal);
   } finally {

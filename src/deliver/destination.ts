@@ -36,7 +36,10 @@ export interface DeliveredTable {
 
 /** One published snapshot; it does not change while it is delivered. */
 export interface DeliverySource {
-  /** Absolute path of a DuckDB file that can be attached read-only. */
+  /**
+   * Absolute path of a DuckDB file that can be attached read-only. Its folder is this delivery's own: a destination may keep
+   * unfinished files in it, which are removed with it.
+   */
   readonly snapshot: string;
   readonly position: Position;
   /** Last run in the snapshot, and the credits it spent; null: no run. */

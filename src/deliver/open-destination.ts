@@ -1,4 +1,5 @@
 // Opens a destination by its kind. A kind's code and packages are loaded when a destination of it is opened.
+import type { Clock } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../core/errors.ts";
@@ -8,16 +9,23 @@ import type { Destination } from "./destination.ts";
 export interface DestinationContext {
   /** DuckDB's memory limits. */
   readonly memory: MemoryPlan;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /**
  * Opens a destination. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED, or another error, which
  * becomes DESTINATION_FAILED.
  */
-export const openDestination = async (settings: DestinationSettings, _: DestinationContext): Promise<Destination> => {
+export const openDestination = async (
+  settings: DestinationSettings,
+  context: DestinationContext,
+): Promise<Destination> => {
   switch (settings.kind) {
+    case "parquet": {
+      const { openParquet } = await import("./kinds/parquet/open-parquet.ts");
+      return openParquet(settings, context);
+    }
     case "postgres":
-    case "parquet":
     case "ducklake": {
       const detail = `destinations: ${settings.name}: this version cannot deliver to kind ${settings.kind} yet`;
       throw new DuckmirrorError("CONFIG_INVALID", { detail });

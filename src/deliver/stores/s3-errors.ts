@@ -29,7 +29,8 @@ export const failureOf = (error: unknown): Failure | null => {
 
 const REFUSED =
   /^(AccessDenied|AllAccessDisabled|AccountProblem|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|CredentialsProviderError|RequestExpired|RequestTimeTooSkewed|Forbidden|TokenProviderError)/;
-const OTHER_REGION = /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException|TemporaryRedirect)$/;
+const OTHER_REGION =
+  /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException|TemporaryRedirect)$/;
 
 /** The condition of a write did not hold: another writer was first, or is writing now. */
 export const isLost = ({ name, status }: Failure): boolean =>

@@ -47,9 +47,7 @@ const clientConfig = ({ scheme }: BucketPlace, settings: BucketSettings): S3Clie
     ...(region === undefined ? {} : { region }),
     ...(settings.pathStyle === undefined ? {} : { forcePathStyle: settings.pathStyle }),
     // Google takes no checksums of Amazon's kind; the signature covers the body there.
-    ...(isGoogle
-      ? { requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" }
-      : {}),
+    ...(isGoogle ? { requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" } : {}),
   };
 };
 
@@ -61,11 +59,7 @@ const encryption = ({ sse, kmsKeyId }: BucketSettings): Partial<PutObjectCommand
 const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
 
 /** Throws DESTINATION_PACKAGE_MISSING. Sends nothing yet. */
-export const s3Store = async (
-  name: string,
-  place: BucketPlace,
-  settings: BucketSettings,
-): Promise<ObjectStore> => {
+export const s3Store = async (name: string, place: BucketPlace, settings: BucketSettings): Promise<ObjectStore> => {
   const { s3, multipart } = await loadS3(name);
   const client = new s3.S3Client(clientConfig(place, settings));
   const { bucket, prefix, scheme } = place;
@@ -125,7 +119,8 @@ export const s3Store = async (
       }),
     put: (key, text, condition, abortSignal) =>
       call(abortSignal, async () => {
-        const only = condition === null ? {} : "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: "*" };
+        const only =
+          condition === null ? {} : "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: "*" };
         try {
           const command = new s3.PutObjectCommand({ ...sent(key, text, null), ...only, ContentType: contentType(key) });
           await client.send(command, { abortSignal });

@@ -13,8 +13,7 @@ type Retired = SetManifest["retired"][number];
 export const partKey = (
   part: { readonly table: string; readonly partition: string | null; readonly sha256: string },
   delivery: string,
-): string =>
-  `${part.table}/${part.partition ?? "all"}-${part.sha256.slice(0, 16)}-${delivery.slice(0, 8)}.parquet`;
+): string => `${part.table}/${part.partition ?? "all"}-${part.sha256.slice(0, 16)}-${delivery.slice(0, 8)}.parquet`;
 
 /** What only deliveries write; nothing else is removed. */
 const OURS = [

@@ -2,17 +2,15 @@
 // Parts have names of their own and are never changed, so that a reader of a manifest reads what it names, also while the
 // next set is being brought.
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdtemp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
-import { assertOwnFile, assertOwnFolder, makeOwnFolder } from "../../../core/own-files.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";
-import { openError, statementError } from "../../../warehouse/duckdb/duck-errors.ts";
+import { statementError } from "../../../warehouse/duckdb/duck-errors.ts";
 import { type Part, partsOf } from "../../../warehouse/export/parts.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
-import { takeWriterLock } from "../../../warehouse/file/writer-lock.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination } from "../../destination.ts";
 import type { ObjectStore } from "../../stores/object-store.ts";
 import { assertConditional } from "./conditional-writes.ts";
@@ -21,12 +19,10 @@ import { isSweepDue, partKey, sortRetired, sweep } from "./old-parts.ts";
 import { commitSet, type ReadSet, readSet, type SetEntry, type SetManifest } from "./set-manifest.ts";
 
 export interface ParquetOptions {
-  /** Folder of this destination's own for unfinished parts; absolute. */
-  readonly stagingDir: string;
   /** How long parts stay after their set was replaced, ms. */
   readonly keepOldPartsMs: number;
   readonly memory?: MemoryPlan | undefined;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** Parts of the snapshot, as entries of the next manifest. */
@@ -59,26 +55,15 @@ const changesOf = (before: SetManifest | null, { tables, files, fresh }: Brought
     return [{ table, extent, written: sum(written, "rows"), deleted: 0 }];
   });
 
-/** Runs `work` in an empty folder that no other process uses. */
-const inStaging = async <T>(dir: string, work: (partsDir: string) => Promise<T>): Promise<T> => {
-  makeOwnFolder(dir);
-  const lockFile = join(dir, ".lock");
-  for (const own of [lockFile, `${lockFile}.wal`]) assertOwnFile(own);
-  const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
-    throw openError(error, lockFile, dir);
-  });
-  const partsDir = join(dir, "parts");
-  const clear = () => rm(partsDir, { recursive: true, force: true });
+/** Runs `work` in a folder for unfinished parts. */
+const inStaging = async <T>(source: DeliverySource, work: (partsDir: string) => Promise<T>): Promise<T> => {
+  const partsDir = await mkdtemp(join(dirname(source.snapshot), "parts-"));
   try {
-    assertOwnFolder(partsDir);
-    await clear();
-    await mkdir(partsDir, { mode: 0o700 });
     return await work(partsDir);
   } catch (error) {
     throw statementError(error);
   } finally {
-    await clear();
-    await lock.release();
+    await rm(partsDir, { recursive: true, force: true });
   }
 };
 
@@ -119,7 +104,13 @@ const bringParts = async (
 };
 
 /** The manifest that follows; null: nothing is different. `due`: parts that are removed before it is written. */
-const nextSet = (before: SetManifest | null, brought: Brought, source: DeliverySource, graceMs: number, now: number) => {
+const nextSet = (
+  before: SetManifest | null,
+  brought: Brought,
+  source: DeliverySource,
+  graceMs: number,
+  now: number,
+) => {
   const { tables, files, run } = brought;
   const since = new Date(now).toISOString();
   const { due, kept: waiting } = sortRetired(before?.retired ?? [], graceMs, now);
@@ -160,7 +151,7 @@ const deliverSet = async (
   const names = (await source.tablesSince(before?.delivered ?? null)).map(({ name }) => name);
   if (before === null) await assertConditional(store, signal);
   const delivery = randomUUID();
-  const brought = await inStaging(options.stagingDir, async (partsDir) => {
+  const brought = await inStaging(source, async (partsDir) => {
     const database = await openSnapshot(source.snapshot, partsDir, { spill: "spill", memory: options.memory });
     try {
       return await bringParts(database, names, { before, store, partsDir, delivery, signal });

@@ -21,11 +21,14 @@ export const openDestination = async (
   context: DestinationContext,
 ): Promise<Destination> => {
   switch (settings.kind) {
+    case "postgres": {
+      const { openPostgres } = await import("./kinds/postgres/postgres.ts");
+      return openPostgres(settings);
+    }
     case "parquet": {
       const { openParquet } = await import("./kinds/parquet/open-parquet.ts");
       return openParquet(settings, context);
     }
-    case "postgres":
     case "ducklake": {
       const detail = `destinations: ${settings.name}: this version cannot deliver to kind ${settings.kind} yet`;
       throw new DuckmirrorError("CONFIG_INVALID", { detail });

@@ -84,6 +84,10 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
   "@duckdb/node-api": ["warehouse"],
+  "@aws-sdk/client-s3": ["deliver"],
+  "@aws-sdk/lib-storage": ["deliver"],
+  pg: ["deliver"],
+  "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],
   "@bull-board/api": ["queue", "server"],
   "@bull-board/ui": ["server"],

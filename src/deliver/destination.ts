@@ -1,6 +1,9 @@
 // What every kind of destination does: bring the tables it holds to one published snapshot, wholly or not at all.
 // docs/DESTINATIONS.md says what users see.
 
+import type { Clock } from "../core/clock.ts";
+import type { MemoryPlan } from "../core/config/memory-plan.ts";
+
 /** How far a destination has come. */
 export interface Position {
   /** Mirror whose changes it holds, so that two mirrors never mix in one place. */
@@ -77,4 +80,11 @@ export interface Destination {
    */
   deliver(source: DeliverySource, signal: AbortSignal): Promise<Delivered>;
   close(): Promise<void>;
+}
+
+/** What every kind gets besides its settings. */
+export interface DestinationContext {
+  /** DuckDB's memory limits. */
+  readonly memory: MemoryPlan;
+  readonly clock: Pick<Clock, "now">;
 }

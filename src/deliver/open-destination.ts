@@ -1,16 +1,7 @@
 // Opens a destination by its kind. A kind's code and packages are loaded when a destination of it is opened.
-import type { Clock } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
-import type { MemoryPlan } from "../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import type { Destination } from "./destination.ts";
-
-/** What every kind gets besides its settings. */
-export interface DestinationContext {
-  /** DuckDB's memory limits. */
-  readonly memory: MemoryPlan;
-  readonly clock: Pick<Clock, "now">;
-}
+import type { Destination, DestinationContext } from "./destination.ts";
 
 /**
  * Opens a destination. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED, or another error, which

@@ -1,7 +1,6 @@
 // Opens a destination of kind parquet from its settings.
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
-import type { Destination } from "../../destination.ts";
-import type { DestinationContext } from "../../open-destination.ts";
+import type { Destination, DestinationContext } from "../../destination.ts";
 import { openStore, parsePlace } from "../../stores/open-store.ts";
 import { parquetDestination } from "./parquet-destination.ts";
 

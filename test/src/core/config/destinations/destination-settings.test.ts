@@ -41,6 +41,16 @@ test("a destination of each kind, the address from the file or from a variable t
   expect(inspect(destinations) + JSON.stringify(destinations)).not.toContain("hush");
 });
 
+test("a bucket's settings, and how long old parts stay", () => {
+  const bucket =
+    "url: s3://lake/set, endpoint: https://s3.example, region: eu-1, path_style: yes, sse: aws:kms, kms_key_id: k";
+  const text = `destinations: [{ name: a, kind: parquet, ${bucket}, keep_old_parts: 2d }, { name: b, kind: parquet, url: x }]`;
+  expect(configOf(text).destinations).toMatchObject([
+    { endpoint: "https://s3.example", path_style: true, sse: "aws:kms", keep_old_parts: 172_800_000 },
+    { keep_old_parts: 86_400_000 },
+  ]);
+});
+
 test("as JSON in the environment; a profile's own list replaces it", () => {
   const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"out"}]' };
   const text = `profiles:
@@ -57,6 +67,9 @@ test.each([
   ["no address", "[{ name: a, kind: postgres }]", "a needs either url or url_env"],
   ["two addresses", "[{ name: a, kind: postgres, url: x, url_env: Y }]", "a needs either url or url_env"],
   ["an unset variable", "[{ name: a, kind: postgres, url_env: NOT_SET }]", "NOT_SET is not set"],
+  ["a key without its kind", "[{ name: a, kind: parquet, url: x, kms_key_id: k }]", "needs sse: aws:kms"],
+  ["no kind of encryption", "[{ name: a, kind: parquet, url: x, sse: rot13 }]", "AES256, aws:kms"],
+  ["no time", "[{ name: a, kind: parquet, url: x, keep_old_parts: long }]", "a duration like"],
   ["an unknown table", "[{ name: a, kind: postgres, url: x, tables: [signal] }]", '"signal" is not a table'],
   ["no list", "{ name: a }", "is a list of destinations"],
   ["a name that no command line takes", "[{ name: --all, kind: parquet, url: x }]", "is not a name of letters"],

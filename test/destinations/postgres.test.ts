@@ -227,13 +227,17 @@ const deliverAndKill = async (dataDir: string, ms: number): Promise<boolean> => 
   const child = spawn(process.execPath, [inject("builtCli"), "deliver", "--quiet"], {
     env,
     cwd: dataDir,
-    stdio: "ignore",
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += String(chunk);
   });
   const ended = once(child, "exit");
   const timer = setTimeout(() => child.kill("SIGKILL"), ms);
   const [code, signal] = await ended;
   clearTimeout(timer);
-  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}`);
+  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}: ${said}`);
   return signal !== null;
 };
 

@@ -1,6 +1,7 @@
 // Loads the configuration for a command: shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
+import { secretsIn } from "../core/config/destinations/destination-settings.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
@@ -19,6 +20,7 @@ const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
   for (const secret of [config.token, config.serverKey, config.hashKey]) {
     if (secret?.kind === "value") scrubber.hide(secret.value);
   }
+  for (const { url } of config.destinations) for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
   if (config.redisUrl === null) return;
   const { password } = new URL(config.redisUrl.reveal());
   scrubber.hide(decodeURIComponent(password));

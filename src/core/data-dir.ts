@@ -7,3 +7,6 @@ export const snapshotPath = (dataDir: string): string => join(dataDir, "warehous
 /** Default folder of exports: Parquet in `export`, others in `export-csv`, `export-ndjson`. */
 export const exportDir = (dataDir: string, format: string): string =>
   join(dataDir, format === "parquet" ? "export" : `export-${format}`);
+
+/** Folder of state/ for the snapshots that deliveries read (src/deliver/pinned-snapshot.ts). `forget` removes it. */
+export const DELIVERING = "delivering";

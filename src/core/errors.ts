@@ -391,6 +391,61 @@ export const ERRORS = {
     "The idempotency key already names the sync {run}, which was asked for with other streams, another `full` or another timeout.",
     "Repeat the first request as it was, or use a new key. A key is remembered for a day.",
   ),
+  DESTINATIONS_MISSING: row(
+    EXIT.usage,
+    "No destination is configured.",
+    "Add the section `destinations` to duckmirror.yaml; docs/DESTINATIONS.md shows one of each kind.",
+  ),
+  DESTINATION_UNKNOWN: row(
+    EXIT.usage,
+    "There is no destination {name}; configured: {names}.",
+    "Name one of them, or none to deliver to all.",
+  ),
+  DESTINATION_OTHER_MIRROR: row(
+    EXIT.usage,
+    "The destination {name} holds another history than this mirror: {detail}. It was left as it is.",
+    "Check its address. If this mirror is to replace what is there, run `duckmirror deliver {name} --take-over`.",
+  ),
+  DESTINATION_AHEAD: row(
+    EXIT.usage,
+    "The destination {name} holds change {found}, the last one of this mirror is {last}. It was left as it is.",
+    "The mirror was probably restored from an older copy. If it is the right one, run `duckmirror deliver {name} --take-over`.",
+  ),
+  DESTINATION_AWAY: row(
+    EXIT.streamsFailed,
+    "The destination {name} cannot be reached: {detail}",
+    "Nothing is lost: the next delivery brings everything since the last one. Check address, credentials and network.",
+  ),
+  DESTINATION_FAILED: row(
+    EXIT.streamsFailed,
+    "The destination {name} refused the delivery: {detail}",
+    "It holds what it held before. Correct the cause; the next delivery brings everything since the last one.",
+  ),
+  DESTINATION_PACKAGE_MISSING: row(
+    EXIT.usage,
+    "The destination {name} is of kind {kind}, which needs the packages {packages}.",
+    "Install them beside duckmirror: `npm install {packages}`.",
+  ),
+  DESTINATION_REFUSED: row(
+    EXIT.credentials,
+    "The destination {name} refuses the credentials: {detail}",
+    "Check them and what they may do; docs/DESTINATIONS.md lists the permissions. Nothing is lost: the next delivery brings everything since the last one.",
+  ),
+  DESTINATION_OVERTAKEN: row(
+    EXIT.streamsFailed,
+    "Another delivery to {name} ended while this one was under way. Its set is complete and was left as it is.",
+    "Let one mirror deliver to one place. The next delivery continues from what is there.",
+  ),
+  DESTINATION_UNCONDITIONAL: row(
+    EXIT.usage,
+    "The destination {name} writes files although the condition of the request does not hold, so two deliveries at once would mix their sets.",
+    "Use a service or a version that supports conditional writes (If-Match and If-None-Match on PUT), or a folder.",
+  ),
+  DESTINATIONS_FAILED: row(
+    EXIT.streamsFailed,
+    "Some destinations were not brought up to date: {names}.",
+    "The others are. Each failed one holds what it held before; run `duckmirror deliver` again.",
+  ),
   RUN_UNKNOWN: row(
     EXIT.usage,
     "No sync {run} is known.",

@@ -13,18 +13,21 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   warehouse: ["catalog", "core"],
   replica: ["warehouse", "catalog", "core"],
   sync: ["api", "budget", "warehouse", "catalog", "core"],
-  jobs: ["sync", "api", "budget", "warehouse", "catalog", "core"],
+  // Hands the snapshot on; knows nothing of how it was fetched.
+  deliver: ["warehouse", "catalog", "core"],
+  jobs: ["deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   // The service that duckmirror is tried against shares no code with what reads it.
   sandbox: ["replica", "warehouse", "catalog", "core"],
-  server: ["jobs", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
-  queue: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  server: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
+  queue: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   // What programs import; beside the command line, not above it.
-  library: ["jobs", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  library: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   cli: [
     "server",
     "queue",
     "sandbox",
     "jobs",
+    "deliver",
     "sync",
     "api",
     "budget",
@@ -81,6 +84,10 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
   "@duckdb/node-api": ["warehouse"],
+  "@aws-sdk/client-s3": ["deliver"],
+  "@aws-sdk/lib-storage": ["deliver"],
+  pg: ["deliver"],
+  "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],
   "@bull-board/api": ["queue", "server"],
   "@bull-board/ui": ["server"],

@@ -6,6 +6,7 @@ import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
+import { resolveDestinations } from "./destinations/destination-settings.ts";
 import { undocumentedFields } from "./field-settings.ts";
 import { memoryPlan } from "./memory-plan.ts";
 import { checkKeys, type Env, envName, NAMES, warningsOf } from "./setting-names.ts";
@@ -110,12 +111,16 @@ export const resolveConfig = (
   }
   const setting = parsed.data;
   // A path in the file is relative to the file; any other path to the working directory.
+  const baseOf = (name: SettingName) => {
+    const kind = origins[name]?.kind;
+    return (kind === "file" || kind === "profile") && file ? file.folder : cwd;
+  };
   const path = (name: SettingName, value: string) => {
     const home = env.HOME !== undefined && /^~(\/|$)/.test(value) ? join(env.HOME, value.slice(1)) : value;
-    const kind = origins[name]?.kind;
-    const base = (kind === "file" || kind === "profile") && file ? file.folder : cwd;
-    return isAbsolute(home) ? home : resolve(base, home);
+    return isAbsolute(home) ? home : resolve(baseOf(name), home);
   };
+  const { destinations, problems: unset } = resolveDestinations(setting.destinations, env, baseOf("destinations"));
+  if (unset.length > 0) throw new DuckmirrorError("CONFIG_INVALID", { detail: unset.join("; ") });
   const source = tokenSource(origins);
   const tokenOf = () => {
     if (source === "token" && setting.token) return { kind: "value", value: new Secret(setting.token) } as const;
@@ -213,6 +218,7 @@ export const resolveConfig = (
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
+    destinations,
     memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseBytes } from "../text/units.ts";
 import { auditSettings } from "./audit-settings.ts";
+import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { planSettings } from "./planning/plan-settings.ts";
@@ -216,6 +217,9 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     export_guard_formulas: yesNo
       .prefault(false)
       .meta({ description: "CSV that `worker` exports: a quote before cells that a spreadsheet would run." }),
+    destinations: destinationsSetting(
+      (name) => vocabulary.streams.includes(name) || Object.hasOwn(vocabulary.comesWith, name),
+    ),
     memory: one("a share of the machine like 25%, or a size like 2GiB, at least 512MiB", (value) => parseMemory(value))
       .prefault("25%")
       .meta({

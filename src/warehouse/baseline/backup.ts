@@ -3,17 +3,22 @@ import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { HISTORY_ID } from "../../core/state/lasting-id.ts";
 import { replaceFile } from "../archive/forgotten-list.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
-/** Followed companies, tier, totals, keys of the server, field rules; erased contacts and the key of their hashes. */
+/**
+ * Followed companies, tier, totals, keys of the server, field rules, the id that destinations know the mirror by; erased
+ * contacts and the key of their hashes.
+ */
 const SMALL_FILES = [
   "following.json",
   "tier.json",
   "checked.json",
   "keys.json",
   "field-rules.json",
+  HISTORY_ID,
   "forget.key",
   join("archive", "forgotten.json"),
 ];

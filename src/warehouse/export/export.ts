@@ -1,26 +1,20 @@
 // Exports the published snapshot as Parquet, CSV or NDJSON. Writes only files whose rows changed and replaces the set
 // as a whole (swap.ts). Reads the snapshot only, so a sync may run at the same time.
-import { createHash } from "node:crypto";
-import { chmodSync, createReadStream, mkdirSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { z } from "zod";
+import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
-import { type Database, openDatabase } from "../duckdb/database.ts";
+import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
-import { createLanes } from "../duckdb/gate.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
-import { assertReadable } from "../read/readable.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { type Part, partsOf } from "./parts.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
-import { copySql, type ExportFormat, exportTables } from "./tables.ts";
+import { type ExportFormat, exportTables } from "./tables.ts";
+import { eachPart, lastRun, openSnapshot, type PartStyle, writePart } from "./write-parts.ts";
 
 export interface ExportRequest {
   /** Path of the published snapshot. */
@@ -61,41 +55,6 @@ export interface ExportReport {
   readonly bytes: number;
   readonly bytesWritten: number;
 }
-
-/**
- * Files with more rows are written one after another with all of DuckDB's threads. Smaller files are written
- * concurrently with one thread each, because an idle second thread of a statement wastes processor time by polling.
- */
-const LARGE_PART_ROWS = 500_000;
-/** One more than the number of cores, since a worker computing a checksum leaves its core partly idle. */
-const SMALL_AT_ONCE = availableParallelism() + 1;
-
-const runRow = z.object({ run_id: z.string() });
-const copiedRow = z.object({ Count: z.number() });
-
-const sha256Of = async (file: string): Promise<string> => {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
-};
-
-/** Writes one part durably to `target`. Returns its size and checksum. */
-const writePart = async (database: Database, part: Part, target: string, request: ExportRequest, mode: number) => {
-  const { table, columns, partition, rows } = part;
-  // A query, not a statement of the writers' queue, so that parts are written concurrently.
-  const [copied] = await database.query(
-    copySql(table, columns, { month: partition }, request),
-    [instant(request.since), target],
-    copiedRow,
-  );
-  if (copied?.Count !== rows) {
-    const detail = `${part.file}: ${copied?.Count} rows written, ${rows} counted`;
-    throw new DuckmirrorError("UNEXPECTED", { detail });
-  }
-  chmodSync(target, mode);
-  await syncPath(target);
-  return { bytes: statSync(target).size, sha256: await sha256Of(target) };
-};
 
 const sameSet = (before: Manifest | null, request: ExportRequest, since: string | null): Manifest | null => {
   if (before === null) return null;
@@ -147,8 +106,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   if (since !== null && timeless !== undefined) {
     throw new DuckmirrorError("USAGE", { detail: `--since: ${timeless.label} does not say when a row changed` });
   }
-  const [last] = await database.query(sqlText("warehouse/last-run.sql"), [], runRow);
-  const run = last?.run_id ?? null;
+  const run = await lastRun(database);
 
   const mode = modesOf(dir).file;
   const staging = stagingDir(dir);
@@ -157,22 +115,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   const others = (before?.files ?? []).filter(({ table }) => !tables.some(({ label }) => label === table));
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(database, table, request, instant(request.since))));
-  const moves: { from: string; to: string }[] = [];
   const entries = new Map<Part, ManifestEntry>();
-  const failures: unknown[] = [];
-  const take = async (part: Part): Promise<void> => {
-    if (failures.length > 0) return;
-    const { table, file, partition, rows, fingerprint } = part;
-    const from = `${moves.length}.part`;
-    moves.push({ from, to: file });
-    try {
-      signal?.throwIfAborted();
-      const { bytes, sha256 } = await writePart(database, part, join(staging, from), request, mode);
-      entries.set(part, { file, table: table.label, partition, rows, bytes, sha256, run, fingerprint });
-    } catch (error) {
-      failures.push(error);
-    }
-  };
   const changed: Part[] = [];
   for (const part of parts) {
     const old = before?.files.find(({ file }) => file === part.file);
@@ -180,13 +123,16 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
     if (old !== undefined && old.fingerprint === part.fingerprint && old.bytes === size) entries.set(part, old);
     else changed.push(part);
   }
-  for (const part of changed.filter(({ rows }) => rows > LARGE_PART_ROWS)) await take(part);
-  await database.run("SET GLOBAL threads TO 1");
-  const sideBySide = createLanes(SMALL_AT_ONCE);
-  const small = changed.filter(({ rows }) => rows <= LARGE_PART_ROWS);
-  // Wait for all writes before reporting a failure, so that nothing writes into the folder afterwards.
-  await Promise.all(small.map((part) => sideBySide(() => take(part))));
-  if (failures.length > 0) throw failures[0];
+  const moves = changed.map(({ file }, index) => ({ from: `${index}.part`, to: file }));
+  const style: PartStyle = { format, guardFormulas: request.guardFormulas, since: instant(request.since) };
+  await eachPart(database, changed, async (part, index) => {
+    signal?.throwIfAborted();
+    const target = join(staging, `${index}.part`);
+    const written = await writePart(database, part, target, style, mode);
+    await syncPath(target);
+    const { table, file, partition, rows, fingerprint } = part;
+    entries.set(part, { file, table: table.label, partition, rows, ...written, run, fingerprint });
+  });
   const files = [...others, ...parts.flatMap((part) => entries.get(part) ?? [])];
   const labels = [...new Set([...known, ...tables.map(({ label }) => label)])];
   const { guardFormulas } = request;
@@ -201,29 +147,14 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   return reportOf(request, manifest, new Set(moves.map(({ to }) => to)), removals.length);
 };
 
-const openSnapshot = async (request: ExportRequest): Promise<Database> => {
-  const { snapshot, dir, memory } = request;
-  assertReadable(snapshot);
-  const tempDir = join(stagingDir(dir), "spill");
-  return openDatabase(snapshot, {
-    readOnly: true,
-    tempDir,
-    onlyFolder: resolve(dir),
-    // Sorting a large table in little memory spills; so start with the highest limit.
-    ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
-  }).catch((error: unknown) => {
-    throw openError(error, snapshot, dir);
-  });
-};
-
 /**
  * Brings the folder up to date with the snapshot. Throws WRITER_BUSY when another export uses the folder,
  * SNAPSHOT_MISSING, USAGE, EXPORT_FOLDER, DATA_DIR_UNWRITABLE or DISK_FULL; after an error the folder holds the
  * previous set.
  */
 export const exportSnapshot = async (request: ExportRequest): Promise<ExportReport> => {
-  const { dir } = request;
-  const database = await openSnapshot(request);
+  const { snapshot, dir, memory } = request;
+  const database = await openSnapshot(snapshot, dir, { spill: ".staging/spill", memory });
   try {
     const lockFile = join(dir, ".lock");
     try {

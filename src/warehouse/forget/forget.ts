@@ -3,6 +3,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
+import { DELIVERING } from "../../core/data-dir.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { timeMs } from "../../core/time.ts";
@@ -113,12 +114,17 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
   return readForgotten(archiveDir);
 };
 
-/** Removes copies of the working file kept by a replay, its unfinished files, and DuckDB's spilled data. */
+/** Removes copies of the working file kept by a replay, its unfinished files, DuckDB's spilled data, and snapshots of deliveries. */
 const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
   const name = basename(working);
   const copies = (await readdir(state)).filter(
-    (file) => file === "tmp" || isFreshFolder(file) || file.startsWith(`${name}.new`) || /\.old(\.wal)?$/.test(file),
+    (file) =>
+      file === "tmp" ||
+      file === DELIVERING ||
+      isFreshFolder(file) ||
+      file.startsWith(`${name}.new`) ||
+      /\.old(\.wal)?$/.test(file),
   );
   for (const copy of copies) await rm(join(state, copy), { recursive: true, force: true });
   return copies.map((copy) => join(state, copy));

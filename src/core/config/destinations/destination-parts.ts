@@ -1,0 +1,31 @@
+// Parts that the settings of every kind of destination share: name, address, tables, and parsers of texts. PURE.
+import { z } from "zod";
+import { shown } from "../setting-parsers.ts";
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
+
+/** A text that matches; `expected` completes "is not …". */
+export const textLike = (expected: string, pattern: RegExp) =>
+  scalar.superRefine((value, ctx) => {
+    if (!pattern.test(value)) ctx.addIssue({ code: "custom", message: `${shown(value)} is not ${expected}` });
+  });
+
+export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  scalar.pipe(z.enum(values, { error: `is not one of ${values.join(", ")}` }));
+
+/** Texts separated by commas, or a list. */
+export const texts = z
+  .union([z.array(scalar), scalar.transform((text) => text.split(","))])
+  .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))]);
+
+/** Members of the settings of a kind: spread them into its object. */
+export const sharedParts = {
+  /** Unique; names the destination in commands, messages and jobs. */
+  name: textLike("a name of letters, digits, - and _", /^[A-Za-z0-9][\w-]{0,62}$/),
+  /** Where it is; its user names, passwords and keys are never shown. */
+  url: textLike("an address", /\S/).optional(),
+  /** Environment variable that holds the address. */
+  url_env: textLike("the name of an environment variable", /^[A-Za-z_]\w*$/).optional(),
+  /** Tables of the mirror to deliver; empty: all. */
+  tables: texts.default([]),
+};

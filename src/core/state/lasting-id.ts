@@ -1,0 +1,43 @@
+// An id in a file of state/, made once: random, and kept beside the working database, so that it moves with it.
+import { randomBytes } from "node:crypto";
+import { link, open, readFile, rename, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckmirrorError, detailOf } from "../errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
+
+/** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */
+export const HISTORY_ID = "history-id";
+
+const ID = /^[0-9a-f]{16}$/;
+
+const read = async (path: string): Promise<string | null> => {
+  assertOwnFile(path);
+  const text = await readFile(path, "utf8").catch(() => "");
+  return ID.test(text.trim()) ? text.trim() : null;
+};
+
+/** The id in the file `name`; made if there is none. Throws DATA_DIR_UNWRITABLE. */
+export const lastingId = async (dataDir: string, name: string): Promise<string> => {
+  const folder = join(dataDir, "state");
+  const path = join(folder, name);
+  const known = await read(path);
+  if (known !== null) return known;
+  const id = randomBytes(8).toString("hex");
+  const half = `${path}.${id}`;
+  try {
+    makeOwnFolder(folder);
+    const file = await open(half, "wx", 0o600);
+    await file.writeFile(`${id}\n`);
+    await file.sync();
+    await file.close();
+    // Another process may write at the same moment; the first one counts. A file that holds no id is replaced.
+    await link(half, path).catch(() => undefined);
+    const stored = await read(path);
+    if (stored === null) await rename(half, path);
+    else await unlink(half);
+    return stored ?? id;
+  } catch (cause) {
+    await unlink(half).catch(() => undefined);
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+  }
+};

@@ -1,0 +1,168 @@
+// What is delivered: one published snapshot, and for each table whether a destination gets its changes or every row.
+import { statSync } from "node:fs";
+
+import { z } from "zod";
+import { type TableName, tableSpec } from "../catalog/tables.ts";
+import type { MemoryPlan } from "../core/config/memory-plan.ts";
+import { snapshotPath } from "../core/data-dir.ts";
+import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
+import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
+import { fileError } from "../warehouse/duckdb/duck-errors.ts";
+import { sqlText } from "../warehouse/duckdb/sql-files.ts";
+import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
+import { changeAt, changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
+import { type PinnedSnapshot, pinSnapshot } from "./pinned-snapshot.ts";
+
+const MEMORY_LIMIT = "1GB";
+
+export interface SourceRequest {
+  readonly dataDir: string;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly memory?: MemoryPlan;
+}
+
+/** How a destination is served. */
+export interface Recipient {
+  /** Name in the configuration, for messages. */
+  readonly name: string;
+  /** Tables to deliver; empty: all. */
+  readonly tables: readonly string[];
+  /** Replace what another mirror, or a later state of this one, delivered. */
+  readonly takeOver: boolean;
+}
+
+/** A pinned snapshot that any number of destinations read. */
+export interface OpenSource {
+  /** Position of the snapshot and its tables, as one destination sees them. */
+  sourceFor(recipient: Recipient): Promise<DeliverySource>;
+  /** False after another snapshot was published. */
+  isNewest(): boolean;
+  close(): Promise<void>;
+}
+
+const runRow = z.object({ run_id: z.string(), credits: z.number() });
+const changesRow = z.object({ table_name: z.string(), changes: z.number() });
+
+interface Snapshot {
+  readonly database: Database;
+  readonly bounds: FeedBounds;
+  readonly position: Position;
+  readonly facts: Facts;
+}
+
+/**
+ * The mark of `from` if the changes since can be brought; null: only whole tables can. Throws DESTINATION_OTHER_MIRROR and
+ * DESTINATION_AHEAD.
+ */
+const knownMark = async (
+  from: Position,
+  { database, bounds, position }: Snapshot,
+  { name, takeOver }: Recipient,
+): Promise<Mark | null> => {
+  if (takeOver) return null;
+  const isOther = (detail: string) => new DuckmirrorError("DESTINATION_OTHER_MIRROR", { name, detail });
+  if (from.mirror !== position.mirror) {
+    throw isOther(`it was filled by the mirror ${from.mirror}, this one is ${position.mirror}`);
+  }
+  if (from.n > bounds.last) throw new DuckmirrorError("DESTINATION_AHEAD", { name, found: from.n, last: bounds.last });
+  const mark = readMark(from.mark);
+  if (from.n < bounds.goneTo || mark === null) return null;
+  const change = await changeAt(database, from.n);
+  // The last change that is no longer kept, or none at all.
+  if (change === null) return from.n === 0 ? mark : null;
+  if (change !== mark.change) throw isOther(`change ${from.n} is another one there`);
+  return mark;
+};
+
+/** Whether the rows that changed since `from` are those with a number. */
+const isNumbered = async (
+  table: TableName,
+  from: { readonly n: number; readonly mark: Mark },
+  snapshot: Snapshot,
+  changes: number,
+) => {
+  const { facts, database } = snapshot;
+  const [before, now] = [from.mark.tables[table], facts.mark.tables[table]];
+  if (before === undefined || now === undefined) return false;
+  if (before.columns !== now.columns || before.unnumbered !== now.unnumbered) return false;
+  if (changes === 0) return before.rows === now.rows;
+  const changed = await changedRows(database, table, facts.columns.get(table) ?? [], from.n);
+  return before.rows - changed.before + changed.after === now.rows;
+};
+
+const tablesSince = async (from: Position | null, snapshot: Snapshot, recipient: Recipient) => {
+  const { database, facts } = snapshot;
+  const mark = from === null ? null : await knownMark(from, snapshot, recipient);
+  const changed =
+    from === null || mark === null
+      ? []
+      : await database.query(sqlText("deliver/changes-by-table.sql"), [from.n], changesRow);
+  const tables: DeliveredTable[] = [];
+  for (const [name, columns] of facts.columns) {
+    const changes = changed.find(({ table_name: table }) => table === name)?.changes ?? 0;
+    const since = from === null || mark === null ? null : { n: from.n, mark };
+    const byKey = since !== null && (await isNumbered(name, since, snapshot, changes));
+    const extent = byKey ? "changes" : "whole";
+    tables.push({ name, key: tableSpec(name).key, columns, extent, changes: byKey ? changes : null });
+  }
+  return tables;
+};
+
+const openPinned = async ({ path }: PinnedSnapshot, { memory }: SourceRequest): Promise<Database> =>
+  openDatabase(path, {
+    readOnly: true,
+    ...(memory === undefined ? { memoryLimit: MEMORY_LIMIT } : { memory }),
+  }).catch((raw: unknown) => {
+    const error = fileError(raw, path, true);
+    throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
+  });
+
+/** Different for each publish, which renames a new file into place. */
+const versionOf = (file: string): string | null => {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
+};
+
+/** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, DATA_DIR_UNWRITABLE. */
+export const openSource = async (request: SourceRequest): Promise<OpenSource> => {
+  const { dataDir, now } = request;
+  const file = snapshotPath(dataDir);
+  const version = versionOf(file);
+  const pinned = await pinSnapshot(dataDir, file, now);
+  let database: Database;
+  try {
+    database = await openPinned(pinned, request);
+  } catch (error) {
+    await pinned.release();
+    throw error;
+  }
+  const close = async () => {
+    await database.close();
+    await pinned.release();
+  };
+  try {
+    const mirror = await lastingId(dataDir, HISTORY_ID);
+    const bounds = await readFeedBounds(database, file);
+    const [last] = await database.query(sqlText("deliver/last-run.sql"), [], runRow);
+    return {
+      sourceFor: async (recipient) => {
+        const facts = await factsOfSnapshot(database, bounds.last, recipient.tables);
+        const position = { mirror, n: bounds.last, mark: markText(facts.mark) };
+        return {
+          snapshot: pinned.path,
+          position,
+          run: last === undefined ? null : { id: last.run_id, credits: last.credits },
+          tablesSince: (from) => tablesSince(from, { database, bounds, position, facts }, recipient),
+        };
+      },
+      isNewest: () => versionOf(file) === version,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

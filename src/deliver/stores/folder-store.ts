@@ -1,0 +1,143 @@
+// A local folder as a store. A file is written under a name of its own and renamed. A conditional write holds the folder's lock
+// from the check to the rename, so that two processes of one machine do not both pass the check.
+import { createHash, randomUUID } from "node:crypto";
+import { chmodSync, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
+import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { assertOwnFile } from "../../core/own-files.ts";
+import { openError } from "../../warehouse/duckdb/duck-errors.ts";
+import { modesOf, refuseLinks, syncPath } from "../../warehouse/export/swap.ts";
+import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
+import type { Condition, ObjectStore, StoredFile } from "./object-store.ts";
+
+const LOCK_NAME = ".lock";
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+
+const etagOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Error for the user: the system's own is about a path below the folder. */
+const folderError = (error: unknown, name: string): unknown =>
+  error instanceof DuckmirrorError || !(error instanceof Error && "code" in error)
+    ? error
+    : new DuckmirrorError("DESTINATION_FAILED", { name, detail: detailOf(error) }, { cause: error });
+
+/** Throws where a key leads out of the folder: it may come from a manifest that somebody else wrote. */
+const inside = (dir: string, key: string): string => {
+  const path = join(dir, key);
+  if (relative(dir, path).split(sep)[0] !== "..") return path;
+  throw new DuckmirrorError("EXPORT_FOLDER", { dir, detail: `${key} leads out of the folder` });
+};
+
+/** Writes by `fill` under another name, durably, and renames. */
+const placed = async (dir: string, key: string, fill: (path: string) => Promise<unknown>): Promise<void> => {
+  const path = inside(dir, key);
+  const modes = modesOf(dir);
+  refuseLinks(dir, dirname(path));
+  if (mkdirSync(dirname(path), { recursive: true }) !== undefined) chmodSync(dirname(path), modes.folder);
+  const fresh = join(dirname(path), `.${randomUUID()}.new`);
+  try {
+    await fill(fresh);
+    chmodSync(fresh, modes.file);
+    await syncPath(fresh);
+    await rename(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+  await syncPath(dirname(path));
+};
+
+/** Runs `work` while no other process writes under a condition; null when another does. */
+const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T | null> => {
+  const file = join(dir, LOCK_NAME);
+  for (const own of [file, `${file}.wal`]) assertOwnFile(own);
+  const lock = await takeWriterLock(file, dir).catch((error: unknown) => {
+    const failure = openError(error, file, dir);
+    if (isCode(failure, "WRITER_BUSY")) return null;
+    throw failure;
+  });
+  if (lock === null) return null;
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+};
+
+const textOf = async (path: string): Promise<string | null> =>
+  readFile(path, "utf8").catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
+
+const holds = (condition: Condition, found: string | null): boolean =>
+  "ifMatch" in condition ? found !== null && etagOf(found) === condition.ifMatch : found === null;
+
+/** `dir`: absolute; created with its first file. */
+export const folderStore = (name: string, dir: string): ObjectStore => {
+  /** Runs a step, with the system's errors translated. */
+  const step = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      throw folderError(error, name);
+    }
+  };
+  const make = () => void mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const write = (key: string, text: string) => placed(dir, key, (path) => writeFile(path, text, { flag: "wx" }));
+  const entries = (): Promise<readonly Dirent[]> =>
+    readdir(dir, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+
+  return {
+    name,
+    address: () => null,
+    get: (key, signal) =>
+      step(signal, async () => {
+        const text = await textOf(inside(dir, key));
+        return text === null ? null : { text, etag: etagOf(text) };
+      }),
+    put: (key, text, condition, signal) =>
+      step(signal, async () => {
+        make();
+        if (condition === null) {
+          await write(key, text);
+          return true;
+        }
+        const written = await alone(dir, async () => {
+          if (!holds(condition, await textOf(inside(dir, key)))) return false;
+          await write(key, text);
+          return true;
+        });
+        return written === true;
+      }),
+    upload: (key, file, signal) =>
+      step(signal, async () => {
+        make();
+        await placed(dir, key, (path) => copyFile(file.path, path));
+      }),
+    async *list(signal) {
+      for (const entry of await step(signal, entries)) {
+        const path = join(entry.parentPath, entry.name);
+        const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
+        if (found === undefined) continue;
+        const file: StoredFile = { key: relative(dir, path).split(sep).join("/"), modifiedAt: found.mtimeMs };
+        yield file;
+      }
+    },
+    delete: (keys, signal) =>
+      step(signal, async () => {
+        for (const key of keys) {
+          refuseLinks(dir, dirname(inside(dir, key)));
+          await rm(inside(dir, key), { force: true });
+        }
+      }),
+    close: () => undefined,
+  };
+};

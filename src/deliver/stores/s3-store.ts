@@ -1,0 +1,164 @@
+// A bucket, or a part of one, as a store: Amazon S3 and services that speak its protocol. The SDK retries, signs, and finds
+// the credentials.
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
+import { type ObjectStore, unconditional } from "./object-store.ts";
+import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
+import { loadS3 } from "./s3-packages.ts";
+
+export interface BucketSettings {
+  readonly region?: string | undefined;
+  /** Address of a service that is not Amazon's. */
+  readonly endpoint?: string | undefined;
+  /** The bucket is in the path, not in the host name. */
+  readonly pathStyle?: boolean | undefined;
+  readonly sse?: "AES256" | "aws:kms" | undefined;
+  readonly kmsKeyId?: string | undefined;
+}
+
+export interface BucketPlace {
+  readonly scheme: "s3" | "gs";
+  readonly bucket: string;
+  /** Without a slash at either end; empty: the whole bucket. */
+  readonly prefix: string;
+}
+
+const MIB = 2 ** 20;
+/** A larger file is sent in pieces, each repeated on its own. */
+const SINGLE_PUT_BYTES = 16 * MIB;
+const PIECE_BYTES = 8 * MIB;
+/** S3 takes 10,000 pieces. */
+const MOST_PIECES = 9_000;
+const PIECES_AT_ONCE = 4;
+/** With the SDK's growing waits (at most 20 s each), an outage of half a minute is bridged; a longer one ends the delivery. */
+const ATTEMPTS = 8;
+const GOOGLE = "https://storage.googleapis.com";
+
+const clientConfig = ({ scheme }: BucketPlace, settings: BucketSettings): S3ClientConfig => {
+  const isGoogle = scheme === "gs";
+  const endpoint = settings.endpoint ?? (isGoogle ? GOOGLE : undefined);
+  // Other services do not care for the region, but the signature names one.
+  const region = settings.region ?? (isGoogle ? "auto" : settings.endpoint === undefined ? undefined : "us-east-1");
+  return {
+    maxAttempts: ATTEMPTS,
+    requestHandler: { connectionTimeout: 10_000, requestTimeout: 300_000, throwOnRequestTimeout: true },
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region === undefined ? {} : { region }),
+    ...(settings.pathStyle === undefined ? {} : { forcePathStyle: settings.pathStyle }),
+    // Google takes no checksums of Amazon's kind; the signature covers the body there.
+    ...(isGoogle ? { requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" } : {}),
+  };
+};
+
+const encryption = ({ sse, kmsKeyId }: BucketSettings): Partial<PutObjectCommandInput> => ({
+  ...(sse === undefined ? {} : { ServerSideEncryption: sse }),
+  ...(kmsKeyId === undefined ? {} : { SSEKMSKeyId: kmsKeyId }),
+});
+
+const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
+
+/** Throws DESTINATION_PACKAGE_MISSING. Sends nothing yet. */
+export const s3Store = async (name: string, place: BucketPlace, settings: BucketSettings): Promise<ObjectStore> => {
+  const { s3, multipart } = await loadS3(name);
+  const client = new s3.S3Client(clientConfig(place, settings));
+  const { bucket, prefix, scheme } = place;
+  const root = prefix === "" ? "" : `${prefix}/`;
+  const keyed = (key: string) => ({ Bucket: bucket, Key: `${root}${key}` });
+  const written = encryption(settings);
+
+  /** Runs one call, with errors translated. */
+  const call = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      // The SDK throws an error of its own for an abort.
+      signal.throwIfAborted();
+      throw storeError(error, name);
+    }
+  };
+  const sent = (key: string, body: Uint8Array | string, sha256: string | null) => ({
+    ...keyed(key),
+    ...written,
+    Body: body,
+    ...(scheme === "gs" || sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") }),
+  });
+  const inPieces = async (key: string, path: string, bytes: number, signal: AbortSignal): Promise<void> => {
+    const abort = new AbortController();
+    const onAbort = () => abort.abort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const body = createReadStream(path, { highWaterMark: MIB });
+    try {
+      const upload = new multipart.Upload({
+        client,
+        params: { ...keyed(key), ...written, Body: body, ...(scheme === "gs" ? {} : { ChecksumAlgorithm: "SHA256" }) },
+        partSize: Math.max(PIECE_BYTES, Math.ceil(bytes / MOST_PIECES)),
+        queueSize: PIECES_AT_ONCE,
+        abortController: abort,
+      });
+      await upload.done();
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      body.destroy();
+    }
+  };
+
+  return {
+    name,
+    address: (key) => `${scheme}://${bucket}/${root}${key}`,
+    get: (key, abortSignal) =>
+      call(abortSignal, async () => {
+        try {
+          const found = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
+          return { text: (await found.Body?.transformToString()) ?? "", etag: found.ETag ?? "" };
+        } catch (error) {
+          if (failureOf(error)?.name === "NoSuchKey") return null;
+          throw error;
+        }
+      }),
+    put: (key, text, condition, abortSignal) =>
+      call(abortSignal, async () => {
+        const only =
+          condition === null ? {} : "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: "*" };
+        try {
+          const command = new s3.PutObjectCommand({ ...sent(key, text, null), ...only, ContentType: contentType(key) });
+          await client.send(command, { abortSignal });
+          return true;
+        } catch (error) {
+          const failure = failureOf(error);
+          if (condition !== null && failure !== null && isLost(failure)) return false;
+          if (condition !== null && failure !== null && isUnknownCondition(failure)) throw unconditional(name);
+          throw error;
+        }
+      }),
+    upload: (key, file, abortSignal) =>
+      call(abortSignal, async () => {
+        if (file.bytes > SINGLE_PUT_BYTES) return inPieces(key, file.path, file.bytes, abortSignal);
+        const body = await readFile(file.path);
+        await client.send(new s3.PutObjectCommand(sent(key, body, file.sha256)), { abortSignal });
+      }),
+    async *list(abortSignal) {
+      let next: string | undefined;
+      do {
+        const command = new s3.ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: root,
+          ...(next === undefined ? {} : { ContinuationToken: next }),
+        });
+        const page = await call(abortSignal, () => client.send(command, { abortSignal }));
+        for (const { Key, LastModified } of page.Contents ?? []) {
+          if (Key === undefined || LastModified === undefined) continue;
+          yield { key: Key.slice(root.length), modifiedAt: LastModified.getTime() };
+        }
+        next = page.NextContinuationToken;
+      } while (next !== undefined);
+    },
+    // One by one: not every service takes a list, and few parts go at once.
+    delete: (keys, abortSignal) =>
+      call(abortSignal, async () => {
+        for (const key of keys) await client.send(new s3.DeleteObjectCommand(keyed(key)), { abortSignal });
+      }),
+    close: () => client.destroy(),
+  };
+};

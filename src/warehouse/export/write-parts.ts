@@ -1,0 +1,112 @@
+// Writes parts of an export from a snapshot: large ones one after another, small ones side by side.
+import { createHash } from "node:crypto";
+import { chmodSync, createReadStream, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { openError } from "../duckdb/duck-errors.ts";
+import type { Instant } from "../duckdb/duck-values.ts";
+import { createLanes } from "../duckdb/gate.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { assertReadable } from "../read/readable.ts";
+import type { Part } from "./parts.ts";
+import { copySql, type ExportFormat } from "./tables.ts";
+
+/**
+ * Files with more rows are written one after another with all of DuckDB's threads. Smaller files are written
+ * concurrently with one thread each, because an idle second thread of a statement wastes processor time by polling.
+ */
+const LARGE_PART_ROWS = 500_000;
+/** One more than the number of cores, since a worker computing a checksum leaves its core partly idle. */
+const SMALL_AT_ONCE = availableParallelism() + 1;
+
+const runRow = z.object({ run_id: z.string() });
+const copiedRow = z.object({ Count: z.number() });
+
+/** How rows are written. */
+export interface PartStyle {
+  readonly format: ExportFormat;
+  readonly guardFormulas: boolean;
+  /** Only rows that changed since then; null: all. */
+  readonly since: Instant | null;
+}
+
+/** Every row as Parquet. */
+export const WHOLE_PARQUET: PartStyle = { format: "parquet", guardFormulas: false, since: null };
+
+/**
+ * Opens a snapshot that may read and write only below `dir`; `spill`: folder in it for what memory does not hold.
+ * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, DATA_DIR_UNWRITABLE or DISK_FULL.
+ */
+export const openSnapshot = async (
+  snapshot: string,
+  dir: string,
+  options: { readonly spill: string; readonly memory?: MemoryPlan | undefined },
+): Promise<Database> => {
+  const { spill, memory } = options;
+  assertReadable(snapshot);
+  return openDatabase(snapshot, {
+    readOnly: true,
+    tempDir: join(dir, spill),
+    onlyFolder: resolve(dir),
+    // Sorting a large table in little memory spills; so start with the highest limit.
+    ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
+  }).catch((error: unknown) => {
+    throw openError(error, snapshot, dir);
+  });
+};
+
+/** Id of the last run in the snapshot; null: no run. */
+export const lastRun = async (database: Database): Promise<string | null> => {
+  const [last] = await database.query(sqlText("warehouse/last-run.sql"), [], runRow);
+  return last?.run_id ?? null;
+};
+
+const sha256Of = async (file: string): Promise<string> => {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+};
+
+/** Writes one part to `target`. Returns its size and checksum. `since`, format: `style`; permissions: `mode`. */
+export const writePart = async (database: Database, part: Part, target: string, style: PartStyle, mode: number) => {
+  const { table, columns, partition, rows } = part;
+  // A query, not a statement of the writers' queue, so that parts are written concurrently.
+  const [copied] = await database.query(
+    copySql(table, columns, { month: partition }, style),
+    [style.since, target],
+    copiedRow,
+  );
+  if (copied?.Count !== rows) {
+    const detail = `${part.file}: ${copied?.Count} rows written, ${rows} counted`;
+    throw new DuckmirrorError("UNEXPECTED", { detail });
+  }
+  chmodSync(target, mode);
+  return { bytes: statSync(target).size, sha256: await sha256Of(target) };
+};
+
+/**
+ * Runs `work` for each part. After a failure it starts no other, waits for those under way, so that nothing writes
+ * afterwards, and throws the failure. Statements use one thread each from the first small part on.
+ */
+export const eachPart = async (
+  database: Database,
+  parts: readonly Part[],
+  work: (part: Part, index: number) => Promise<void>,
+): Promise<void> => {
+  const failures: unknown[] = [];
+  const attempt = async (part: Part): Promise<void> => {
+    if (failures.length > 0) return;
+    await work(part, parts.indexOf(part)).catch((error: unknown) => void failures.push(error));
+  };
+  for (const part of parts.filter(({ rows }) => rows > LARGE_PART_ROWS)) await attempt(part);
+  await database.run("SET GLOBAL threads TO 1");
+  const sideBySide = createLanes(SMALL_AT_ONCE);
+  const small = parts.filter(({ rows }) => rows <= LARGE_PART_ROWS);
+  await Promise.all(small.map((part) => sideBySide(() => attempt(part))));
+  if (failures.length > 0) throw failures[0];
+};

@@ -1,0 +1,326 @@
+// Sets of Parquet parts in a bucket of moto, an imitation of S3: equal to a snapshot after every delivery and every kill, and
+// as few requests as there are changes.
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import type { DeliveryReport } from "../../jobs/deliver.ts";
+import { catalogTables } from "../../src/catalog/dictionary.ts";
+import { TABLE_NAMES } from "../../src/catalog/tables.ts";
+import { externalTables } from "../../src/deliver/kinds/parquet/external-tables.ts";
+import { s3Store } from "../../src/deliver/stores/s3-store.ts";
+import { runWell } from "../clients/programs.ts";
+import { change, deleteSignals, signalsOf, snapshotRows, withSource } from "../src/deliver/moving-mirror.ts";
+import { seededRandom } from "../support/sync-rig.ts";
+import {
+  AWS_ENV,
+  deliver,
+  delivered,
+  destinationsText,
+  keysIn,
+  makeBucket,
+  manifestOf,
+  objectIn,
+  rowsOf,
+  stubAws,
+} from "./a-bucket.ts";
+import { move } from "./moving-mirror.ts";
+import { type Fate, type S3Server, type SeenRequest, startS3 } from "./s3-server.ts";
+
+let s3: S3Server;
+let bucket: string;
+let made = 0;
+beforeAll(async () => {
+  s3 = await startS3(inject("destinationsVenv"));
+});
+afterAll(() => s3?.stop());
+/** The tests' bucket is a new one from now on. */
+const aBucket = async () => {
+  made += 1;
+  bucket = `bucket-${made}`;
+  await makeBucket(s3.endpoint, bucket);
+};
+beforeEach(async () => {
+  stubAws();
+  s3.rule = null;
+  await aBucket();
+  s3.forget();
+});
+
+const tempDir = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), "duckmirror-deliver-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+const setting = (more: Record<string, unknown> = {}) => destinationsText(s3.endpoint, bucket, more);
+
+/** A mirror with signals of two months. */
+const aMirror = async (): Promise<string> => {
+  const dataDir = tempDir();
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(signalsOf("2025-01", [1, 2], "a"));
+    await warehouse.commit(signalsOf("2025-02", [3], "a"));
+  });
+  return dataDir;
+};
+
+const snapshotOf = async (dataDir: string) => {
+  const rows: Record<string, readonly string[]> = {};
+  for (const table of TABLE_NAMES) rows[table] = await snapshotRows(dataDir, table);
+  return rows;
+};
+
+const expectCurrent = async (dataDir: string): Promise<void> => {
+  const manifest = await manifestOf(s3.endpoint, bucket);
+  if (manifest === null) throw new Error("there is no set");
+  expect(await rowsOf(s3.endpoint, bucket, manifest, tempDir())).toEqual(await snapshotOf(dataDir));
+};
+
+const asText = ({ method, key }: SeenRequest): string => `${method} ${key.replace(/-[0-9a-f]{16}-[0-9a-f]{8}/, "-*")}`;
+const requestsFor = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
+  s3.forget();
+  await work();
+  return s3.seen.map(asText);
+};
+
+test("an unchanged snapshot costs two reads, a change its month, its list and the manifest; pyarrow reads the snapshot's rows", async () => {
+  const dataDir = await aMirror();
+  expect((await delivered(dataDir, setting())).from).toBeNull();
+  await expectCurrent(dataDir);
+
+  const unchanged = await requestsFor(() => delivered(dataDir, setting()));
+  expect(unchanged).toEqual(["GET set/_manifest.json", "GET set/_symlink/_delivery"]);
+
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(signalsOf("2025-01", [2, 4], "b"));
+    await deleteSignals(warehouse, [1]);
+  });
+  expect(await requestsFor(() => delivered(dataDir, setting()))).toEqual([
+    "GET set/_manifest.json",
+    "PUT set/signals/2025-01-*.parquet",
+    "PUT set/_manifest.json",
+    "GET set/_symlink/_delivery",
+    "DELETE set/_symlink/_delivery",
+    "PUT set/_symlink/signals/manifest",
+    "GET set/_manifest.json",
+    "PUT set/_symlink/_delivery",
+  ]);
+  await expectCurrent(dataDir);
+
+  const python = join(inject("destinationsVenv"), "bin/python");
+  const script = join(import.meta.dirname, "read_s3.py");
+  const compared: unknown = JSON.parse(
+    await runWell(python, [script, s3.endpoint, `${bucket}/set`, join(dataDir, "warehouse.duckdb")]),
+  );
+  expect(compared).toEqual(
+    Object.fromEntries(TABLE_NAMES.map((name) => [name, { rows: name === "signals" ? 3 : 0, missing: 0, extra: 0 }])),
+  );
+  const list = String(await objectIn(s3.endpoint, bucket, "_symlink/signals/manifest"));
+  const files = (await manifestOf(s3.endpoint, bucket))?.files.filter(({ table }) => table === "signals") ?? [];
+  expect(list).toBe(files.map(({ file }) => `s3://${bucket}/set/${file}\n`).join(""));
+});
+
+test("a mirror that moves: after each delivery the set equals the snapshot, and old parts go with time", async () => {
+  const dataDir = tempDir();
+  const random = seededRandom(21);
+  let now = Date.now();
+  for (let step = 0; step < 8; step += 1) {
+    await move(dataDir, random);
+    now += 8 * 3_600_000;
+    await delivered(dataDir, setting(), () => now);
+    await expectCurrent(dataDir);
+  }
+  const manifest = await manifestOf(s3.endpoint, bucket);
+  const named = [...(manifest?.files ?? []), ...(manifest?.retired ?? [])].map(({ file }) => file).sort();
+  expect((await keysIn(s3.endpoint, bucket)).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
+});
+
+test("a service that is busy and breaks connections for a while delays a delivery, no more", async () => {
+  const dataDir = await aMirror();
+  const fates: readonly Fate[] = ["busy", "reset", "busy", "lost", "reset", "busy"];
+  let nth = 0;
+  s3.rule = () => {
+    nth += 1;
+    return fates[nth - 1] ?? (nth % 9 === 0 ? "lost" : "pass");
+  };
+  await delivered(dataDir, setting());
+  s3.rule = null;
+  await expectCurrent(dataDir);
+});
+
+test("the answer to the manifest is lost: the repeated write is refused by its own condition, and the delivery ends well", async () => {
+  const dataDir = await aMirror();
+  let lost = 0;
+  s3.rule = ({ method, key }) => {
+    if (method !== "PUT" || key !== "set/_manifest.json" || lost > 0) return "pass";
+    lost += 1;
+    return "lost";
+  };
+  await delivered(dataDir, setting());
+  expect(lost).toBe(1);
+  await expectCurrent(dataDir);
+});
+
+test("two deliveries at once: the second to end fails with a hint, and only parts that nothing names are left of it", async () => {
+  const dataDir = await aMirror();
+  await delivered(dataDir, setting());
+  await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1], "b")));
+  const others: DeliveryReport[] = [];
+  let isFirst = true;
+  s3.rule = async ({ method, key }): Promise<Fate> => {
+    if (method === "PUT" && key.startsWith("set/signals/") && isFirst) {
+      isFirst = false;
+      others.push(await deliver(dataDir, setting()));
+    }
+    return "pass";
+  };
+  const { error } = await deliver(dataDir, setting());
+  expect(error).toMatchObject({ code: "DESTINATION_OVERTAKEN", hint: expect.stringContaining("one mirror") });
+  expect(others.map((other) => other.error)).toEqual([null]);
+  await expectCurrent(dataDir);
+  const named = (await manifestOf(s3.endpoint, bucket))?.files.map(({ file }) => file) ?? [];
+  const left = (await keysIn(s3.endpoint, bucket)).filter((key) => key.endsWith(".parquet") && !named.includes(key));
+  // The month before the change, and the loser's.
+  expect(left.map((key) => key.slice(0, 15))).toEqual(["signals/2025-01", "signals/2025-01"]);
+});
+
+test("a large file goes in pieces, and an interruption ends it", async () => {
+  const store = await s3Store(
+    "files",
+    { scheme: "s3", bucket, prefix: "set" },
+    { endpoint: s3.endpoint, pathStyle: true },
+  );
+  const path = join(tempDir(), "large");
+  const body = randomBytes(20 * 2 ** 20);
+  writeFileSync(path, body);
+  const file = { path, bytes: body.length, sha256: "" };
+  await store.upload("signals/large", file, new AbortController().signal);
+  expect(s3.seen.filter(({ query }) => query.includes("partNumber=")).length).toBe(3);
+  expect((await objectIn(s3.endpoint, bucket, "signals/large")).equals(body)).toBe(true);
+  const abort = new AbortController();
+  s3.rule = ({ query }) => {
+    if (query.includes("partNumber=1")) abort.abort(new Error("stopped"));
+    return "pass";
+  };
+  await expect(store.upload("signals/other", file, abort.signal)).rejects.toThrow("stopped");
+  expect(await keysIn(s3.endpoint, bucket)).not.toContain("signals/other");
+});
+
+test("encryption settings reach the service", async () => {
+  const dataDir = await aMirror();
+  const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab";
+  await delivered(dataDir, setting({ sse: "aws:kms", kms_key_id: key, tables: ["signals"] }));
+  const { HeadObjectCommand, S3Client } = await import("@aws-sdk/client-s3");
+  const client = new S3Client({ endpoint: s3.endpoint, region: "us-east-1", forcePathStyle: true });
+  for (const name of ["_manifest.json", (await manifestOf(s3.endpoint, bucket))?.files[0]?.file]) {
+    const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: `set/${name}` }));
+    expect(head).toMatchObject({ ServerSideEncryption: "aws:kms", SSEKMSKeyId: key });
+  }
+});
+
+test("a missing bucket, wrong and missing credentials, a service that is away: errors that say what to do", async () => {
+  const dataDir = await aMirror();
+  const errorOf = async (text: string) => (await deliver(dataDir, text)).error;
+  expect(await errorOf(destinationsText(s3.endpoint, "no-such-bucket"))).toMatchObject({
+    code: "DESTINATION_FAILED",
+    message: expect.stringContaining("bucket"),
+  });
+  const strict = await startS3(inject("destinationsVenv"), { INITIAL_NO_AUTH_ACTION_COUNT: "1" });
+  onTestFinished(() => strict.stop());
+  await makeBucket(strict.endpoint, "guarded");
+  expect(await errorOf(destinationsText(strict.endpoint, "guarded"))).toMatchObject({ code: "DESTINATION_REFUSED" });
+  vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", undefined);
+  expect(await errorOf(setting())).toMatchObject({ code: "DESTINATION_REFUSED" });
+  stubAws();
+  s3.rule = () => "reset";
+  expect(await errorOf(setting())).toMatchObject({ code: "DESTINATION_AWAY" });
+});
+
+test.each([
+  ["athena", 1, "s3"],
+  ["trino", 3, "s3"],
+  ["spark", 1, "s3"],
+  ["bigquery", 1, "gs"],
+] as const)("sqlglot understands the statements for %s", async (engine, perTable, scheme) => {
+  const tables = catalogTables().filter(({ schema }) => schema === "main");
+  const found = externalTables(engine, tables, `${scheme}://lake/set`).flatMap(({ statements }) => statements);
+  const file = join(tempDir(), "statements.sql");
+  writeFileSync(file, found.map((statement) => `${statement};\n`).join(""));
+  const python = join(inject("destinationsVenv"), "bin/python");
+  const script = join(import.meta.dirname, "parse_ddl.py");
+  const kinds = z
+    .array(z.tuple([z.string(), z.string(), z.number()]))
+    .parse(JSON.parse(await runWell(python, [script, engine, file])));
+  expect(kinds.map(([what]) => what)).toEqual(Array.from({ length: tables.length * perTable }, () => "Create"));
+  const columns = kinds.filter((_, nth) => nth % perTable === 0).map(([, , count]) => count);
+  expect(columns).toEqual(tables.map((table) => table.columns.length));
+});
+
+const KILLS = Number(process.env.KILLS ?? 20);
+
+/** Runs the built program's `deliver`; kills it at request number `at` after `delayMs`. True: it was killed before its end. */
+const deliverAndKill = async (dataDir: string, at: number, delayMs: number): Promise<boolean> => {
+  const env = { ...process.env, ...AWS_ENV, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: setting() };
+  const child = spawn(process.execPath, [inject("builtCli"), "deliver", "--quiet"], {
+    env,
+    cwd: dataDir,
+    stdio: "ignore",
+  });
+  let nth = 0;
+  s3.rule = () => {
+    nth += 1;
+    if (nth === at) setTimeout(() => child.kill("SIGKILL"), delayMs);
+    return "pass";
+  };
+  const [code, signal] = await once(child, "exit");
+  s3.rule = null;
+  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}`);
+  return signal !== null;
+};
+
+test(`${KILLS} kills at random requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
+  const dataDir = tempDir();
+  const random = seededRandom(22);
+  const published = new Map<string, Awaited<ReturnType<typeof snapshotOf>>>();
+  const publish = async () => {
+    await move(dataDir, random);
+    const position = await withSource(dataDir, async (source) => source.position);
+    published.set(JSON.stringify(position), await snapshotOf(dataDir));
+  };
+  await publish();
+  await delivered(dataDir, setting());
+  let killed = 0;
+  for (let round = 0; killed < KILLS; round += 1) {
+    if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+    await publish();
+    // Every fifth time there is nothing yet: a first load, of some 45 requests; others have some 15.
+    const isFirst = round % 5 === 4;
+    if (isFirst) await aBucket();
+    const most = isFirst ? 45 : 15;
+    if (await deliverAndKill(dataDir, 1 + Math.floor(random() * most), Math.floor(random() * 10))) killed += 1;
+    const manifest = await manifestOf(s3.endpoint, bucket);
+    if (manifest === null) continue;
+    const wanted = published.get(JSON.stringify(manifest.delivered));
+    expect(wanted).toBeDefined();
+    expect(await rowsOf(s3.endpoint, bucket, manifest, tempDir())).toEqual(wanted);
+  }
+  await delivered(dataDir, setting());
+  await expectCurrent(dataDir);
+  // Two days later nothing is left of the killed ones.
+  const later = () => Date.now() + 50 * 3_600_000;
+  await publish();
+  await delivered(dataDir, setting(), later);
+  const manifest = await manifestOf(s3.endpoint, bucket);
+  const named = [...(manifest?.files ?? []), ...(manifest?.retired ?? [])].map(({ file }) => file).sort();
+  expect((await keysIn(s3.endpoint, bucket)).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
+  for (const table of TABLE_NAMES) {
+    const list = String(await objectIn(s3.endpoint, bucket, `_symlink/${table}/manifest`));
+    const files = manifest?.files.filter((entry) => entry.table === table) ?? [];
+    expect(list).toBe(files.map(({ file }) => `s3://${bucket}/set/${file}\n`).join(""));
+  }
+});

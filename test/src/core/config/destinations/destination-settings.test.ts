@@ -1,0 +1,88 @@
+// Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../../src/core/config/config.ts";
+import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
+import { secretsIn } from "../../../../../src/core/config/destinations/destination-settings.ts";
+
+const configOf = (text: string, env: Record<string, string> = {}, profile?: string) =>
+  resolveConfig({
+    flags: {},
+    env,
+    file: parseConfigFile(text, "/etc/duckmirror/duckmirror.yaml"),
+    cwd: "/work",
+    vocabulary: vocabulary(),
+    profile,
+  });
+
+test("without the section there is none", () => {
+  expect(configOf("data_dir: ./x").destinations).toEqual([]);
+});
+
+test("a destination of each kind, the address from the file or from a variable that the file names", () => {
+  const { destinations } = configOf(
+    `destinations:
+  - { name: crm, kind: postgres, url_env: CRM_URL, tables: [signals, usage] }
+  - { name: files, kind: parquet, url: ./parquet }
+  - { name: lake, kind: ducklake, url: "ducklake:lake.db", data_path: ./lake }`,
+    { CRM_URL: "postgres://me:hush@db/crm" },
+  );
+  expect(destinations).toMatchObject([
+    { name: "crm", kind: "postgres", schema: "duckmirror", tables: ["signals", "usage"] },
+    { name: "files", kind: "parquet", folder: "/etc/duckmirror", tables: [] },
+    { name: "lake", kind: "ducklake", data_path: "./lake" },
+  ]);
+  expect(destinations.map(({ url }) => url.reveal())).toEqual([
+    "postgres://me:hush@db/crm",
+    "./parquet",
+    "ducklake:lake.db",
+  ]);
+  expect(inspect(destinations) + JSON.stringify(destinations)).not.toContain("hush");
+});
+
+test("a bucket's settings, and how long old parts stay", () => {
+  const bucket =
+    "url: s3://lake/set, endpoint: https://s3.example, region: eu-1, path_style: yes, sse: aws:kms, kms_key_id: k";
+  const text = `destinations: [{ name: a, kind: parquet, ${bucket}, keep_old_parts: 2d }, { name: b, kind: parquet, url: x }]`;
+  expect(configOf(text).destinations).toMatchObject([
+    { endpoint: "https://s3.example", path_style: true, sse: "aws:kms", keep_old_parts: 172_800_000 },
+    { keep_old_parts: 86_400_000 },
+  ]);
+});
+
+test("as JSON in the environment; a profile's own list replaces it", () => {
+  const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"out"}]' };
+  const text = `profiles:
+  one: {}
+  two: { destinations: [{ name: b, kind: parquet, url: out }] }`;
+  expect(configOf(text, env, "one").destinations).toMatchObject([{ name: "a", folder: "/work" }]);
+  expect(configOf(text, env, "two").destinations).toMatchObject([{ name: "b", folder: "/etc/duckmirror" }]);
+});
+
+test.each([
+  ["an unknown kind", "[{ name: a, kind: oracle, url: x }]", "kind is postgres, parquet or ducklake"],
+  ["an unknown member", "[{ name: a, kind: postgres, url: x, shema: y }]", "shema"],
+  ["one name twice", "[{ name: a, kind: parquet, url: x }, { name: a, kind: parquet, url: y }]", "two destinations"],
+  ["no address", "[{ name: a, kind: postgres }]", "a needs either url or url_env"],
+  ["two addresses", "[{ name: a, kind: postgres, url: x, url_env: Y }]", "a needs either url or url_env"],
+  ["an unset variable", "[{ name: a, kind: postgres, url_env: NOT_SET }]", "NOT_SET is not set"],
+  ["a key without its kind", "[{ name: a, kind: parquet, url: x, kms_key_id: k }]", "needs sse: aws:kms"],
+  ["no kind of encryption", "[{ name: a, kind: parquet, url: x, sse: rot13 }]", "AES256, aws:kms"],
+  ["no time", "[{ name: a, kind: parquet, url: x, keep_old_parts: long }]", "a duration like"],
+  ["an unknown table", "[{ name: a, kind: postgres, url: x, tables: [signal] }]", '"signal" is not a table'],
+  ["no list", "{ name: a }", "is a list of destinations"],
+  ["a name that no command line takes", "[{ name: --all, kind: parquet, url: x }]", "is not a name of letters"],
+])("refuses %s", (_, list, message) => {
+  expect(() => configOf(`destinations: ${list}`)).toThrow(message);
+});
+
+test.each([
+  ["postgres://me:p%40ss@db/crm?sslmode=require", ["p%40ss", "p@ss"]],
+  ["postgres://db/crm", []],
+  ["ducklake:postgres:host=db password='a b' user=me", ["a b"]],
+  ["s3://bucket/x?secret_access_key=abc&region=eu", ["abc"]],
+  ["az://account/x?sig=A%2BB", ["A%2BB", "A+B"]],
+])("the secrets in %s", (url, secrets) => {
+  expect(secretsIn(url)).toEqual(secrets);
+});

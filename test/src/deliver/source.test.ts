@@ -1,0 +1,195 @@
+// What a destination is offered: changes where the feed has them all, whole tables where it does not, nothing at all where
+// the destination belongs to another history.
+import { cpSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { openSource } from "../../../src/deliver/source.ts";
+import { pruneHistory } from "../../../src/warehouse/file/retention.ts";
+import { openWarehouse, type Warehouse } from "../../../src/warehouse/file/warehouse.ts";
+import { forgetContacts } from "../../../src/warehouse/forget/forget.ts";
+import { startFeed } from "../../../src/warehouse/load/start-feed.ts";
+import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
+import { bring, bringTo, type CopyOfMirror, emptyCopy, wholeIn } from "./copies.ts";
+
+/** Changes the mirror in `dataDir` and publishes it. */
+const change = async (dataDir: string, work: (warehouse: Warehouse) => Promise<unknown>): Promise<void> => {
+  await copyMigratedMirror(dataDir);
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  try {
+    await work(warehouse);
+    await warehouse.publish();
+  } finally {
+    await warehouse.close();
+  }
+};
+
+const signals = (ids: readonly number[], headline: string, receivedAt = T0) =>
+  aCheckpoint([
+    aLoad(
+      "signals",
+      ids.map((id) => aSignal(id, { headline })),
+      { receivedAt },
+    ),
+  ]);
+const contacts = (ids: readonly string[]) =>
+  aCheckpoint([
+    aLoad(
+      "contacts",
+      ids.map((id) => ({ id, email: `${id}@example.com` })),
+    ),
+  ]);
+const quota = (at: number) =>
+  aCheckpoint([], { quota: { capturedAt: T0 + at, limit: 1, used: 1, remaining: 0, resetsAt: null } });
+
+/** A mirror with three signals, two contacts and two readings, and a copy of it. */
+const aMirror = async () => {
+  const dataDir = tempDir();
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(signals([1, 2, 3], "a"));
+    await warehouse.commit(contacts(["contact-1", "contact-2"]));
+    for (const at of [0, 1]) await warehouse.commit(quota(at));
+  });
+  const copy = emptyCopy();
+  await bring(dataDir, copy);
+  return { dataDir, copy };
+};
+
+/** Throws unless the copy holds what a new one would. */
+const expectCurrent = async (dataDir: string, copy: CopyOfMirror) => {
+  const fresh = emptyCopy();
+  await bring(dataDir, fresh);
+  expect(copy.position).toEqual(fresh.position);
+  expect(copy.tables).toEqual(fresh.tables);
+};
+
+test("an empty destination gets every table whole, a later one the rows whose keys changed", async () => {
+  const { dataDir, copy } = await aMirror();
+  expect(wholeIn(copy)).toHaveLength(16);
+  expect(copy.tables.get("signals")?.size).toBe(3);
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(signals([2, 4], "b"));
+    await warehouse.deleteKeys({ table: "signals", ids: ["1"], runId: "run-2", now: T0 + 1000 });
+    await warehouse.commit(signals([5], "c"));
+    await warehouse.deleteKeys({ table: "signals", ids: ["5"], runId: "run-2", now: T0 + 2000 });
+  });
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toEqual([]);
+  expect(copy.offered.filter(({ changes }) => changes !== 0)).toMatchObject([{ name: "signals", changes: 5 }]);
+  await expectCurrent(dataDir, copy);
+});
+
+test("the snapshot is the one that was published when the source was opened", async () => {
+  const { dataDir, copy } = await aMirror();
+  const source = await openSource({ dataDir, now: Date.now() });
+  const before = await source.sourceFor({ name: "copy", tables: [], takeOver: false });
+  await change(dataDir, (warehouse) => warehouse.commit(signals([9], "new")));
+  await bringTo(before, copy);
+  expect(copy.tables.get("signals")?.size).toBe(3);
+  await source.close();
+  expect(readdirSync(join(dataDir, "state", "delivering"))).toEqual([]);
+  await bring(dataDir, copy);
+  await expectCurrent(dataDir, copy);
+});
+
+test("after an erasure the contacts are brought whole, because the feed does not name whom", async () => {
+  const { dataDir, copy } = await aMirror();
+  await forgetContacts(
+    { dataDir, clock: systemClock },
+    {
+      ids: ["contact-1"],
+      emails: [],
+      all: false,
+      exportDirs: [],
+      bodies: () => ({ contacts: () => [], clean: () => null }),
+      onStep: () => undefined,
+    },
+  );
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toEqual(["contacts"]);
+  expect(copy.tables.get("contacts")?.size).toBe(1);
+  await expectCurrent(dataDir, copy);
+});
+
+test("rows that leave the scope and readings that retention removes have no number: their table is brought whole", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, async ({ database }) => {
+    await database.run("UPDATE main.signals SET _in_scope = false WHERE id = 2");
+    await database.run(
+      "DELETE FROM main.usage_snapshots WHERE captured_at = (SELECT min(captured_at) FROM main.usage_snapshots)",
+    );
+  });
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toEqual(["signals", "usage_snapshots"]);
+  await expectCurrent(dataDir, copy);
+});
+
+test("a removed reading is noticed when another one came in its place", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(quota(2));
+    await warehouse.database.run(
+      "DELETE FROM main.usage_snapshots WHERE captured_at = (SELECT min(captured_at) FROM main.usage_snapshots)",
+    );
+  });
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toEqual(["usage_snapshots"]);
+  await expectCurrent(dataDir, copy);
+});
+
+test("a table with a new column is brought whole, because its rows were filled without a change", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, ({ database }) => database.run("ALTER TABLE main.signals ADD COLUMN later VARCHAR"));
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toEqual(["signals"]);
+  await expectCurrent(dataDir, copy);
+});
+
+test("a position before the changes that are kept, and a feed that began anew, give whole tables", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, async (warehouse) => {
+    await warehouse.commit(signals([1], "b", T0 + 1000));
+    await warehouse.commit(signals([1], "c", T0 + 2000));
+    await pruneHistory(warehouse.database, 1, Date.now());
+  });
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toHaveLength(16);
+  await expectCurrent(dataDir, copy);
+  await change(dataDir, ({ database }) => database.transaction((tx) => startFeed(tx, { after: 1_000_000, now: T0 })));
+  await bring(dataDir, copy);
+  expect(wholeIn(copy)).toHaveLength(16);
+  await expectCurrent(dataDir, copy);
+});
+
+test("another mirror, another history of the same one, and one that is behind are refused until they are to take over", async () => {
+  const { dataDir, copy } = await aMirror();
+  const other = await aMirror();
+  await expect(bring(other.dataDir, copy)).rejects.toMatchObject({ code: "DESTINATION_OTHER_MIRROR" });
+  // The data directory is put back to an older copy of its files.
+  const older = tempDir();
+  rmSync(older, { recursive: true });
+  cpSync(dataDir, older, { recursive: true });
+  await change(dataDir, (warehouse) => warehouse.commit(signals([6], "here", T0 + 1000)));
+  await bring(dataDir, copy);
+  await expect(bring(older, copy)).rejects.toMatchObject({ code: "DESTINATION_AHEAD" });
+  await change(older, (warehouse) => warehouse.commit(signals([7, 8], "there", T0 + 5000)));
+  await expect(bring(older, copy)).rejects.toMatchObject({
+    code: "DESTINATION_OTHER_MIRROR",
+    hint: expect.stringContaining("deliver copy --take-over"),
+  });
+  await bring(older, copy, { takeOver: true });
+  expect(wholeIn(copy)).toHaveLength(16);
+  await expectCurrent(older, copy);
+});
+
+test("a destination of some tables gets the others whole when it asks for them", async () => {
+  const { dataDir, copy } = await aMirror();
+  const few = emptyCopy();
+  await bring(dataDir, few, { tables: ["signals"] });
+  expect([...few.tables.keys()]).toEqual(["signals"]);
+  await bring(dataDir, few, { tables: ["signals", "contacts"] });
+  expect(wholeIn(few)).toEqual(["contacts"]);
+  expect(few.tables.get("contacts")).toEqual(copy.tables.get("contacts"));
+});

@@ -88,6 +88,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/export.ts"),
   },
   {
+    name: "deliver",
+    summary: "Bring the configured destinations (databases, lakes, folders) up to date with the mirror",
+    load: () => import("./commands/deliver.ts"),
+  },
+  {
     name: "schema",
     summary: "Say what every table and column means",
     load: () => import("./commands/schema.ts"),

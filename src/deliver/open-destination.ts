@@ -16,7 +16,10 @@ export interface DestinationContext {
  */
 export const openDestination = async (settings: DestinationSettings, _: DestinationContext): Promise<Destination> => {
   switch (settings.kind) {
-    case "postgres":
+    case "postgres": {
+      const { openPostgres } = await import("./kinds/postgres/postgres.ts");
+      return openPostgres(settings);
+    }
     case "parquet":
     case "ducklake": {
       const detail = `destinations: ${settings.name}: this version cannot deliver to kind ${settings.kind} yet`;

@@ -84,6 +84,8 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
   "@duckdb/node-api": ["warehouse"],
+  pg: ["deliver"],
+  "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],
   "@bull-board/api": ["queue", "server"],
   "@bull-board/ui": ["server"],

@@ -18,6 +18,7 @@ export const ACTIONS = [
   "verify",
   "replay",
   "backup",
+  "deliver",
   "restore",
   "feedback",
   "lookup",

@@ -1,0 +1,223 @@
+// Destination of kind postgres: the tables of the mirror in a schema. One transaction takes rows and position; other readers
+// see the tables before or after it. New tables are filled at once; of others, rows are staged, then merged.
+import type { Client } from "pg";
+import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
+import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import {
+  type Delivered,
+  type DeliveredRows,
+  type DeliveredTable,
+  type DeliverySource,
+  type Destination,
+  isSamePosition,
+  type Position,
+} from "../../destination.ts";
+import { connect, loadPackages, type Packages, postgresError } from "./connect.ts";
+import { changedLinesSql, copyLines, stagedLinesSql, wholeLinesSql } from "./stage-rows.ts";
+import * as sql from "./statements.ts";
+
+/** What is in the schema. */
+interface Held {
+  readonly position: Position | null;
+  /** Tables that duckmirror made there. */
+  readonly own: readonly string[];
+  /** Table → columns, of every table in the schema. */
+  readonly columns: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Staged rows from which the planner needs figures. */
+const MANY_BYTES = 1_000_000;
+
+const readColumns = async (client: Client, schema: string): Promise<Held["columns"]> => {
+  const { rows } = await client.query<{ table: string; column: string }>(
+    `SELECT c.relname AS table, a.attname AS column FROM pg_class AS c
+     JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
+    [schema],
+  );
+  const found = new Map<string, Set<string>>();
+  for (const { table, column } of rows) found.set(table, (found.get(table) ?? new Set()).add(column));
+  return found;
+};
+
+const readHeld = async (client: Client, schema: string): Promise<Held> => {
+  const columns = await readColumns(client, schema);
+  if (!columns.has(sql.POSITION_TABLE)) return { position: null, own: [], columns };
+  const { rows } = await client.query<{ mirror: string; n: string; mark: string; tables: string[] }>(
+    `SELECT mirror, n, mark, tables FROM ${sql.pathOf(schema, sql.POSITION_TABLE)}`,
+  );
+  const [row] = rows;
+  if (row === undefined) return { position: null, own: [], columns };
+  return { position: { mirror: row.mirror, n: Number(row.n), mark: row.mark }, own: row.tables, columns };
+};
+
+const commentsOf = ({ name, columns }: Pick<DeliveredTable, "name" | "columns">) => {
+  const described = catalogTables().find((table) => table.schema === "main" && table.name === name);
+  return [
+    { column: null, comment: described?.grain ?? "" },
+    ...columns.flatMap(({ name: column }) => {
+      const found = described?.columns.find((one) => one.name === column);
+      return found === undefined ? [] : [{ column, comment: commentOf(found) }];
+    }),
+  ];
+};
+
+/** A delivery inside its transaction. */
+interface Delivering {
+  readonly client: Client;
+  readonly packages: Packages;
+  readonly schema: string;
+  readonly source: DeliverySource;
+  readonly held: Held;
+  readonly signal: AbortSignal;
+}
+
+/** A table whose rows are at the server. */
+interface Brought {
+  readonly table: DeliveredTable;
+  readonly bytes: number;
+  /** Makes them the table's rows. */
+  merge(): Promise<DeliveredRows>;
+}
+
+/** A new table: nobody sees it before the commit. */
+const fillNew = async (
+  table: DeliveredTable,
+  { client, packages, schema, source, signal }: Delivering,
+): Promise<Brought> => {
+  await client.query(sql.createTableSql(schema, table));
+  const lines = { snapshot: source.snapshot, sql: wholeLinesSql(table), signal };
+  const bytes = await copyLines(
+    client,
+    packages,
+    sql.copyIntoSql(sql.pathOf(schema, table.name), table.columns),
+    lines,
+  );
+  await client.query(sql.addKeySql(schema, table));
+  await client.query(sql.commentsSql(schema, table.name, commentsOf(table)));
+  const { rows } = await client.query<{ rows: string }>(
+    `SELECT count(*) AS rows FROM ${sql.pathOf(schema, table.name)}`,
+  );
+  const written = Number(rows[0]?.rows);
+  return { table, bytes, merge: async () => ({ table: table.name, extent: "whole", written, deleted: 0 }) };
+};
+
+const stage = async (table: DeliveredTable, delivering: Delivering): Promise<Brought> => {
+  const { client, packages, schema, source, held, signal } = delivering;
+  const { name, columns } = table;
+  const missing = columns.filter((column) => held.columns.get(name)?.has(column.name) !== true);
+  const from = table.extent === "whole" || missing.length > 0 ? null : held.position;
+  const extent = from === null ? "whole" : "changes";
+  if (from !== null && table.changes === 0) {
+    return { table, bytes: 0, merge: async () => ({ table: name, extent, written: 0, deleted: 0 }) };
+  }
+  await client.query(sql.createStageSql(table));
+  const lines = from === null ? stagedLinesSql(table) : changedLinesSql(table, from);
+  const bytes = await copyLines(client, packages, sql.copyIntoStageSql(table), {
+    snapshot: source.snapshot,
+    sql: lines,
+    signal,
+  });
+  if (bytes > MANY_BYTES) await client.query(`ANALYZE ${sql.stageOf(name)}`);
+  const merge = async (): Promise<DeliveredRows> => {
+    signal.throwIfAborted();
+    if (missing.length > 0) {
+      await client.query(sql.addColumnsSql(schema, name, missing));
+      await client.query(sql.commentsSql(schema, name, commentsOf({ name, columns: missing })));
+    }
+    const deleted = await client.query(sql.deleteSql(schema, table, from === null));
+    const written = await client.query(sql.upsertSql(schema, table));
+    return { table: name, extent, written: written.rowCount ?? 0, deleted: deleted.rowCount ?? 0 };
+  };
+  return { table, bytes, merge };
+};
+
+/** Throws unless the table is ours or missing. */
+const assertOwn = (table: string, { own, columns }: Held, { name, schema }: SettingsOf<"postgres">): void => {
+  if (own.includes(table) || !columns.has(table)) return;
+  const detail = `the schema ${schema} holds a table ${table} that duckmirror did not make; set another \`schema\``;
+  throw new DuckmirrorError("DESTINATION_FAILED", { name, detail });
+};
+
+const deliverTables = async (
+  tables: readonly DeliveredTable[],
+  delivering: Delivering,
+): Promise<Pick<Delivered, "tables" | "bytes">> => {
+  const { client, schema, source, held } = delivering;
+  const brought: Brought[] = [];
+  for (const table of tables) {
+    const isNew = !held.columns.has(table.name);
+    brought.push(await (isNew ? fillNew(table, delivering) : stage(table, delivering)));
+  }
+  // Only now are tables locked that others read.
+  const rows: DeliveredRows[] = [];
+  for (const { merge } of brought) rows.push(await merge());
+  const { mirror, n, mark } = source.position;
+  const own = [...new Set([...held.own, ...tables.map(({ name }) => name)])];
+  await client.query(sql.writePositionSql(schema), [mirror, n, mark, source.run?.id ?? null, own]);
+  return { tables: rows, bytes: brought.reduce((sum, { bytes }) => sum + bytes, 0) };
+};
+
+/** Waits for other deliveries to this schema, and makes what is missing. */
+const enter = async (client: Client, schema: string): Promise<void> => {
+  await client.query("BEGIN");
+  await client.query(
+    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL TimeZone = 'UTC'",
+  );
+  await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`duckmirror ${schema}`]);
+  const { rows } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  // Not IF NOT EXISTS, which needs the right to create schemas even where this one is there.
+  if (rows.length === 0) await client.query(`CREATE SCHEMA "${schema}"`);
+};
+
+/** Opens a destination of this kind. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED. */
+export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<Destination> => {
+  const { name, schema } = settings;
+  const packages = await loadPackages(name);
+  const client = await connect(packages, settings);
+
+  const deliver = async (source: DeliverySource, signal: AbortSignal): Promise<Delivered> => {
+    await enter(client, schema);
+    const held = await readHeld(client, schema);
+    const base = { from: held.position, to: source.position };
+    const tables = await source.tablesSince(held.position);
+    if (isSamePosition(held.position, source.position)) {
+      await client.query("ROLLBACK");
+      return { ...base, tables: [], bytes: 0 };
+    }
+    for (const table of tables) assertOwn(table.name, held, settings);
+    if (!held.columns.has(sql.POSITION_TABLE)) await client.query(sql.createPositionSql(schema));
+    const done = await deliverTables(tables, { client, packages, schema, source, held, signal });
+    signal.throwIfAborted();
+    await client.query("COMMIT");
+    return { ...base, ...done };
+  };
+
+  return {
+    position: async () => {
+      try {
+        return (await readHeld(client, schema)).position;
+      } catch (error) {
+        throw postgresError(name, error);
+      }
+    },
+    deliver: async (source, signal) => {
+      // The server ends the transaction when the connection breaks; a long statement hears of nothing else.
+      const stop = () => void client.end().catch(() => undefined);
+      signal.addEventListener("abort", stop, { once: true });
+      try {
+        signal.throwIfAborted();
+        return await deliver(source, signal);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        await client.query("ROLLBACK").catch(() => undefined);
+        throw postgresError(name, error);
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    },
+    close: () => client.end().catch(() => undefined),
+  };
+};

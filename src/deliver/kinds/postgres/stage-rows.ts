@@ -1,0 +1,57 @@
+// Streams rows of the snapshot to Postgres as COPY text, which DuckDB writes; a few thousand rows are in memory at a time.
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Client } from "pg";
+import { quoted } from "../../../core/text/sql-text.ts";
+import { streamQuery } from "../../../warehouse/read/query.ts";
+import { changedKeysSql } from "../../changed-keys.ts";
+import type { DeliveredTable, Position } from "../../destination.ts";
+import { lineSql, rowLineSql } from "./cells.ts";
+import type { Packages } from "./connect.ts";
+
+/** Name of the snapshot's database when it is opened by its path. */
+const SNAPSHOT = "warehouse";
+const MEMORY_LIMIT = "1GB";
+
+/** Lines of every row. */
+export const wholeLinesSql = ({ name, columns }: DeliveredTable): string =>
+  `SELECT ${rowLineSql(columns)} FROM main.${quoted(name)} AS t`;
+
+/** Lines of every row for a staging table. */
+export const stagedLinesSql = ({ name, columns }: DeliveredTable): string =>
+  `SELECT ${rowLineSql(columns)} || chr(9) || 'f' FROM main.${quoted(name)} AS t`;
+
+/** Lines of the rows whose keys changed; of a row that is gone, its key. */
+export const changedLinesSql = (table: DeliveredTable, from: Position): string => {
+  const { name, key, columns } = table;
+  const cells = columns.map(({ name: column, type }) => {
+    const side = key.includes(column) ? "k" : "t";
+    return { sql: `${side}.${quoted(column)}`, type };
+  });
+  const join = key.map((column) => `t.${quoted(column)} = k.${quoted(column)}`).join(" AND ");
+  const isGone = `CASE WHEN t.${quoted(key[0] ?? "")} IS NULL THEN 't' ELSE 'f' END`;
+  return `SELECT ${lineSql(cells)} || chr(9) || ${isGone}
+    FROM (${changedKeysSql(table, from, SNAPSHOT)}) AS k LEFT JOIN main.${quoted(name)} AS t ON ${join}`;
+};
+
+/** Sends the lines of a query to a COPY statement. Returns the number of bytes. */
+export const copyLines = async (
+  client: Client,
+  { copyFrom }: Packages,
+  statement: string,
+  query: { readonly snapshot: string; readonly sql: string; readonly signal: AbortSignal },
+): Promise<number> =>
+  streamQuery({ ...query, memoryLimit: MEMORY_LIMIT }, async ({ batches }) => {
+    let bytes = 0;
+    async function* chunks() {
+      for await (const rows of batches) {
+        const chunk = Buffer.from(rows.map(([line]) => `${String(line)}\n`).join(""), "utf8");
+        bytes += chunk.length;
+        yield chunk;
+      }
+    }
+    await pipeline(Readable.from(chunks(), { objectMode: false }), client.query(copyFrom(statement)), {
+      signal: query.signal,
+    });
+    return bytes;
+  });

@@ -1,0 +1,97 @@
+// SQL for Postgres: schema, tables, staging tables, and how staged rows become the table's. Pure; names come from the catalog
+// and the configuration, and are quoted.
+import { quoted } from "../../../core/text/sql-text.ts";
+import type { DeliveredTable } from "../../destination.ts";
+import { postgresType } from "./cells.ts";
+
+/** Table with the position. */
+export const POSITION_TABLE = "duckmirror_position";
+/** Column of a staging table: the row with this key is gone. */
+const GONE = "duckmirror_gone";
+
+type Shape = Pick<DeliveredTable, "name" | "key" | "columns">;
+
+const names = (columns: readonly { readonly name: string }[]): string =>
+  columns.map(({ name }) => quoted(name)).join(", ");
+
+/** Standard strings, as `standard_conforming_strings` is on. */
+const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+
+export const pathOf = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
+
+export const createPositionSql = (schema: string): string =>
+  `CREATE TABLE ${pathOf(schema, POSITION_TABLE)} (
+    only boolean PRIMARY KEY DEFAULT true CHECK (only), mirror text NOT NULL, n bigint NOT NULL, mark text NOT NULL,
+    run_id text, tables text[] NOT NULL, delivered_at timestamptz NOT NULL
+  );
+  COMMENT ON TABLE ${pathOf(schema, POSITION_TABLE)} IS 'How far duckmirror has delivered; written with the rows.'`;
+
+export const writePositionSql = (schema: string): string =>
+  `INSERT INTO ${pathOf(schema, POSITION_TABLE)} (mirror, n, mark, run_id, tables, delivered_at)
+   VALUES ($1, $2, $3, $4, $5, now())
+   ON CONFLICT (only) DO UPDATE SET mirror = excluded.mirror, n = excluded.n, mark = excluded.mark,
+     run_id = excluded.run_id, tables = excluded.tables, delivered_at = excluded.delivered_at`;
+
+/** A table without its key, which follows when its rows are in. */
+export const createTableSql = (schema: string, { name, columns }: Shape): string =>
+  `CREATE TABLE ${pathOf(schema, name)} (${columns.map((one) => `${quoted(one.name)} ${postgresType(one.type)}`).join(", ")})`;
+
+export const addKeySql = (schema: string, { name, key }: Shape): string =>
+  `ALTER TABLE ${pathOf(schema, name)} ADD PRIMARY KEY (${key.map(quoted).join(", ")})`;
+
+export const addColumnsSql = (schema: string, name: string, columns: Shape["columns"]): string =>
+  `ALTER TABLE ${pathOf(schema, name)} ${columns
+    .map((one) => `ADD COLUMN IF NOT EXISTS ${quoted(one.name)} ${postgresType(one.type)}`)
+    .join(", ")}`;
+
+/** `comments`: of the table (null) and of its columns. */
+export const commentsSql = (
+  schema: string,
+  name: string,
+  comments: readonly { readonly column: string | null; readonly comment: string }[],
+): string =>
+  comments
+    .map(({ column, comment }) => {
+      const what =
+        column === null ? `TABLE ${pathOf(schema, name)}` : `COLUMN ${pathOf(schema, name)}.${quoted(column)}`;
+      return `COMMENT ON ${what} IS ${text(comment)}`;
+    })
+    .join("; ");
+
+/** Rows go straight into a new table. */
+export const copyIntoSql = (path: string, columns: Shape["columns"], more: readonly string[] = []): string =>
+  `COPY ${path} (${[names(columns), ...more].join(", ")}) FROM STDIN`;
+
+/** A staging table of the transaction. */
+export const stageOf = (name: string): string => quoted(`staged_${name}`);
+
+export const createStageSql = ({ name, columns }: Shape): string =>
+  `CREATE TEMP TABLE ${stageOf(name)} (${columns
+    .map((one) => `${quoted(one.name)} ${postgresType(one.type)}`)
+    .join(", ")}, ${GONE} boolean NOT NULL) ON COMMIT DROP`;
+
+export const copyIntoStageSql = ({ name, columns }: Shape): string => copyIntoSql(stageOf(name), columns, [GONE]);
+
+const sameKey = ({ key }: Shape): string =>
+  key.map((column) => `t.${quoted(column)} = s.${quoted(column)}`).join(" AND ");
+
+/** Deletes the rows that are gone; of a whole table, those that were not staged. */
+export const deleteSql = (schema: string, table: Shape, whole: boolean): string => {
+  const path = pathOf(schema, table.name);
+  const stage = stageOf(table.name);
+  if (whole) return `DELETE FROM ${path} AS t WHERE NOT EXISTS (SELECT FROM ${stage} AS s WHERE ${sameKey(table)})`;
+  return `DELETE FROM ${path} AS t USING ${stage} AS s WHERE s.${GONE} AND ${sameKey(table)}`;
+};
+
+/** Writes the staged rows; those that are the same already are left alone. json has no equality, its text has. */
+export const upsertSql = (schema: string, table: Shape): string => {
+  const { name, key, columns } = table;
+  const comparable = (alias: string, { name: column, type }: Shape["columns"][number]) =>
+    `${alias}.${quoted(column)}${postgresType(type) === "json" ? "::text" : ""}`;
+  const others = columns.filter((one) => !key.includes(one.name));
+  const sets = others.map((one) => `${quoted(one.name)} = excluded.${quoted(one.name)}`);
+  const isOther = others.map((one) => `${comparable("t", one)} IS DISTINCT FROM ${comparable("excluded", one)}`);
+  return `INSERT INTO ${pathOf(schema, name)} AS t (${names(columns)})
+    SELECT ${names(columns)} FROM ${stageOf(name)} WHERE NOT ${GONE}
+    ON CONFLICT (${key.map(quoted).join(", ")}) DO UPDATE SET ${sets.join(", ")} WHERE ${isOther.join(" OR ")}`;
+};

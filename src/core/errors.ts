@@ -426,6 +426,16 @@ export const ERRORS = {
     "The destination {name} is of kind {kind}, which needs the packages {packages}.",
     "Install them beside duckmirror: `npm install {packages}`.",
   ),
+  EXTENSION_CLIENT_MISSING: row(
+    EXIT.usage,
+    "DuckDB's client with extensions is not installed.",
+    "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/0128-two-duckdbs.md says why it is a second one).",
+  ),
+  EXTENSION_MISSING: row(
+    EXIT.usage,
+    "DuckDB's extension {extension} cannot be loaded: {detail}",
+    "With internet DuckDB installs it itself. Without: `pip download --no-deps duckdb-extension-{extension}==1.5.5` on another machine, unzip the wheel, and put {file} into the destination's `extension_directory`.",
+  ),
   DESTINATIONS_FAILED: row(
     EXIT.streamsFailed,
     "Some destinations were not brought up to date: {names}.",

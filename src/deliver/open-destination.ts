@@ -14,14 +14,20 @@ export interface DestinationContext {
  * Opens a destination. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED, or another error, which
  * becomes DESTINATION_FAILED.
  */
-export const openDestination = async (settings: DestinationSettings, _: DestinationContext): Promise<Destination> => {
+export const openDestination = async (
+  settings: DestinationSettings,
+  context: DestinationContext,
+): Promise<Destination> => {
   switch (settings.kind) {
     case "postgres": {
       const { openPostgres } = await import("./kinds/postgres/postgres.ts");
       return openPostgres(settings);
     }
-    case "parquet":
     case "ducklake": {
+      const { openDucklake } = await import("./kinds/ducklake/ducklake-destination.ts");
+      return openDucklake(settings, context);
+    }
+    case "parquet": {
       const detail = `destinations: ${settings.name}: this version cannot deliver to kind ${settings.kind} yet`;
       throw new DuckmirrorError("CONFIG_INVALID", { detail });
     }

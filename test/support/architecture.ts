@@ -75,7 +75,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files that start, or are, a process of their own, and so touch `process`. */
-const PROGRAMS = ["src/warehouse/box/box.ts", "src/warehouse/box/program.ts"];
+const PROGRAMS = [
+  "src/warehouse/box/box.ts",
+  "src/warehouse/box/program.ts",
+  "src/warehouse/duckdb/extended/extended-duckdb.ts",
+  "src/warehouse/duckdb/extended/program.ts",
+];
 
 /** Type-only imports allowed between neighbours: importing layer → file. */
 const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["budget", "src/api/outcome.ts"]];
@@ -84,6 +89,7 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ["api"],
   "@duckdb/node-api": ["warehouse"],
+  "duckdb-with-extensions": ["warehouse"],
   pg: ["deliver"],
   "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],

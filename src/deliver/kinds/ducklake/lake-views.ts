@@ -24,7 +24,7 @@ export const possibleViews = <T extends { readonly view_name: string; readonly s
   tables: readonly string[],
 ): readonly T[] => {
   const uses = (schema: string, sql: string) =>
-    [...sql.matchAll(new RegExp(`\\b${schema}\\."?(\\w+)`, "g"))].flatMap(([, name]) =>
+    [...sql.matchAll(new RegExp(`\\b${schema}\\."?(\\w+)\\b"?(?!\\()`, "g"))].flatMap(([, name]) =>
       name === undefined ? [] : [name],
     );
   const made: T[] = [];
@@ -40,6 +40,15 @@ export const possibleViews = <T extends { readonly view_name: string; readonly s
   }
 };
 
+const bodyOf = (sql: string): string => /^CREATE VIEW .*?\bAS\b(.*?);?$/s.exec(sql.trim())?.[1] ?? "";
+
+/** DuckDB cannot plan the text that it keeps of some views. Such a view must not fail a delivery. */
+const canBePlanned = (lake: ExtendedDuckdb, sql: string): Promise<boolean> =>
+  lake.run(`EXPLAIN ${bodyOf(sql)}`).then(
+    () => true,
+    () => false,
+  );
+
 /** Statements that make the views over `tables` of `schema`. */
 export const readViews = async (
   lake: ExtendedDuckdb,
@@ -49,9 +58,16 @@ export const readViews = async (
   const rows = await lake.run(`SELECT view_name, sql FROM duckdb_views()
     WHERE database_name = '${SNAPSHOT}' AND schema_name = 'marts' ORDER BY view_name`);
   const to = viewsSchema(schema);
-  const statements = possibleViews(z.array(viewRow).parse(rows), tables).flatMap(({ view_name: name, sql }) => {
-    const [, body = ""] = /^CREATE VIEW .*?\bAS\b(.*?);?$/s.exec(sql.trim()) ?? [];
-    const select = body.replace(/\bmain\./g, `${quoted(schema)}.`).replace(/\bmarts\./g, `${quoted(to)}.`);
+  await lake.run(`USE ${SNAPSHOT}`);
+  const planned: z.output<typeof viewRow>[] = [];
+  for (const view of z.array(viewRow).parse(rows)) if (await canBePlanned(lake, view.sql)) planned.push(view);
+  await lake.run("USE memory");
+  const statements = possibleViews(planned, tables).flatMap(({ view_name: name, sql }) => {
+    const select = bodyOf(sql)
+      // DuckDB writes some functions with their schema.
+      .replace(/\bmain\.(\w+\()/g, "$1")
+      .replace(/\bmain\./g, `${quoted(schema)}.`)
+      .replace(/\bmarts\./g, `${quoted(to)}.`);
     return [`DROP VIEW IF EXISTS ${lakePath(to, name)}`, `CREATE VIEW ${lakePath(to, name)} AS ${select}`];
   });
   return { digest: createHash("sha256").update(statements.join()).digest("hex").slice(0, 12), statements };

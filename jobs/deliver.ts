@@ -3,7 +3,7 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { type DestinationSettings, secretsIn } from "../src/core/config/destinations/destination-settings.ts";
-import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
+import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
 import { createScrubber } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import type { Delivered } from "../src/deliver/destination.ts";
@@ -64,9 +64,26 @@ const failureOf = (error: unknown, { name, url }: DestinationSettings): Duckmirr
   return new DuckmirrorError(code, { name, detail: scrubber.scrub(said) });
 };
 
+/** The newest snapshot, opened again when another one is published. */
+const createSources = (open: () => Promise<OpenSource>, first: OpenSource) => {
+  let source = first;
+  return {
+    get: () => source,
+    /** False: it is the newest already. */
+    renew: async (): Promise<boolean> => {
+      if (source.isNewest()) return false;
+      const stale = source;
+      source = await open();
+      await stale.close();
+      return true;
+    },
+    close: () => source.close(),
+  };
+};
+
 const deliverTo = async (
   settings: DestinationSettings,
-  source: OpenSource,
+  sources: ReturnType<typeof createSources>,
   { takeOver }: DeliverRequest,
   { memory }: Pick<Config, "memory">,
   { signal, open = openDestination }: DeliverContext,
@@ -74,7 +91,14 @@ const deliverTo = async (
   const { name, tables } = settings;
   const destination = await open(settings, { memory });
   try {
-    return await destination.deliver(await source.sourceFor({ name, tables, takeOver }), signal);
+    for (;;) {
+      try {
+        return await destination.deliver(await sources.get().sourceFor({ name, tables, takeOver }), signal);
+      } catch (error) {
+        // Another process may have delivered a newer snapshot meanwhile.
+        if (!isCode(error, "DESTINATION_AHEAD") || !(await sources.renew())) throw error;
+      }
+    }
   } finally {
     await destination.close();
   }
@@ -90,28 +114,33 @@ export const deliverJob = async (
   context: DeliverContext,
 ): Promise<readonly DeliveryReport[]> => {
   const { clock, signal, tracer = noTracer, onStart } = context;
+  const { dataDir, memory, profile } = config;
   const wanted = destinationsNamed(config, request.names);
-  const source = await openSource({ dataDir: config.dataDir, now: clock.now(), memory: config.memory });
+  const open = () => openSource({ dataDir, memory, now: clock.now() });
+  const sources = createSources(open, await open());
+  const deliverOne = async (settings: DestinationSettings): Promise<DeliveryReport> => {
+    const { name, kind } = settings;
+    onStart?.(name);
+    const startedAt = performance.now();
+    const base = () => ({ name, kind, durationMs: Math.round(performance.now() - startedAt) });
+    const attributes = { "duckmirror.profile": profile, "duckmirror.destination": name };
+    const work = () => deliverTo(settings, sources, request, config, context);
+    try {
+      const delivered = await inSpan(tracer, "deliver", work, { attributes });
+      return { ...base(), delivered, error: null };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ...base(), delivered: null, error: failureOf(error, settings) };
+    }
+  };
   try {
     const reports: DeliveryReport[] = [];
     for (const settings of wanted) {
-      const { name, kind } = settings;
       signal.throwIfAborted();
-      onStart?.(name);
-      const startedAt = performance.now();
-      const base = () => ({ name, kind, durationMs: Math.round(performance.now() - startedAt) });
-      const attributes = { "duckmirror.profile": config.profile, "duckmirror.destination": name };
-      const work = () => deliverTo(settings, source, request, config, context);
-      try {
-        const delivered = await inSpan(tracer, "deliver", work, { attributes });
-        reports.push({ ...base(), delivered, error: null });
-      } catch (error) {
-        signal.throwIfAborted();
-        reports.push({ ...base(), delivered: null, error: failureOf(error, settings) });
-      }
+      reports.push(await deliverOne(settings));
     }
     return reports;
   } finally {
-    await source.close();
+    await sources.close();
   }
 };

@@ -1,4 +1,5 @@
 // What is delivered: one published snapshot, and for each table whether a destination gets its changes or every row.
+import { statSync } from "node:fs";
 
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
@@ -37,6 +38,8 @@ export interface Recipient {
 export interface OpenSource {
   /** Position of the snapshot and its tables, as one destination sees them. */
   sourceFor(recipient: Recipient): Promise<DeliverySource>;
+  /** False after another snapshot was published. */
+  isNewest(): boolean;
   close(): Promise<void>;
 }
 
@@ -117,10 +120,17 @@ const openPinned = async ({ path }: PinnedSnapshot, { memory }: SourceRequest): 
     throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
   });
 
+/** Different for each publish, which renames a new file into place. */
+const versionOf = (file: string): string | null => {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
+};
+
 /** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, DATA_DIR_UNWRITABLE. */
 export const openSource = async (request: SourceRequest): Promise<OpenSource> => {
   const { dataDir, now } = request;
   const file = snapshotPath(dataDir);
+  const version = versionOf(file);
   const pinned = await pinSnapshot(dataDir, file, now);
   let database: Database;
   try {
@@ -148,6 +158,7 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
           tablesSince: (from) => tablesSince(from, { database, bounds, position, facts }, recipient),
         };
       },
+      isNewest: () => versionOf(file) === version,
       close,
     };
   } catch (error) {

@@ -62,6 +62,10 @@ export const familyPayload = syncPayload.extend({ family: z.string() });
 
 export const exportPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, traceparent: true });
 
+/** A delivery: the sync that asked first, and the destination. */
+export const deliverPayload = exportPayload.extend({ destination: z.string() });
+export type DeliverPayload = z.output<typeof deliverPayload>;
+
 /** A verification: its run id, organization and time. */
 export const verifyPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, askedAt: true });
 export type VerifyPayload = z.output<typeof verifyPayload>;

@@ -31,6 +31,8 @@ const TICK_PATIENCE_MS = 600_000;
 
 export interface PublishDeps extends Omit<FamilyDeps, "sessions"> {
   readonly publish: typeof publishJob;
+  /** Asks for the deliveries that follow a publish; unset: there are none. */
+  readonly askDeliveries?: (syncId: string, profile: Config) => Promise<void>;
 }
 
 export interface ProcessorDeps extends FamilyDeps, PublishDeps {
@@ -65,6 +67,7 @@ export const processPublish = async (taken: Taken, deps: PublishDeps): Promise<S
   const cancelled = await deps.board.isCancelled(sync.syncId);
   try {
     const { report, problem } = await deps.publish(profile, sync, ends, deps);
+    await deps.askDeliveries?.(sync.syncId, profile);
     const outcome = { ...WRITTEN.result, report, problem, cancelled: cancelled && report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {

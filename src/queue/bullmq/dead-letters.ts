@@ -5,8 +5,9 @@ import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Started, Triggers } from "../asks.ts";
+import { askDelivery } from "../delivering/queued-deliveries.ts";
 import { toldFailure } from "../failures.ts";
-import { exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
+import { deliverPayload, exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
 import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";
@@ -14,7 +15,7 @@ import { isLive } from "./syncs/live-syncs.ts";
 export interface DeadLetter {
   readonly id: string;
   readonly queue: QueueName;
-  /** Family, `publish`, `export`, `tick` or `verify`. */
+  /** Family, `publish`, `export`, `deliver`, `tick` or `verify`. */
   readonly name: string;
   /** null when its payload is unreadable. */
   readonly profile: string | null;
@@ -25,7 +26,7 @@ export interface DeadLetter {
   readonly problem: Problem | null;
 }
 
-const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "schedule", "verify"];
+const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "deliver", "schedule", "verify"];
 /** Most letters listed and retried per queue. */
 const MOST = 5_000;
 
@@ -33,6 +34,10 @@ const profileIn = (payload: unknown): string | null =>
   typeof payload === "object" && payload !== null && "profile" in payload && typeof payload.profile === "string"
     ? payload.profile
     : null;
+
+/** The sync of a job; its id begins with it, but for deliveries. */
+const runIdOf = (queue: QueueName, { id = "", data }: Job): string =>
+  (queue === QUEUE.deliver ? deliverPayload.safeParse(data).data?.syncId : id.split(".")[0]) ?? id;
 
 const letterOf = (queue: QueueName, job: Job): DeadLetter => {
   const id = job.id ?? "";
@@ -42,7 +47,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
     queue,
     name: job.name,
     profile: profileIn(job.data),
-    runId: queue === "schedule" ? null : (id.split(".")[0] ?? id),
+    runId: queue === "schedule" ? null : runIdOf(queue, job),
     failedAt: job.finishedOn ?? job.timestamp,
     problem: queue === "verify" ? toldVerifyFailure(failure, id, MOST_VERIFY_STALLS + 1) : toldFailure(failure),
   };
@@ -60,7 +65,7 @@ export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]
 };
 
 /** The request to repeat; null: no sync. Throws JOB_VERSION. */
-const askOf = (name: Exclude<QueueName, "verify">, job: Job) => {
+const askOf = (name: Exclude<QueueName, "verify" | "deliver">, job: Job) => {
   const id = job.id ?? "";
   const anew = { full: false, idempotencyKey: null };
   // The next tick follows anyway.
@@ -78,7 +83,11 @@ const askOf = (name: Exclude<QueueName, "verify">, job: Job) => {
   return { ...anew, streams: [], profile, full, reset: lists };
 };
 
-const askAgain = async (name: QueueName, job: Job, triggers: Triggers): Promise<Started | null> => {
+const askAgain = async (name: QueueName, job: Job, triggers: Triggers, queues: Queues): Promise<Started | null> => {
+  if (name === QUEUE.deliver) {
+    await askDelivery(queues, parsePayload(deliverPayload, job.id ?? "", job.data));
+    return null;
+  }
   if (name === QUEUE.verify) {
     const { profile } = parsePayload(verifyPayload, job.id ?? "", job.data);
     return (await triggers.verify?.({ profile })) ?? null;
@@ -99,7 +108,7 @@ export const retryLetter = async (queues: Queues, triggers: Triggers, id: string
   for (const name of QUEUES) {
     const job: Job | undefined = await queues[name].getJob(id);
     if (job === undefined || !(await job.isFailed())) continue;
-    const started = await askAgain(name, job, triggers);
+    const started = await askAgain(name, job, triggers, queues);
     if (!(await isPartOfLive(queues, name, id))) await job.remove();
     return started?.runId ?? null;
   }

@@ -10,6 +10,7 @@ export const QUEUE = {
   sync: "sync",
   publish: "publish",
   export: "export",
+  deliver: "deliver",
   schedule: "schedule",
   verify: "verify",
 } as const;
@@ -64,6 +65,7 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
     sync: open("sync"),
     publish: open("publish"),
     export: open("export"),
+    deliver: open("deliver"),
     schedule: open("schedule"),
     verify: open("verify"),
   };

@@ -3,9 +3,10 @@
 import { DelayedError, type Job, Worker } from "bullmq";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
-import { detailOf, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import type { Tracer } from "../../core/tracing.ts";
+import { isWorthRepeating } from "../delivering/delivery.ts";
 import { failureToKeep } from "../failures.ts";
 import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
@@ -56,13 +57,16 @@ export const createTaking = (deps: TakingDeps): Taking => {
           try {
             const left = () => atRedis(asking, () => leftFor(asking.redis, name, id));
             const taken = { job, token, signal: signal ?? stopping, leftFor: left };
-            if (name !== "publish" && name !== "export") return await process(taken);
+            if (name !== "publish" && name !== "export" && name !== "deliver") return await process(taken);
             return await inJobSpan(tracer, job, () => process(taken));
           } catch (error) {
             if (error instanceof DelayedError) throw error;
             if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
             log(levelOf(error), `job ${id}: ${scrubber.scrub(detailOf(error))}`);
-            throw failureToKeep(error, scrubber);
+            const kept = failureToKeep(error, scrubber);
+            // BullMQ's sign for a job that gets no further attempt.
+            if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
+            throw kept;
           } finally {
             underWay.delete(id);
           }

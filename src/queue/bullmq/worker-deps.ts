@@ -6,6 +6,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
+import type { DeliveryDeps } from "../delivering/delivery.ts";
 import type { Verify } from "../verifying/run-verification.ts";
 
 export interface WorkerDeps {
@@ -25,6 +26,8 @@ export interface WorkerDeps {
   readonly verify: (connection: RedisConnection) => Verify;
   readonly emit: SessionDeps["emit"];
   readonly tracer?: Tracer;
+  /** Opens destinations; unset: by kind. */
+  readonly open?: DeliveryDeps["open"];
   /** Profiles that this worker cannot sync now; unset: none. */
   readonly unable?: () => readonly UnableProfile[];
   /** Times in ms; the defaults are for production. */
@@ -45,6 +48,8 @@ interface WorkerTimes {
   readonly memberLife?: number;
   /** Interval for comparing schedules with the configuration. */
   readonly scheduleCheck: number;
+  /** Wait after the first failed attempt of a delivery. */
+  readonly deliveryWait?: number;
   /** Time limit for ending running work when the worker stops. */
   readonly stop: number;
 }

@@ -8,6 +8,7 @@ import { checkRedis } from "../../budget/store/redis-connection.ts";
 import { detailOf } from "../../core/errors.ts";
 import { noTracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asks.ts";
+import { askDeliveries, processDeliver } from "../delivering/queued-deliveries.ts";
 import { enterFleet } from "../fleet/fleet.ts";
 import { exportPayload, parsePayload } from "../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../processors.ts";
@@ -30,6 +31,7 @@ const COMPLAIN_EVERY_MS = 30_000;
 /** Jobs taken at once per sync that may run: six families, and as many waiting for them. */
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
+const DELIVERIES_AT_ONCE = 4;
 /** Time limit for what waits for Redis when the worker stops, ms. */
 const CLOSING_MS = 500;
 /** How often a claim is renewed while it lasts. */
@@ -90,11 +92,14 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     // As everywhere: a broken connection is no failure of the job.
     holdBack: (sync) => atRedis(asking, () => holdBack(sync)),
     publish: publishJob,
+    askDeliveries: (syncId, profile) =>
+      atRedis(asking, () => askDeliveries(queues, syncId, profile, times.deliveryWait)),
     clock,
     random,
     scrubber,
     warn: (text) => log("warn", text),
   };
+  const delivering = { log, ...(deps.open === undefined ? {} : { open: deps.open }) };
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const taking = createTaking({ ...deps, tracer, asking, working, stopping: stopping.signal, times, complain });
@@ -116,6 +121,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     syncs,
     publishing,
     taking.from("export", EXPORTS_AT_ONCE, (taken) => exportAndTell(taken, processing)),
+    taking.from("deliver", DELIVERIES_AT_ONCE, (taken) => processDeliver(taken, { ...processing, ...delivering })),
     taking.from("schedule", 1, (taken) => processTick(taken, processing)),
     verifying,
   ];

@@ -9,6 +9,7 @@ import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { inSpan, type Tracer } from "../../core/tracing.ts";
+import type { LocalDeliveries } from "../delivering/local-deliveries.ts";
 import { exportAll } from "../processors.ts";
 import { endEvent, step } from "../sync-life.ts";
 import { type Entry, hasEnded, timeLeft } from "./entry.ts";
@@ -31,8 +32,9 @@ export const createCarrier = (deps: {
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly emit: SessionDeps["emit"];
   readonly tracer: Tracer;
+  readonly deliveries: Pick<LocalDeliveries, "ask">;
 }): Carrier => {
-  const { clock, sessions, log, emit, tracer } = deps;
+  const { clock, sessions, log, emit, tracer, deliveries } = deps;
 
   /** Repeats the work while another process writes. */
   const whenFree = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
@@ -75,6 +77,7 @@ export const createCarrier = (deps: {
     try {
       const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
       entry.outcome = await inJob("publish", publish);
+      deliveries.ask(config);
     } catch (error) {
       log(levelOf(error), `${sync.syncId}: ${detailOf(error)}`);
       const merged = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());

@@ -24,6 +24,8 @@ import {
   type Triggers,
 } from "../asks.ts";
 import { schedulesOf } from "../bullmq/schedules.ts";
+import type { DeliveryDeps } from "../delivering/delivery.ts";
+import { createLocalDeliveries } from "../delivering/local-deliveries.ts";
 import { createProgressBook } from "../progress-book.ts";
 import { startScheduled } from "../scheduled-start.ts";
 import { findStored } from "../stored-syncs.ts";
@@ -49,6 +51,8 @@ export interface LocalWorkerDeps {
   readonly verify?: Verify;
   readonly emit: SessionDeps["emit"];
   readonly tracer?: Tracer;
+  /** Opens destinations; unset: by kind. */
+  readonly open?: DeliveryDeps["open"];
   /** Unset: node-cron. */
   readonly scheduler?: Scheduler;
 }
@@ -88,7 +92,9 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const tails = new Map<string, Promise<void>>();
   const stopping = new AbortController();
 
-  const { carryOut, endWith } = createCarrier({ clock, sessions, log, emit: deps.emit, tracer });
+  const { open } = deps;
+  const deliveries = createLocalDeliveries({ clock, log, ...(open === undefined ? {} : { open }) });
+  const { carryOut, endWith } = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries });
 
   /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
@@ -193,7 +199,7 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       for (const { cancel } of entries.values()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
       const done = new AbortController();
       const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
-      await Promise.race([Promise.all([...tails.values(), verifications?.stop()]), deadline]);
+      await Promise.race([Promise.all([...tails.values(), verifications?.stop(), deliveries.stop()]), deadline]);
       done.abort();
     },
   };

@@ -1,7 +1,13 @@
 // A destination that is a map: takes what the source offers, as every kind must.
 import { z } from "zod";
 import { changedKeysSql } from "../../../src/deliver/changed-keys.ts";
-import type { DeliveredTable, DeliverySource, Position } from "../../../src/deliver/destination.ts";
+import {
+  type DeliveredTable,
+  type DeliverySource,
+  type Destination,
+  isSamePosition,
+  type Position,
+} from "../../../src/deliver/destination.ts";
 import { openSource, type Recipient } from "../../../src/deliver/source.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
@@ -67,3 +73,17 @@ export const bring = async (dataDir: string, copy: CopyOfMirror, more: Partial<R
 /** Tables of the last delivery that were brought whole. */
 export const wholeIn = ({ offered }: CopyOfMirror): readonly string[] =>
   offered.filter(({ extent }) => extent === "whole").map(({ name }) => name);
+
+/** A destination that is a map; `fault`: throws what a delivery is to fail with. */
+export const mapDestination = (copy: CopyOfMirror, fault: () => void = () => undefined): Destination => ({
+  position: async () => copy.position,
+  deliver: async (source) => {
+    fault();
+    const from = copy.position;
+    if (isSamePosition(from, source.position)) return { from, to: source.position, tables: [], bytes: 0 };
+    await bringTo(source, copy);
+    const tables = copy.offered.map(({ name, extent }) => ({ table: name, extent, written: 1, deleted: 0 }));
+    return { from, to: source.position, tables, bytes: 100 };
+  },
+  close: async () => undefined,
+});

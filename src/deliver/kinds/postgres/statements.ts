@@ -21,7 +21,7 @@ export const pathOf = (schema: string, table: string): string => `${quoted(schem
 
 export const createPositionSql = (schema: string): string =>
   `CREATE TABLE ${pathOf(schema, POSITION_TABLE)} (
-    only boolean PRIMARY KEY DEFAULT true CHECK (only), mirror text NOT NULL, n bigint NOT NULL, mark text NOT NULL,
+    single boolean PRIMARY KEY DEFAULT true CHECK (single), mirror text NOT NULL, n bigint NOT NULL, mark text NOT NULL,
     run_id text, tables text[] NOT NULL, delivered_at timestamptz NOT NULL
   );
   COMMENT ON TABLE ${pathOf(schema, POSITION_TABLE)} IS 'How far duckmirror has delivered; written with the rows.'`;
@@ -29,7 +29,7 @@ export const createPositionSql = (schema: string): string =>
 export const writePositionSql = (schema: string): string =>
   `INSERT INTO ${pathOf(schema, POSITION_TABLE)} (mirror, n, mark, run_id, tables, delivered_at)
    VALUES ($1, $2, $3, $4, $5, now())
-   ON CONFLICT (only) DO UPDATE SET mirror = excluded.mirror, n = excluded.n, mark = excluded.mark,
+   ON CONFLICT (single) DO UPDATE SET mirror = excluded.mirror, n = excluded.n, mark = excluded.mark,
      run_id = excluded.run_id, tables = excluded.tables, delivered_at = excluded.delivered_at`;
 
 /** A table without its key, which follows when its rows are in. */

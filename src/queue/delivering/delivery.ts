@@ -1,0 +1,41 @@
+// One delivery of a worker: which errors are worth another attempt, and when.
+import { deliverJob } from "../../../jobs/deliver.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { type DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { counted, formatDuration } from "../../core/text/units.ts";
+import type { openDestination } from "../../deliver/open-destination.ts";
+
+/** Attempts until a delivery is given up; the next publish asks for it again. */
+export const ATTEMPTS = 10;
+/** Wait after the first failed attempt, ms; each further one waits twice as long, the last one 43 minutes. */
+export const FIRST_WAIT_MS = 10_000;
+
+/** Wait after this failed attempt (1-based), ms. */
+export const waitAfter = (attempt: number): number => FIRST_WAIT_MS * 2 ** (attempt - 1);
+
+export interface DeliveryDeps {
+  readonly clock: Pick<Clock, "now">;
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  /** Unset: by kind. */
+  readonly open?: typeof openDestination;
+}
+
+/** False for what only a change of configuration mends. */
+export const isWorthRepeating = ({ exitCode }: Pick<DuckmirrorError, "exitCode">): boolean => exitCode !== EXIT.usage;
+
+/** Delivers the newest snapshot to one destination. Throws the error of the delivery, or the reason of `signal`. */
+export const deliverTo = async (
+  config: Config,
+  name: string,
+  signal: AbortSignal,
+  { clock, log, open }: DeliveryDeps,
+): Promise<void> => {
+  const context = { clock, signal, ...(open === undefined ? {} : { open }) };
+  const [report] = await deliverJob(config, { names: [name], takeOver: false }, context);
+  if (report?.error != null) throw report.error;
+  const tables = report?.delivered?.tables ?? [];
+  const rows = tables.reduce((sum, { written, deleted }) => sum + written + deleted, 0);
+  if (tables.length > 0)
+    log("info", `delivered to ${name}: ${counted(rows, "row")} (${formatDuration(report?.durationMs ?? 0)})`);
+};

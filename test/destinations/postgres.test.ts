@@ -1,0 +1,279 @@
+// Deliveries to a real Postgres: after each, and after any kill, its tables equal a published snapshot exactly.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { deliverJob } from "../../jobs/deliver.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { openSource } from "../../src/deliver/source.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { seededRandom } from "../support/sync-rig.ts";
+import { change, commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
+import { dumpPostgres } from "./read-postgres.ts";
+
+let server: TestPostgres;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server?.stop());
+
+const sql = async (text: string): Promise<readonly Record<string, unknown>[]> => {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+};
+beforeEach(() => sql("DROP SCHEMA IF EXISTS duckmirror CASCADE").catch(() => undefined));
+
+const aDataDir = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), "duckmirror-deliver-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+const destinations = (more: Record<string, unknown> = {}) =>
+  JSON.stringify([{ name: "crm", kind: "postgres", url: server.url, ...more }]);
+
+const deliver = async (dataDir: string, more: Record<string, unknown> = {}, takeOver = false) => {
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: destinations(more) },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+  const signal = new AbortController().signal;
+  const [report] = await deliverJob(config, { names: [], takeOver }, { clock: systemClock, signal });
+  if (report === undefined) throw new Error("nothing was delivered");
+  return report;
+};
+
+const delivered = async (...call: Parameters<typeof deliver>) => {
+  const { error, delivered: done } = await deliver(...call);
+  if (error !== null || done === null) throw error ?? new Error("nothing was delivered");
+  return done;
+};
+
+const expectCurrent = async (dataDir: string): Promise<void> => {
+  const { dump } = await dumpPostgres(server.url);
+  const wanted = await dumpOf(dataDir);
+  for (const [table, { columns, rows }] of Object.entries(wanted)) {
+    expect(dump[table]?.columns, table).toEqual(columns);
+    expect(dump[table]?.rows, table).toEqual(rows);
+  }
+};
+
+test("a first load, then changes with deletes, erased contacts, rows out of scope and feeds that begin anew", async () => {
+  const dataDir = aDataDir();
+  const random = seededRandom(7);
+  for (let step = 0; step < 12; step += 1) {
+    await move(dataDir, random);
+    await delivered(dataDir);
+    await expectCurrent(dataDir);
+  }
+});
+
+test("what did not change is not written, and the same snapshot twice writes nothing", async () => {
+  const dataDir = aDataDir();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1_000, seededRandom(1)));
+  const first = await delivered(dataDir);
+  expect(first.from).toBeNull();
+  expect(first.tables.find(({ table }) => table === "signals")).toMatchObject({ extent: "whole", written: 1_000 });
+  expect(await delivered(dataDir)).toMatchObject({ tables: [], bytes: 0 });
+  await change(dataDir, async (warehouse) => {
+    await commitSignals(warehouse, 995, 10, seededRandom(2));
+    await warehouse.deleteKeys({ table: "signals", ids: ["1", "2"], runId: "r", now: Date.now() });
+  });
+  const second = await delivered(dataDir);
+  const signals = second.tables.find(({ table }) => table === "signals");
+  expect(signals).toMatchObject({ extent: "changes", deleted: 2 });
+  expect(signals?.written).toBeLessThanOrEqual(10);
+  expect(second.bytes ?? 0).toBeLessThan((first.bytes ?? 0) / 50);
+  await expectCurrent(dataDir);
+});
+
+test("types, keys and comments are those of the mirror; numbers are exact and any text arrives", async () => {
+  const dataDir = aDataDir();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 50, seededRandom(3)));
+  await delivered(dataDir);
+  await expectCurrent(dataDir);
+  const types = await sql(
+    "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'duckmirror' AND table_name = 'signals'",
+  );
+  expect(Object.fromEntries(types.map((row) => [row.column_name, row.data_type]))).toMatchObject({
+    id: "bigint",
+    headline: "text",
+    updated_at: "timestamp with time zone",
+    _extra: "json",
+  });
+  const [key] = await sql(
+    "SELECT pg_get_constraintdef(oid) AS key FROM pg_constraint WHERE conrelid = 'duckmirror.news_articles'::regclass",
+  );
+  expect(key?.key).toBe("PRIMARY KEY (company_id, id)");
+  const [comment] = await sql(
+    "SELECT obj_description('duckmirror.signals'::regclass) AS text, col_description('duckmirror.signals'::regclass, 1) AS first",
+  );
+  expect(comment).toMatchObject({ text: "One row per business event.", first: expect.stringMatching(/\w/) });
+});
+
+test("a column that the mirror gains is added and filled; views of users and their rights stay", async () => {
+  const dataDir = aDataDir();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 20, seededRandom(4)));
+  await delivered(dataDir);
+  await sql("CREATE VIEW duckmirror.mine AS SELECT id, headline FROM duckmirror.signals");
+  await change(dataDir, ({ database }) =>
+    database.run("ALTER TABLE main.signals ADD COLUMN later VARCHAR; UPDATE main.signals SET later = 'x'"),
+  );
+  await delivered(dataDir);
+  expect(await sql("SELECT count(*)::int AS n FROM duckmirror.signals WHERE later = 'x'")).toEqual([{ n: 20 }]);
+  expect(await sql("SELECT count(*)::int AS n FROM duckmirror.mine")).toEqual([{ n: 20 }]);
+});
+
+test("readers never see an empty or half-written table", async () => {
+  const dataDir = aDataDir();
+  const random = seededRandom(5);
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 2_000, random));
+  await delivered(dataDir);
+  let reading = true;
+  const counts = new Set<number>();
+  const read = (async () => {
+    while (reading) counts.add(Number((await sql("SELECT count(*)::int AS n FROM duckmirror.signals"))[0]?.n));
+  })();
+  for (let step = 1; step <= 4; step += 1) {
+    await change(dataDir, async (warehouse) => {
+      await commitSignals(warehouse, 2_000 + step * 100, 100, random);
+      await warehouse.database.run("UPDATE main.signals SET _in_scope = NOT _in_scope");
+    });
+    expect((await delivered(dataDir)).tables.find(({ table }) => table === "signals")?.extent).toBe("whole");
+  }
+  reading = false;
+  await read;
+  for (const count of counts) expect([2_000, 2_100, 2_200, 2_300, 2_400]).toContain(count);
+});
+
+test("two deliveries at once: one waits, both end, the newest snapshot is there", async () => {
+  const dataDir = aDataDir();
+  const random = seededRandom(6);
+  await move(dataDir, random);
+  for (let round = 0; round < 5; round += 1) {
+    const first = deliver(dataDir);
+    await move(dataDir, random);
+    const [one, two] = await Promise.all([first, deliver(dataDir)]);
+    expect([one.error, two.error]).toEqual([null, null]);
+    await expectCurrent(dataDir);
+  }
+});
+
+test("Postgres away, then killed in the middle, then back: the next delivery brings everything", async () => {
+  const dataDir = aDataDir();
+  const random = seededRandom(8);
+  await move(dataDir, random);
+  await delivered(dataDir);
+  const before = await dumpPostgres(server.url);
+  await server.kill();
+  for (let step = 0; step < 3; step += 1) await move(dataDir, random);
+  expect((await deliver(dataDir)).error).toMatchObject({ code: "DESTINATION_AWAY" });
+  await server.start();
+  expect(await dumpPostgres(server.url)).toEqual(before);
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 10_000, 30_000, random));
+  const delivering = deliver(dataDir);
+  await server.kill();
+  expect((await delivering).error).toMatchObject({ code: "DESTINATION_AWAY" });
+  await server.start();
+  await delivered(dataDir);
+  await expectCurrent(dataDir);
+});
+
+test("another mirror and tables that duckmirror did not make are refused; taking over replaces the first", async () => {
+  const [one, other] = [aDataDir(), aDataDir()];
+  await move(one, seededRandom(9));
+  await move(other, seededRandom(10));
+  await delivered(one);
+  expect((await deliver(other)).error).toMatchObject({ code: "DESTINATION_OTHER_MIRROR" });
+  await expectCurrent(one);
+  await delivered(other, {}, true);
+  await expectCurrent(other);
+  await sql("DROP SCHEMA IF EXISTS app CASCADE; CREATE SCHEMA app; CREATE TABLE app.contacts (id int)");
+  const { error } = await deliver(one, { schema: "app" });
+  expect(error).toMatchObject({ code: "DESTINATION_FAILED", message: expect.stringContaining("did not make") });
+  expect(await sql("SELECT count(*)::int AS n FROM information_schema.tables WHERE table_schema = 'app'")).toEqual([
+    { n: 1 },
+  ]);
+});
+
+test("a role without the right to write is told so, and its password is not shown", async () => {
+  const dataDir = aDataDir();
+  await move(dataDir, seededRandom(11));
+  await sql("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN PASSWORD 'hush-hush'");
+  const url = server.url.replace("postgres@", "reader:hush-hush@");
+  const { error } = await deliver(dataDir, { url });
+  expect(error).toMatchObject({ code: "DESTINATION_FAILED", message: expect.stringContaining("permission denied") });
+  expect(`${error?.message} ${error?.hint}`).not.toContain("hush");
+});
+
+const KILLS = Number(process.env.KILLS ?? 20);
+
+/** Runs the built program's `deliver` and kills it after `ms`; true: it was killed before its end. */
+const deliverAndKill = async (dataDir: string, ms: number): Promise<boolean> => {
+  const env = { ...process.env, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: destinations() };
+  const child = spawn(process.execPath, [inject("builtCli"), "deliver", "--quiet"], {
+    env,
+    cwd: dataDir,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += String(chunk);
+  });
+  const ended = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), ms);
+  const [code, signal] = await ended;
+  clearTimeout(timer);
+  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}: ${said}`);
+  return signal !== null;
+};
+
+test(`${KILLS} kills of the delivering process: the tables equal a snapshot each time, and the newest in the end`, async () => {
+  const dataDir = aDataDir();
+  const random = seededRandom(12);
+  /** Position → tables, of every published snapshot. */
+  const published = new Map<string, Dump>();
+  const publish = async () => {
+    await move(dataDir, random);
+    const source = await openSource({ dataDir, now: Date.now() });
+    const { position } = await source.sourceFor({ name: "crm", tables: [], takeOver: false });
+    await source.close();
+    published.set(JSON.stringify({ ...position, n: String(position.n) }), await dumpOf(dataDir));
+  };
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 10_000, 5_000, random));
+  const unhurried = async () => {
+    const startedAt = performance.now();
+    await deliverAndKill(dataDir, 600_000);
+    return performance.now() - startedAt;
+  };
+  await publish();
+  const tookMs = await unhurried();
+  let killed = 0;
+  for (let round = 0; killed < KILLS; round += 1) {
+    if (round > KILLS * 10) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+    // Every fourth time there is nothing yet: a first load.
+    if (round % 4 === 3) await sql("DROP SCHEMA duckmirror CASCADE").catch(() => undefined);
+    await publish();
+    // Most of the time goes into starting the program.
+    if (await deliverAndKill(dataDir, tookMs * (0.4 + 0.6 * random()))) killed += 1;
+    const { position, dump } = await dumpPostgres(server.url);
+    if (position === null) continue;
+    expect([...published.keys()]).toContain(position);
+    expect(dump).toEqual(published.get(position));
+  }
+  await unhurried();
+  await expectCurrent(dataDir);
+});

@@ -14,6 +14,7 @@ export default defineConfig({
       "test/setup/one-folder.ts",
       "test/acceptance/build-once.ts",
       "test/destinations/postgres-available.ts",
+      "test/destinations/extensions-available.ts",
     ],
   },
 });

@@ -45,7 +45,7 @@ test.each<Catalog>(["sqlite", "duckdb"])(
     await move(dataDir, random);
     await deliver({ dataDir, at, url });
     let kills = 0;
-    for (let round = 0; kills < KILLS / 2; round += 1) {
+    while (kills < KILLS / 2) {
       copyFileSync(join(dataDir, "warehouse.duckdb"), join(before, "warehouse.duckdb"));
       await move(dataDir, random);
       const child = startDelivery(dataDir, at, url);

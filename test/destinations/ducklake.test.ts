@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { seededRandom } from "../support/sync-rig.ts";
-import { addContacts, erase } from "./erasing.ts";
-import { ownLayout } from "./own-layout.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
+import { addContacts, erase } from "./erasing.ts";
 import { change, commitSignals, move } from "./moving-mirror.ts";
+import { ownLayout } from "./own-layout.ts";
 
 const CATALOGS: readonly Catalog[] = ["sqlite", "duckdb"];
 
@@ -15,17 +15,20 @@ const filesOf = (folder: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-test.each(CATALOGS)("%s: a first load, changes with deletes, erased contacts, feeds that begin anew", async (catalog) => {
-  const dataDir = aFolder();
-  const at = aFolder();
-  const url = catalogUrl(catalog);
-  const random = seededRandom(7);
-  for (let step = 0; step < 12; step += 1) {
-    await move(dataDir, random);
-    await deliver({ dataDir, at, url });
-    expect(await differences(dataDir, at, url)).toEqual({});
-  }
-});
+test.each(CATALOGS)(
+  "%s: a first load, changes with deletes, erased contacts, feeds that begin anew",
+  async (catalog) => {
+    const dataDir = aFolder();
+    const at = aFolder();
+    const url = catalogUrl(catalog);
+    const random = seededRandom(7);
+    for (let step = 0; step < 12; step += 1) {
+      await move(dataDir, random);
+      await deliver({ dataDir, at, url });
+      expect(await differences(dataDir, at, url)).toEqual({});
+    }
+  },
+);
 
 test("one snapshot per delivery, of the changed rows only, with the run; the one before can still be read", async () => {
   const dataDir = aFolder();
@@ -46,7 +49,10 @@ test("one snapshot per delivery, of the changed rows only, with the run; the one
     const snapshots = await run("FROM ducklake_snapshots('lake') WHERE author = 'duckmirror' ORDER BY snapshot_id");
     expect(snapshots).toHaveLength(2);
     const [before, after] = snapshots;
-    expect(JSON.parse(String(after?.commit_extra_info))).toMatchObject({ change: second.to.n, mirror: second.to.mirror });
+    expect(JSON.parse(String(after?.commit_extra_info))).toMatchObject({
+      change: second.to.n,
+      mirror: second.to.mirror,
+    });
     const [changes] = await run(`SELECT count(*) AS n, count(DISTINCT rowid) AS keys
       FROM ducklake_table_changes('lake', 'main', 'signals', ${after?.snapshot_id}, ${after?.snapshot_id})`);
     expect(Number(changes?.n)).toBeLessThanOrEqual(22);
@@ -62,7 +68,9 @@ test("tables are divided by month and carry comments; the analysts' views that n
   await deliver({ dataDir, settings: { data_path: "files" } });
   expect(filesOf(join(dataDir, "files/main/signals")).every((file) => /year=\d+\/month=\d+/.test(file))).toBe(true);
   await withReader(dataDir, async (run) => {
-    const [table] = await run("SELECT comment FROM duckdb_tables() WHERE database_name = 'lake' AND table_name = 'signals'");
+    const [table] = await run(
+      "SELECT comment FROM duckdb_tables() WHERE database_name = 'lake' AND table_name = 'signals'",
+    );
     expect(table?.comment).toBe("One row per business event.");
     const views = await run("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake' ORDER BY 1");
     const names = views.map(({ view_name: name }) => name);
@@ -87,7 +95,10 @@ test("a column that the mirror gains is added and filled", async () => {
 
 test("mirrors in schemas of one lake do not touch each other; a schema of another mirror, or with other tables, is refused", async () => {
   const [one, two] = [aFolder(), aFolder()];
-  for (const [dataDir, count] of [[one, 10], [two, 20]] as const) {
+  for (const [dataDir, count] of [
+    [one, 10],
+    [two, 20],
+  ] as const) {
     await change(dataDir, (warehouse) => commitSignals(warehouse, 1, count, seededRandom(count)));
   }
   await deliver({ dataDir: one, at: one, settings: { schema: "acme" } });
@@ -118,7 +129,9 @@ test("values of an erased contact are in no file of the lake and in no statistic
       const rows = JSON.stringify(await run(`FROM read_parquet('${path}')`));
       expect(rows).not.toContain("contact-1@example.com");
     }
-    const [meta] = await run("SELECT count(*) AS n FROM __ducklake_metadata_lake.ducklake_table_column_stats WHERE min_value LIKE 'contact-1%'");
+    const [meta] = await run(
+      "SELECT count(*) AS n FROM __ducklake_metadata_lake.ducklake_table_column_stats WHERE min_value LIKE 'contact-1%'",
+    );
     expect(meta).toEqual({ n: "0" });
   });
 });

@@ -10,7 +10,8 @@ import { programOnPath } from "../support/redis-binary.ts";
 const NAMES = ["ducklake", "sqlite_scanner", "postgres_scanner", "httpfs"] as const;
 const VERSION = "1.5.5";
 
-const UNZIP = "import sys, glob, zipfile; [zipfile.ZipFile(w).extractall(sys.argv[1]) for w in glob.glob(sys.argv[1] + '/*.whl')]";
+const UNZIP =
+  "import sys, glob, zipfile; [zipfile.ZipFile(w).extractall(sys.argv[1]) for w in glob.glob(sys.argv[1] + '/*.whl')]";
 
 const NEEDS_PYTHON =
   "The tests of lakes need python3 with pip, which fetches DuckDB's extensions: install python3-pip.";
@@ -23,10 +24,7 @@ const download = async (name: string, folder: string, python: string): Promise<v
     const wheel = `duckdb-extension-${name}==${VERSION}`;
     await runWell(python, ["-m", "pip", "download", "-q", "--no-deps", "--no-input", "-d", work, wheel]);
     await runWell(python, ["-c", UNZIP, work]);
-    renameSync(
-      join(work, `duckdb_extension_${name}`, "extensions", `v${VERSION}`, `${name}.duckdb_extension`),
-      file,
-    );
+    renameSync(join(work, `duckdb_extension_${name}`, "extensions", `v${VERSION}`, `${name}.duckdb_extension`), file);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -54,7 +52,11 @@ declare module "vitest" {
 }
 
 export default async (project: TestProject): Promise<void> => {
-  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "duckmirror-clients", `duckdb-${VERSION}-extensions`);
+  const folder = join(
+    process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"),
+    "duckmirror-clients",
+    `duckdb-${VERSION}-extensions`,
+  );
   mkdirSync(folder, { recursive: true });
   const python = programOnPath("python3");
   for (const name of NAMES) {

@@ -1,15 +1,13 @@
-// Deliveries to lakes that are killed at random moments, and lakes that are read meanwhile.
+// Deliveries to lakes that are killed at random moments.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
-import { z } from "zod";
-import { runWell } from "../clients/programs.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { aFolder, type Catalog, catalogUrl, deliver, differences, withReader } from "./a-lake.ts";
-import { change, commitSignals, move } from "./moving-mirror.ts";
+import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
+import { move } from "./moving-mirror.ts";
 
 const KILLS = Number(process.env.KILLS ?? "20");
 
@@ -66,42 +64,3 @@ test.each<Catalog>(["sqlite", "duckdb"])(
     }
   },
 );
-
-const readings = z.object({
-  seen: z.array(z.tuple([z.number(), z.number(), z.number()])),
-  failed: z.array(z.string()),
-});
-
-test("20 readers in Python see the lake as it was before or after each delivery, never between", async () => {
-  const [dataDir, at] = [aFolder(), aFolder()];
-  const random = seededRandom(11);
-  const wanted = new Map<number, string>();
-  const note = () =>
-    withReader(at, async (run) => {
-      const [row] = await run(
-        "SELECT (SELECT n FROM lake.main._duckmirror) AS n, count(*) AS rows, sum(id) AS ids FROM lake.main.signals",
-      );
-      wanted.set(Number(row?.n), `${row?.rows} ${row?.ids}`);
-    });
-  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 500, random));
-  await deliver({ dataDir, at });
-  await note();
-  const stop = join(at, "stop");
-  const argv = [join(import.meta.dirname, "read_lake.py"), `ducklake:sqlite:${join(at, "lake/catalog.sqlite")}`];
-  const env = { PYTHONPATH: inject("duckdbForLakes") };
-  const reading = runWell("python3", [...argv, inject("extensions"), stop], { env });
-  for (let step = 0; step < 8; step += 1) {
-    await change(dataDir, async (warehouse) => {
-      await commitSignals(warehouse, Math.floor(random() * 1_000), 100, random);
-      const ids = Array.from({ length: 5 }, (_, nth) => String(1 + step * 5 + nth));
-      await warehouse.deleteKeys({ table: "signals", ids, runId: "r", now: Date.now() }).catch(() => undefined);
-    });
-    await eventually(() => deliver({ dataDir, at }));
-    await note();
-  }
-  writeFileSync(stop, "");
-  const { seen, failed } = readings.parse(JSON.parse(await reading));
-  expect(failed).toEqual([]);
-  expect(seen.length).toBeGreaterThan(1);
-  for (const [n, rows, ids] of seen) expect([n, `${rows} ${ids}`]).toEqual([n, wanted.get(n)]);
-});

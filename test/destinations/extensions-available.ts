@@ -30,24 +30,10 @@ const download = async (name: string, folder: string, python: string): Promise<v
   }
 };
 
-const duckdbForPython = async (folder: string, python: string | null): Promise<string> => {
-  const target = join(folder, "python");
-  if (existsSync(target)) return target;
-  if (python === null) throw new Error(NEEDS_PYTHON);
-  const work = mkdtempSync(join(folder, ".download-"));
-  const pip = ["-m", "pip", "install", "-q", "--no-deps", "--no-input", "--target", join(work, "python")];
-  await runWell(python, [...pip, `duckdb==${VERSION}`, "pytz==2026.6"]);
-  renameSync(join(work, "python"), target);
-  rmSync(work, { recursive: true, force: true });
-  return target;
-};
-
 declare module "vitest" {
   interface ProvidedContext {
     /** Folder with files NAME.duckdb_extension. */
     readonly extensions: string;
-    /** Folder for PYTHONPATH with DuckDB of the same version. */
-    readonly duckdbForLakes: string;
   }
 }
 
@@ -65,5 +51,4 @@ export default async (project: TestProject): Promise<void> => {
     await download(name, folder, python);
   }
   project.provide("extensions", folder);
-  project.provide("duckdbForLakes", await duckdbForPython(folder, python));
 };

@@ -12,7 +12,8 @@ export const changedKeysSql = (
   catalog: string,
 ): string => {
   const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? "VARCHAR";
-  const cells = key.map((column, index) => `CAST(c.key_${index + 1} AS ${typeOf(column)}) AS ${quoted(column)}`);
+  // DuckDB may cast the keys of other tables before it joins, and those need not fit.
+  const cells = key.map((column, index) => `TRY_CAST(c.key_${index + 1} AS ${typeOf(column)}) AS ${quoted(column)}`);
   const feed = `${quoted(catalog)}.sync`;
   return `SELECT DISTINCT ${cells.join(", ")}
     FROM (SELECT first_n, last_n FROM ${feed}.change_batches WHERE table_name = '${name}' AND last_n > ${n}) AS b

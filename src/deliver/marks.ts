@@ -104,7 +104,7 @@ export const changedRows = async (sql: ReadSql, table: TableName, columns: Colum
   const { key } = tableSpec(table);
   const places = key.map((_, index) => `key_${index + 1}`);
   const typeOf = (column: string) => columns.find(({ name }) => name === column)?.type ?? "VARCHAR";
-  const isKey = key.map((column, index) => `t.${quoted(column)} = CAST(k.key_${index + 1} AS ${typeOf(column)})`);
+  const isKey = key.map((column, index) => `t.${quoted(column)} = TRY_CAST(k.key_${index + 1} AS ${typeOf(column)})`);
   const query = `WITH k AS (
       SELECT ${places.map((place) => `c.${place}`).join(", ")}, arg_min(b.change, c.n) AS first
       FROM (FROM sync.change_batches WHERE table_name = $1 AND last_n > $2) AS b

@@ -9,6 +9,7 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { keyedForgotten, readForgotten, writeForgotten } from "../../src/warehouse/archive/forgotten-list.ts";
+import { bring, emptyCopy, wholeIn } from "../src/deliver/copies.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
@@ -50,6 +51,21 @@ test("a restored mirror equals the one that was backed up, and replays without a
   rmSync(join(restored, "state", "working.duckdb"));
   await replayJob(configOf(restored), { partial: false }, { ...clock, emit: () => undefined });
   expect(await dumpMirror(restored)).toEqual(before);
+});
+
+test("a destination goes on with the restored mirror, also after a replay", async () => {
+  const { rig, write, restored, restore } = await start();
+  const copy = emptyCopy();
+  await bring(rig.dataDir, copy);
+  const { position } = copy;
+  await write();
+  await restore();
+  await bring(restored, copy);
+  expect([copy.position, wholeIn(copy)]).toEqual([position, []]);
+  rmSync(join(restored, "state", "working.duckdb"));
+  await replayJob(configOf(restored), { partial: false }, { ...clock, emit: () => undefined });
+  await bring(restored, copy);
+  expect([copy.position?.n, wholeIn(copy)]).toEqual([position?.n, []]);
 });
 
 test("the next sync of a restored mirror looks, and pays for nothing again", async () => {

@@ -15,6 +15,7 @@ export default defineConfig({
       "test/acceptance/build-once.ts",
       "test/destinations/python-installed.ts",
       "test/destinations/postgres-available.ts",
+      "test/destinations/extensions-available.ts",
     ],
   },
 });

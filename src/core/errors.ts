@@ -441,6 +441,16 @@ export const ERRORS = {
     "The destination {name} writes files although the condition of the request does not hold, so two deliveries at once would mix their sets.",
     "Use a service or a version that supports conditional writes (If-Match and If-None-Match on PUT), or a folder.",
   ),
+  EXTENSION_CLIENT_MISSING: row(
+    EXIT.usage,
+    "DuckDB's client with extensions is not installed.",
+    "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/0128-two-duckdbs.md says why it is a second one).",
+  ),
+  EXTENSION_MISSING: row(
+    EXIT.usage,
+    "DuckDB's extension {extension} cannot be loaded: {detail}",
+    "With internet DuckDB installs it itself. Without: `pip download --no-deps duckdb-extension-{extension}==1.5.5` on another machine, unzip the wheel, and put {file} into the destination's `extension_directory`.",
+  ),
   DESTINATIONS_FAILED: row(
     EXIT.streamsFailed,
     "Some destinations were not brought up to date: {names}.",

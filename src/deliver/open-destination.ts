@@ -1,6 +1,5 @@
 // Opens a destination by its kind. A kind's code and packages are loaded when a destination of it is opened.
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
-import { DuckmirrorError } from "../core/errors.ts";
 import type { Destination, DestinationContext } from "./destination.ts";
 
 /**
@@ -21,8 +20,8 @@ export const openDestination = async (
       return openParquet(settings, context);
     }
     case "ducklake": {
-      const detail = `destinations: ${settings.name}: this version cannot deliver to kind ${settings.kind} yet`;
-      throw new DuckmirrorError("CONFIG_INVALID", { detail });
+      const { openDucklake } = await import("./kinds/ducklake/ducklake-destination.ts");
+      return openDucklake(settings, context);
     }
     default:
       return settings satisfies never;

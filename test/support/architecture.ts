@@ -75,7 +75,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files that start, or are, a process of their own, and so touch `process`. */
-const PROGRAMS = ["src/warehouse/box/box.ts", "src/warehouse/box/program.ts"];
+const PROGRAMS = [
+  "src/warehouse/box/box.ts",
+  "src/warehouse/box/program.ts",
+  "src/warehouse/duckdb/extended/extended-duckdb.ts",
+  "src/warehouse/duckdb/extended/program.ts",
+];
 
 /** Type-only imports allowed between neighbours: importing layer → file. */
 const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["budget", "src/api/outcome.ts"]];
@@ -86,6 +91,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@duckdb/node-api": ["warehouse"],
   "@aws-sdk/client-s3": ["deliver"],
   "@aws-sdk/lib-storage": ["deliver"],
+  "duckdb-with-extensions": ["warehouse"],
   pg: ["deliver"],
   "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],

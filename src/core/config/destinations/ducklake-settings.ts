@@ -1,10 +1,25 @@
 // Settings of a destination of kind ducklake.
 import { z } from "zod";
+import { duration, yesNo } from "../setting-parsers.ts";
 import { sharedParts, textLike } from "./destination-parts.ts";
 
 export const ducklakeSettings = z.strictObject({
   ...sharedParts,
   kind: z.literal("ducklake"),
-  /** Where the lake's files are; unset: where the catalog says. */
+  /** Folder or s3:// address of the lake's files; unset: where the catalog says, or beside a new local catalog. */
   data_path: textLike("a path", /\S/).optional(),
+  /** Schema of the tables; each mirror in one lake has its own. The analysts' views are in `marts` or `<schema>_marts`. */
+  schema: textLike("the name of a schema", /^[A-Za-z]\w{0,62}$/).default("main"),
+  /** Folder with files NAME.duckdb_extension; unset: DuckDB's own, where it installs them from the internet. */
+  extension_directory: textLike("a folder", /\S/).optional(),
+  /** The bucket's region; unset: AWS_REGION or AWS_DEFAULT_REGION. */
+  region: textLike("a region", /^[\w-]+$/).optional(),
+  /** Address of a service that speaks S3's protocol; unset: Amazon's. */
+  endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
+  /** The bucket is in the path of the address, not in its host name. */
+  path_style: yesNo.optional(),
+  /** How long the lake's earlier snapshots can be read, ms. */
+  keep_snapshots: duration.prefault("7d"),
+  /** Least time between two cleanings of the lake: small files merged, old snapshots and files removed, ms; 0: never. */
+  maintain_every: duration.prefault("24h"),
 });

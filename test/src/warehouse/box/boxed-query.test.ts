@@ -100,3 +100,12 @@ test("no snapshot, no process", async () => {
     code: "SNAPSHOT_MISSING",
   });
 });
+
+test("no extension can be loaded or installed", async () => {
+  const run = (sql: string) => runBoxedQuery({ snapshot, sql }, LIMITS);
+  const extension = join(dir, "ducklake.duckdb_extension");
+  writeFileSync(extension, "");
+  for (const sql of [`LOAD '${extension}'`, "LOAD ducklake", "INSTALL ducklake", "ATTACH 'ducklake:x' AS lake"]) {
+    await expect(run(sql), sql).rejects.toMatchObject({ code: "QUERY_FAILED" });
+  }
+});

@@ -1,0 +1,180 @@
+// Destination of kind ducklake. One transaction, and so one snapshot of the lake, takes rows, views and position; a reader
+// sees the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { systemClock } from "../../../core/clock.ts";
+import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
+import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { literal } from "../../../core/text/sql-text.ts";
+import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
+import { createMemory, type Effort } from "../../../warehouse/duckdb/memory.ts";
+import {
+  type Delivered,
+  type DeliverySource,
+  type Destination,
+  isSamePosition,
+  type Position,
+} from "../../destination.ts";
+import { type BroughtTable, bringTable } from "./bring-table.ts";
+import { LAKE, lakeAddress } from "./lake-address.ts";
+import {
+  createStateSql,
+  type Held,
+  inlineStateSql,
+  type LakeState,
+  readHeld,
+  readState,
+  STATE_TABLE,
+  writeStateSql,
+} from "./lake-state.ts";
+import { readViews, viewsSchema } from "./lake-views.ts";
+import { maintain, purge } from "./maintenance.ts";
+import { lakePath, SNAPSHOT } from "./table-sql.ts";
+
+type Settings = SettingsOf<"ducklake">;
+
+const runAll = async (lake: ExtendedDuckdb, statements: readonly string[]): Promise<void> => {
+  for (const statement of statements) await lake.run(statement);
+};
+
+/** Refuses to mix with tables that others made. Throws DESTINATION_FAILED. */
+const assertOurs = ({ name, schema }: Settings, held: Held, state: LakeState | null, tables: readonly string[]) => {
+  const foreign = state === null ? tables.find((table) => held.has(table)) : undefined;
+  if (foreign === undefined) return;
+  const detail = `schema ${schema} has a table ${foreign} that duckmirror did not make; set another schema`;
+  throw new DuckmirrorError("DESTINATION_FAILED", { name, detail });
+};
+
+const noteOf = ({ run, position }: DeliverySource): string => {
+  const extra = { run_id: run?.id ?? null, credits: run?.credits ?? null, mirror: position.mirror, change: position.n };
+  const message = `run ${run?.id ?? "none"}, credits ${run?.credits ?? 0}`;
+  return `CALL ${LAKE}.set_commit_message('duckmirror', ${literal(message)}, extra_info => ${literal(JSON.stringify(extra))})`;
+};
+
+interface Commit {
+  readonly lake: ExtendedDuckdb;
+  readonly settings: Settings;
+  readonly source: DeliverySource;
+  readonly held: Held;
+  readonly state: LakeState | null;
+}
+
+/** Rows, views and position in one transaction. */
+const commitDelivery = async ({ lake, settings, source, held, state }: Commit) => {
+  const { schema } = settings;
+  const from = state?.position ?? null;
+  const tables = await source.tablesSince(from);
+  const names = tables.map(({ name }) => name);
+  assertOurs(settings, held, state, names);
+  await lake.run(`ATTACH ${literal(source.snapshot)} AS ${SNAPSHOT} (READ_ONLY)`);
+  const views = await readViews(lake, schema, names);
+  await lake.run("BEGIN");
+  const brought: BroughtTable[] = [];
+  await runAll(
+    lake,
+    [schema, viewsSchema(schema)].map((one) => `CREATE SCHEMA IF NOT EXISTS ${LAKE}."${one}"`),
+  );
+  if (!held.has(STATE_TABLE)) await lake.run(createStateSql(schema));
+  for (const table of tables) brought.push(await bringTable({ lake, schema, table, held, from }));
+  if (views.digest !== state?.views) await runAll(lake, views.statements);
+  const erasing = state?.erasing === true || brought.some(({ erased }) => erased);
+  const maintainedAt = state?.maintainedAt ?? systemClock.now();
+  const after: LakeState = { position: source.position, views: views.digest, erasing, maintainedAt };
+  await runAll(lake, [...writeStateSql(schema, after), noteOf(source), "COMMIT"]);
+  if (!held.has(STATE_TABLE)) await lake.run(inlineStateSql(schema));
+  return { brought, after };
+};
+
+const asError = (error: unknown, { name }: Settings): unknown => {
+  if (error instanceof DuckmirrorError) return error;
+  const detail = detailOf(error);
+  return new DuckmirrorError("DESTINATION_AWAY", { name, detail }, { cause: error });
+};
+
+/** Attaches the lake, and ends the process after `use`. */
+const withLake = async <T>(
+  settings: Settings,
+  memory: { readonly limit: string; readonly effort: Effort },
+  signal: AbortSignal,
+  use: (lake: ExtendedDuckdb) => Promise<T>,
+): Promise<T> => {
+  const address = lakeAddress(settings, existsSync);
+  const { objectStore, extensions, catalogFile } = address;
+  const folder = settings.extension_directory;
+  const lake = await openExtended(
+    {
+      memoryLimit: memory.limit,
+      extensions,
+      ...(memory.effort === "alone" ? { threads: 1 } : {}),
+      ...(folder === undefined ? {} : { extensionDirectory: resolve(settings.folder, folder) }),
+      ...(objectStore === null ? {} : { objectStore }),
+    },
+    signal,
+  );
+  const spill = await mkdtemp(join(tmpdir(), "duckmirror-lake-"));
+  try {
+    await lake.run(`SET temp_directory = ${literal(spill)}`);
+    if (catalogFile !== null) await mkdir(dirname(catalogFile), { recursive: true });
+    await lake.run(address.attachSql).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw asError(error, settings);
+    });
+    const result = await use(lake);
+    // A catalog of DuckDB is written to its file when it is detached.
+    await lake.run(`DETACH ${LAKE}`);
+    return result;
+  } finally {
+    await lake.close();
+    await rm(spill, { recursive: true, force: true });
+  }
+};
+
+/** Cleans the lake when it is due, or when rows of erased persons must go. */
+const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState): Promise<void> => {
+  const { schema, maintain_every: every, keep_snapshots: keepMs } = settings;
+  const now = systemClock.now();
+  const isDue = every > 0 && now - state.maintainedAt >= every;
+  if (!state.erasing && !isDue) return;
+  const path = lakePath(schema, STATE_TABLE);
+  if (isDue) {
+    await maintain(lake, keepMs);
+    await lake.run(`UPDATE ${path} SET maintained_ms = ${now}`);
+  }
+  if (state.erasing) {
+    await purge(lake);
+    await lake.run(`UPDATE ${path} SET erasing = false`);
+  }
+};
+
+const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: DeliverySource): Promise<Delivered> => {
+  const held = await readHeld(lake, settings.schema);
+  const state = await readState(lake, settings.schema, held);
+  const from = state?.position ?? null;
+  if (state !== null && isSamePosition(from, source.position)) {
+    await tidy(lake, settings, state);
+    return { from, to: source.position, tables: [], bytes: null };
+  }
+  const { brought, after } = await commitDelivery({ lake, settings, source, held, state });
+  await lake.run(`DETACH ${SNAPSHOT}`);
+  await tidy(lake, settings, after);
+  return { from, to: source.position, tables: brought.map(({ rows }) => rows), bytes: null };
+};
+
+/** Opens nothing yet. `memory`: limits of DuckDB. */
+export const openDucklake = (settings: Settings, { memory }: { readonly memory: MemoryPlan }): Destination => {
+  const limits = createMemory(memory);
+  const inLake = <T>(signal: AbortSignal, use: (lake: ExtendedDuckdb) => Promise<T>): Promise<T> =>
+    limits.goOn((effort) => withLake(settings, { limit: limits.limitText(), effort }, signal, use));
+  return {
+    position: () =>
+      inLake(new AbortController().signal, async (lake): Promise<Position | null> => {
+        const held = await readHeld(lake, settings.schema);
+        return (await readState(lake, settings.schema, held))?.position ?? null;
+      }),
+    deliver: (source, signal) => inLake(signal, (lake) => deliverOnce(lake, settings, source)),
+    close: async () => {},
+  };
+};

@@ -1,0 +1,106 @@
+// DuckDB with extensions: version 1.5.5 in a process of its own (program.ts), because the mirror's version has none
+// (decision 0128). Its death at any moment harms nobody but its own transaction.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { type FromExtended, fromExtendedSchema, type Opening, type ToExtended } from "./messages.ts";
+
+/** What `npm install` takes to get the client of `extended/program.ts`. */
+export const CLIENT_WITH_EXTENSIONS = "duckdb-with-extensions@npm:@duckdb/node-api@1.5.5-r.5";
+
+type Row = Readonly<Record<string, unknown>>;
+
+export interface ExtendedDuckdb {
+  /**
+   * Runs one statement and returns its rows as JSON values. Throws an error with DuckDB's text; the reason of the signal
+   * once it is aborted.
+   */
+  run(sql: string): Promise<readonly Row[]>;
+  /** Ends the process. What was not committed is undone. */
+  close(): Promise<void>;
+}
+
+const here = import.meta.url;
+/** When run from sources, the new process needs a TypeScript loader, like this one. */
+const fromSources = here.endsWith(".ts");
+const program = fromSources
+  ? ["--import", import.meta.resolve("tsx"), fileURLToPath(new URL("./program.ts", here))]
+  : [fileURLToPath(new URL("./program.js", here))];
+
+/** Where extensions and certificates are, how to reach catalogs and object stores; no token of duckmirror. */
+const PASSED_ON = /^(?:HOME|PATH|TMPDIR|USERPROFILE|SystemRoot|SSL_CERT_\w+|https?_proxy|no_proxy|AWS_\w+|PG[A-Z]+)$/i;
+
+const start = () => {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
+  return spawn(process.execPath, program, {
+    env: fromSources ? { ...env, TSX_DISABLE_CACHE: "1" } : env,
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    serialization: "advanced",
+  });
+};
+
+const rowsOf = (answer: FromExtended): readonly Row[] => {
+  switch (answer.kind) {
+    case "rows":
+      return answer.rows;
+    case "failed":
+      throw new Error(answer.detail);
+    case "clientMissing":
+      throw new DuckmirrorError("EXTENSION_CLIENT_MISSING", { packages: CLIENT_WITH_EXTENSIONS });
+    case "extensionMissing": {
+      const { extension, detail } = answer;
+      throw new DuckmirrorError("EXTENSION_MISSING", { extension, detail, file: `${extension}.duckdb_extension` });
+    }
+    default:
+      return answer satisfies never;
+  }
+};
+
+/**
+ * Starts the process, loads the extensions. An abort of `signal` kills it. Throws EXTENSION_CLIENT_MISSING,
+ * EXTENSION_MISSING.
+ */
+export const openExtended = async (opening: Omit<Opening, "kind">, signal: AbortSignal): Promise<ExtendedDuckdb> => {
+  signal.throwIfAborted();
+  const child = start();
+  let waiting: { resolve(answer: FromExtended): void; reject(error: unknown): void } | null = null;
+  let ended = false;
+  const kill = () => void child.kill("SIGKILL");
+  const fail = () => {
+    ended = true;
+    waiting?.reject(signal.aborted ? signal.reason : new Error("the process of DuckDB with extensions ended"));
+    waiting = null;
+  };
+  child.on("message", (message) => {
+    const parsed = fromExtendedSchema.safeParse(message);
+    if (!parsed.success) return kill();
+    waiting?.resolve(parsed.data);
+    waiting = null;
+  });
+  child.once("error", fail);
+  child.once("disconnect", fail);
+  const gone = once(child, "exit").then(fail, fail);
+  signal.addEventListener("abort", kill, { once: true });
+  const ask = async (message: ToExtended): Promise<readonly Row[]> => {
+    signal.throwIfAborted();
+    if (ended) throw new Error("the process of DuckDB with extensions ended");
+    const answer = new Promise<FromExtended>((resolve, reject) => {
+      waiting = { resolve, reject };
+      child.send(message, (error) => error !== null && fail());
+    });
+    return rowsOf(await answer);
+  };
+  const close = async () => {
+    signal.removeEventListener("abort", kill);
+    kill();
+    await gone;
+  };
+  try {
+    await ask({ kind: "open", ...opening });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { run: (sql) => ask({ kind: "run", sql }), close };
+};

@@ -1,0 +1,66 @@
+// Program of the process that runs DuckDB 1.5.5 with extensions (decision 0128). It ends with the process that started it,
+// and leaves what was not committed.
+import type { DuckDBConnection } from "duckdb-with-extensions";
+import { literal } from "../../../core/text/sql-text.ts";
+import { ExtensionMissing, loadExtensions } from "./extensions.ts";
+import type { FromExtended, ObjectStore, Opening, ToExtended } from "./messages.ts";
+
+const secretSql = ({ region, endpoint, pathStyle }: ObjectStore, env: NodeJS.ProcessEnv): string => {
+  const parts: (readonly [name: string, value: string | undefined])[] = [
+    ["KEY_ID", env.AWS_ACCESS_KEY_ID],
+    ["SECRET", env.AWS_SECRET_ACCESS_KEY],
+    ["SESSION_TOKEN", env.AWS_SESSION_TOKEN],
+    ["REGION", region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION],
+    ["ENDPOINT", endpoint?.replace(/^https?:\/\//, "").replace(/\/$/, "")],
+    ["USE_SSL", endpoint?.startsWith("http://") ? "false" : undefined],
+    ["URL_STYLE", pathStyle ? "path" : undefined],
+  ];
+  const set = parts.flatMap(([name, value]) => (value === undefined ? [] : [`, ${name} ${literal(value)}`]));
+  return `CREATE SECRET (TYPE s3${set.join("")})`;
+};
+
+const open = async (opening: Opening): Promise<DuckDBConnection> => {
+  const { DuckDBInstance } = await import("duckdb-with-extensions");
+  const instance = await DuckDBInstance.create(":memory:", {
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+    memory_limit: opening.memoryLimit,
+    max_temp_directory_size: "50GB",
+    ...(opening.threads === undefined ? {} : { threads: String(opening.threads) }),
+  });
+  const connection = await instance.connect();
+  const run = (sql: string) => connection.run(sql);
+  await run("SET TimeZone = 'UTC'");
+  await run("SET preserve_insertion_order = false");
+  await loadExtensions(run, opening.extensions, opening.extensionDirectory);
+  if (opening.objectStore !== undefined) await run(secretSql(opening.objectStore, process.env));
+  return connection;
+};
+
+let connection: DuckDBConnection | null = null;
+const answer = async (message: ToExtended): Promise<FromExtended> => {
+  if (message.kind === "open") {
+    connection = await open(message);
+    return { kind: "rows", rows: [] };
+  }
+  if (connection === null) throw new TypeError("the first message must open the database");
+  const reader = await connection.runAndReadAll(message.sql);
+  return { kind: "rows", rows: reader.getRowObjectsJson() };
+};
+
+const failure = (error: unknown): FromExtended => {
+  if (error instanceof ExtensionMissing) {
+    return { kind: "extensionMissing", extension: error.extension, detail: error.message };
+  }
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  if (code === "ERR_MODULE_NOT_FOUND") return { kind: "clientMissing" };
+  return { kind: "failed", detail: error instanceof Error ? error.message : String(error) };
+};
+
+const end = () => process.kill(process.pid, "SIGKILL");
+process.on("disconnect", end);
+process.on("message", (message: ToExtended) => {
+  answer(message)
+    .catch(failure)
+    .then((one) => process.send?.(one));
+});

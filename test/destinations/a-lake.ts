@@ -1,0 +1,94 @@
+// Lakes for tests: a folder, deliveries to it, and the comparison of its tables with the published snapshot.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject, onTestFinished } from "vitest";
+import { deliverJob } from "../../jobs/deliver.ts";
+import { TABLE_NAMES } from "../../src/catalog/tables.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import type { Delivered } from "../../src/deliver/destination.ts";
+import { openExtended } from "../../src/warehouse/duckdb/extended/extended-duckdb.ts";
+
+export const aFolder = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), "duckmirror-lake-test-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+export type Catalog = "sqlite" | "duckdb";
+export const catalogUrl = (catalog: Catalog): string =>
+  catalog === "sqlite" ? "ducklake:sqlite:lake/catalog.sqlite" : "ducklake:lake/catalog.ducklake";
+
+export interface LakeCall {
+  readonly dataDir: string;
+  /** Address of the catalog; relative to `at`. */
+  readonly url?: string;
+  readonly at?: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly takeOver?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Delivers as the job does. */
+export const report = async (call: LakeCall) => {
+  const { dataDir, url = catalogUrl("sqlite"), at = dataDir, settings, takeOver = false } = call;
+  const one = { name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings };
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) },
+    file: null,
+    cwd: at,
+    vocabulary: vocabulary(),
+  });
+  const signal = call.signal ?? new AbortController().signal;
+  const [first] = await deliverJob(config, { names: [], takeOver }, { clock: systemClock, signal });
+  if (first === undefined) throw new Error("nothing was delivered");
+  return first;
+};
+
+export const deliver = async (call: LakeCall): Promise<Delivered> => {
+  const { error, delivered } = await report(call);
+  if (error !== null || delivered === null) throw error ?? new Error("nothing was delivered");
+  return delivered;
+};
+
+type Run = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+/** A reader of the lake with its catalog attached as `lake`. */
+export const withReader = async <T>(
+  at: string,
+  use: (run: Run) => Promise<T>,
+  url = catalogUrl("sqlite"),
+): Promise<T> => {
+  const extensions = ["ducklake", "sqlite_scanner", "postgres_scanner"];
+  const opening = { memoryLimit: "1GB", threads: 1, extensions, extensionDirectory: inject("extensions") };
+  const duckdb = await openExtended(opening, new AbortController().signal);
+  try {
+    await duckdb.run(`ATTACH '${url.replace("lake/", `${join(at, "lake")}/`)}' AS lake (READ_ONLY)`);
+    return await use((sql) => duckdb.run(sql));
+  } finally {
+    await duckdb.close();
+  }
+};
+
+/** Tables of the lake that differ from the published snapshot, with the number of differing rows. */
+export const differences = (dataDir: string, at: string, url = catalogUrl("sqlite"), schema = "main") =>
+  withReader(
+    at,
+    async (run) => {
+      await run(`ATTACH '${join(dataDir, "warehouse.duckdb")}' AS snapshot (READ_ONLY)`);
+      const found: Record<string, unknown> = {};
+      for (const table of TABLE_NAMES) {
+        const [lake, here] = [`lake.${schema}.${table}`, `snapshot.main.${table}`];
+        const columns = (of: string) => run(`SELECT column_name, column_type FROM (DESCRIBE ${of})`);
+        const [a, b] = [JSON.stringify(await columns(lake)), JSON.stringify(await columns(here))];
+        const [rows] = await run(`SELECT (SELECT count(*) FROM (FROM ${lake} EXCEPT ALL FROM ${here}))
+          + (SELECT count(*) FROM (FROM ${here} EXCEPT ALL FROM ${lake})) AS n`);
+        if (a !== b || rows?.n !== "0") found[table] = { rows: rows?.n, columns: a === b ? "same" : [a, b] };
+      }
+      return found;
+    },
+    url,
+  );

@@ -1,0 +1,154 @@
+// Deliveries to lakes: after each, and after any kill, the lake equals a published snapshot exactly.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { seededRandom } from "../support/sync-rig.ts";
+import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
+import { addContacts, erase } from "./erasing.ts";
+import { change, commitSignals, move } from "./moving-mirror.ts";
+import { ownLayout } from "./own-layout.ts";
+
+const CATALOGS: readonly Catalog[] = ["sqlite", "duckdb"];
+
+const filesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+test.each(CATALOGS)(
+  "%s: a first load, changes with deletes, erased contacts, feeds that begin anew",
+  async (catalog) => {
+    const dataDir = aFolder();
+    const at = aFolder();
+    const url = catalogUrl(catalog);
+    const random = seededRandom(7);
+    for (let step = 0; step < 12; step += 1) {
+      await move(dataDir, random);
+      await deliver({ dataDir, at, url });
+      expect(await differences(dataDir, at, url)).toEqual({});
+    }
+  },
+);
+
+test("one snapshot per delivery, of the changed rows only, with the run; the one before can still be read", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1_000, seededRandom(1)));
+  const first = await deliver({ dataDir });
+  expect(first).toMatchObject({ from: null });
+  expect(first.tables.find(({ table }) => table === "signals")).toMatchObject({ extent: "whole", written: 1_000 });
+  expect(await deliver({ dataDir })).toMatchObject({ tables: [] });
+  await change(dataDir, async (warehouse) => {
+    await commitSignals(warehouse, 995, 10, seededRandom(2));
+    await warehouse.deleteKeys({ table: "signals", ids: ["1", "2"], runId: "r", now: Date.now() });
+  });
+  const second = await deliver({ dataDir });
+  const signals = second.tables.find(({ table }) => table === "signals");
+  expect(signals).toMatchObject({ extent: "changes", deleted: 2 });
+  expect(signals?.written).toBeLessThanOrEqual(10);
+  await withReader(dataDir, async (run) => {
+    const snapshots = await run("FROM ducklake_snapshots('lake') WHERE author = 'duckmirror' ORDER BY snapshot_id");
+    expect(snapshots).toHaveLength(2);
+    const [before, after] = snapshots;
+    expect(JSON.parse(String(after?.commit_extra_info))).toMatchObject({
+      change: second.to.n,
+      mirror: second.to.mirror,
+    });
+    const [changes] = await run(`SELECT count(*) AS n, count(DISTINCT rowid) AS keys
+      FROM ducklake_table_changes('lake', 'main', 'signals', ${after?.snapshot_id}, ${after?.snapshot_id})`);
+    expect(Number(changes?.n)).toBeLessThanOrEqual(22);
+    const count = async (at: string) => Number((await run(`SELECT count(*) AS n FROM lake.main.signals ${at}`))[0]?.n);
+    expect(await count(`AT (VERSION => ${before?.snapshot_id})`)).toBe(1_000);
+    expect(await count("")).toBe(1_002);
+  });
+});
+
+test("tables are divided by month and carry comments; the analysts' views that need no history answer in the lake", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 50, seededRandom(3)));
+  await deliver({ dataDir, settings: { data_path: "files" } });
+  expect(filesOf(join(dataDir, "files/main/signals")).every((file) => /year=\d+\/month=\d+/.test(file))).toBe(true);
+  await withReader(dataDir, async (run) => {
+    const [table] = await run(
+      "SELECT comment FROM duckdb_tables() WHERE database_name = 'lake' AND table_name = 'signals'",
+    );
+    expect(table?.comment).toBe("One row per business event.");
+    const views = await run("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake' ORDER BY 1");
+    const names = views.map(({ view_name: name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["funding_events", "signal_timeline", "signals_daily"]));
+    for (const name of ["account_360", "score_history"]) expect(names).not.toContain(name);
+    await run("USE lake");
+    for (const name of names) await run(`SELECT count(*) FROM marts.${name}`);
+    expect(await run("SELECT count(*) AS n FROM marts.signal_timeline")).toEqual([{ n: "50" }]);
+  });
+});
+
+test("a column that the mirror gains is added and filled", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 20, seededRandom(4)));
+  await deliver({ dataDir });
+  await change(dataDir, ({ database }) =>
+    database.run("ALTER TABLE main.signals ADD COLUMN later VARCHAR; UPDATE main.signals SET later = 'x'"),
+  );
+  await deliver({ dataDir });
+  expect(await differences(dataDir, dataDir)).toEqual({});
+});
+
+test("mirrors in schemas of one lake do not touch each other; a schema of another mirror, or with other tables, is refused", async () => {
+  const [one, two] = [aFolder(), aFolder()];
+  for (const [dataDir, count] of [
+    [one, 10],
+    [two, 20],
+  ] as const) {
+    await change(dataDir, (warehouse) => commitSignals(warehouse, 1, count, seededRandom(count)));
+  }
+  await deliver({ dataDir: one, at: one, settings: { schema: "acme" } });
+  const refused = await report({ dataDir: two, at: one, settings: { schema: "acme" } });
+  expect(refused.error).toMatchObject({ code: "DESTINATION_OTHER_MIRROR" });
+  await deliver({ dataDir: two, at: one, settings: { schema: "globex" } });
+  expect(await differences(one, one, catalogUrl("sqlite"), "acme")).toEqual({});
+  expect(await differences(two, one, catalogUrl("sqlite"), "globex")).toEqual({});
+  await deliver({ dataDir: two, at: one, settings: { schema: "acme" }, takeOver: true });
+  expect(await differences(two, one, catalogUrl("sqlite"), "acme")).toEqual({});
+});
+
+test("values of an erased contact are in no file of the lake and in no statistics of its catalog", async () => {
+  const dataDir = aFolder();
+  const at = aFolder();
+  await addContacts(dataDir, ["contact-1", "contact-2", "contact-3"]);
+  await deliver({ dataDir, at });
+  await addContacts(dataDir, ["contact-4"]);
+  await deliver({ dataDir, at });
+  await erase(dataDir, "contact-1");
+  await deliver({ dataDir, at });
+  expect(await differences(dataDir, at)).toEqual({});
+  await withReader(at, async (run) => {
+    expect(await run("SELECT count(*) AS n FROM lake.main.contacts")).toEqual([{ n: "3" }]);
+    // What the cleaning itself made.
+    expect((await run("FROM ducklake_snapshots('lake')")).length).toBeLessThanOrEqual(2);
+    for (const { path } of await run(`SELECT file AS path FROM glob('${at}/lake/**/*.parquet')`)) {
+      const rows = JSON.stringify(await run(`FROM read_parquet('${path}')`));
+      expect(rows).not.toContain("contact-1@example.com");
+    }
+    const [meta] = await run(
+      "SELECT count(*) AS n FROM __ducklake_metadata_lake.ducklake_table_column_stats WHERE min_value LIKE 'contact-1%'",
+    );
+    expect(meta).toEqual({ n: "0" });
+  });
+});
+
+test("a missing extension is an error that says how to get it", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1, seededRandom(5)));
+  const { error } = await report({ dataDir, settings: { extension_directory: aFolder() } });
+  expect(error).toMatchObject({ code: "EXTENSION_MISSING", context: { extension: "ducklake" } });
+  expect(error?.hint).toContain("pip download --no-deps duckdb-extension-ducklake==1.5.5");
+});
+
+test("extensions load from DuckDB's own layout too", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1, seededRandom(5)));
+  const extension_directory = await ownLayout(aFolder());
+  await deliver({ dataDir, settings: { extension_directory } });
+  expect(await differences(dataDir, dataDir)).toEqual({});
+  expect(readFileSync(join(dataDir, "lake/catalog.sqlite")).length).toBeGreaterThan(0);
+});

@@ -10,6 +10,7 @@ import type { SuspectSearch } from "../../../src/warehouse/load/suspects.ts";
 import type { Checkpoint, RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 import { jsonText } from "../../../src/warehouse/record/json-text.ts";
 import { EVOLVING } from "../../../src/warehouse/record/strict-rows.ts";
+import { completenessOf, type Verdict } from "./completeness.ts";
 import { plannerAnswers, type StoredRun } from "./planner-answers.ts";
 import { createRows, type MemoryRows, type StoredRow } from "./rows.ts";
 
@@ -17,6 +18,8 @@ export interface MemoryWarehouse extends Warehouse {
   readonly rows: MemoryRows;
   /** The ledger. */
   readonly requests: ReadonlyMap<string, RequestRecord>;
+  /** What marts.freshness says. */
+  completeness(): readonly Verdict[];
   ids(table: TableName): readonly string[];
   /** Throws when it was killed. */
   alive(): void;
@@ -246,6 +249,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     pruneArchive: async () => ({ files: 0, bytes: 0, newBaseline: false }),
     close: async () => undefined,
     alive,
+    completeness: () => completenessOf({ rows, states, capabilities }),
     ids: (name) => rows.matches(name, undefined).map(({ id }) => id),
     kill: () => {
       dead = true;

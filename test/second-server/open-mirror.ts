@@ -1,0 +1,87 @@
+// The mirror of a trial: its clock, its syncs and what it holds, in memory, in files, or kept by the built program.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { syncJob } from "../../jobs/sync.ts";
+import { createMemoryWarehouse } from "../support/memory-warehouse/memory-warehouse.ts";
+import { copyMigratedMirror } from "../support/migrated-mirror.ts";
+import { createEventClock } from "./event-clock.ts";
+import type { Following } from "./expected.ts";
+import { createHastyClock } from "./hasty-clock.ts";
+import { memoryJob } from "./memory-job.ts";
+import { memoryMirror, publishedMirror, type ReadMirror } from "./mirror-contents.ts";
+import { asProcess, inProcess, type MirrorRuns } from "./mirror-runs.ts";
+import type { SecondServer, ServiceClock } from "./service.ts";
+
+/** `memory`: tables and archive in memory, on a clock that only events move; `files`: a data directory; else the built program. */
+export type MirrorKind = "memory" | "files" | { readonly program: string };
+
+export interface OpenMirror {
+  /** Clock of the service. */
+  readonly clock: ServiceClock;
+  now(): number;
+  advance(ms: number): void;
+  /** Syncs of a mirror of this service. */
+  open(server: SecondServer, following: Following): { readonly runs: MirrorRuns; readonly read: ReadMirror };
+  close(): void;
+}
+
+/** Starts of syncs in trials lie here: a fixed day, so that a seed is the same service tomorrow. */
+const START = Date.UTC(2026, 2, 4, 9, 30);
+/** The built program waits for real: the service's latency is cut to this, ms. */
+const LONGEST_SLEEP_MS = 30;
+
+const inMemory = (): OpenMirror => {
+  const clock = createEventClock(START);
+  const warehouse = createMemoryWarehouse({});
+  return {
+    ...clock,
+    clock: clock.service,
+    open: (server, following) => ({
+      runs: inProcess(server, { dataDir: tmpdir(), ...following }, { clock, job: memoryJob(warehouse, clock) }),
+      read: memoryMirror(warehouse),
+    }),
+  };
+};
+
+const newFolder = () => mkdtempSync(join(tmpdir(), "duckmirror-second-"));
+
+const inFiles = async (seed: number): Promise<OpenMirror> => {
+  const clock = createHastyClock(START);
+  const dataDir = newFolder();
+  // One in ten migrates a file of its own.
+  if (seed % 10 !== 0) await copyMigratedMirror(dataDir);
+  return {
+    ...clock,
+    clock,
+    open: (server, following) => ({
+      runs: inProcess(server, { dataDir, ...following }, { clock, job: syncJob }),
+      read: publishedMirror(join(dataDir, "warehouse.duckdb")),
+    }),
+    close: () => {
+      clock.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+const byProgram = (program: string): OpenMirror => {
+  const dataDir = newFolder();
+  const now = () => Date.now();
+  const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, Math.min(ms, LONGEST_SLEEP_MS)));
+  return {
+    clock: { now, sleep, touch: () => undefined },
+    now,
+    advance: () => undefined,
+    open: (server, following) => ({
+      runs: asProcess(server, { dataDir, ...following }, program),
+      read: publishedMirror(join(dataDir, "warehouse.duckdb")),
+    }),
+    close: () => rmSync(dataDir, { recursive: true, force: true }),
+  };
+};
+
+export const openMirror = async (kind: MirrorKind, seed: number): Promise<OpenMirror> => {
+  if (kind === "memory") return inMemory();
+  return kind === "files" ? inFiles(seed) : byProgram(kind.program);
+};

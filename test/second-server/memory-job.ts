@@ -9,18 +9,21 @@ import { type KnownTier, tierAfter } from "../../src/core/state/tier.ts";
 import { grantOf, readRollOver } from "../../src/sync/plan/quota-readings.ts";
 import { createLocalSender } from "../../src/sync/request/sender.ts";
 import { runSync } from "../../src/sync/run/run-sync.ts";
+import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
 import { createMemoryArchive } from "../support/memory-archive.ts";
-import type { MemoryWarehouse } from "../support/memory-warehouse/memory-warehouse.ts";
 import type { EventClock } from "./event-clock.ts";
 
 /** Syncs of one mirror. */
-export const memoryJob = (warehouse: MemoryWarehouse, clock: EventClock): typeof syncJob => {
-  const archive = createMemoryArchive(warehouse.alive);
+export const memoryJob = (warehouse: Warehouse, clock: EventClock): typeof syncJob => {
+  const archive = createMemoryArchive(() => undefined);
   let tier: KnownTier | null = null;
   return async (config, request, context) => {
     const client = clientOf(config, context);
     const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
-    const counted = { ...client, send: (...call: Parameters<typeof client.send>) => clock.wired(() => client.send(...call)) };
+    const counted = {
+      ...client,
+      send: (...call: Parameters<typeof client.send>) => clock.wired(() => client.send(...call)),
+    };
     const ledger = createLedger({
       clock,
       ...limitsOf(config),

@@ -106,8 +106,7 @@ export const memoryMirror =
           cells: columns.map((column) => cellText(rows.cell(name, row, column))),
         }));
       },
-      openStreams: async () =>
-        warehouse.completeness().flatMap(({ stream, complete }) => (complete ? [] : [stream])),
+      openStreams: async () => warehouse.completeness().flatMap(({ stream, complete }) => (complete ? [] : [stream])),
       ledger: async () => {
         const charged = (kind: string) => [...requests.values()].filter(({ charge }) => charge === kind).length;
         return { spent: charged("spent"), ambiguous: charged("ambiguous") };

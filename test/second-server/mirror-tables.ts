@@ -69,7 +69,11 @@ const extraProblems = (
   return problems;
 };
 
-const problemsOf = async (contents: MirrorContents, name: string, expected: ExpectedTable): Promise<readonly string[]> => {
+const problemsOf = async (
+  contents: MirrorContents,
+  name: string,
+  expected: ExpectedTable,
+): Promise<readonly string[]> => {
   const problems: string[] = [];
   const types = await contents.types(name);
   for (const { name: field, kind } of expected.fields) {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { syncJob } from "../../jobs/sync.ts";
+import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { createMemoryWarehouse } from "../support/memory-warehouse/memory-warehouse.ts";
 import { copyMigratedMirror } from "../support/migrated-mirror.ts";
 import { createEventClock } from "./event-clock.ts";
@@ -11,10 +12,14 @@ import { createHastyClock } from "./hasty-clock.ts";
 import { memoryJob } from "./memory-job.ts";
 import { memoryMirror, publishedMirror, type ReadMirror } from "./mirror-contents.ts";
 import { asProcess, inProcess, type MirrorRuns } from "./mirror-runs.ts";
+import { pairedWarehouse } from "./paired-warehouse.ts";
 import type { SecondServer, ServiceClock } from "./service.ts";
 
-/** `memory`: tables and archive in memory, on a clock that only events move; `files`: a data directory; else the built program. */
-export type MirrorKind = "memory" | "files" | { readonly program: string };
+/**
+ * `memory`: tables and archive in memory, on a clock that only events move; `files`: a data directory; `paired`: tables in files
+ * and in memory, compared at each call; else the built program.
+ */
+export type MirrorKind = "memory" | "files" | "paired" | { readonly program: string };
 
 export interface OpenMirror {
   /** Clock of the service. */
@@ -23,7 +28,9 @@ export interface OpenMirror {
   advance(ms: number): void;
   /** Syncs of a mirror of this service. */
   open(server: SecondServer, following: Following): { readonly runs: MirrorRuns; readonly read: ReadMirror };
-  close(): void;
+  /** Where two kinds of tables are compared: what differs. */
+  differences?(): readonly string[];
+  close(): void | Promise<void>;
 }
 
 /** Starts of syncs in trials lie here: a fixed day, so that a seed is the same service tomorrow. */
@@ -41,6 +48,28 @@ const inMemory = (): OpenMirror => {
       runs: inProcess(server, { dataDir: tmpdir(), ...following }, { clock, job: memoryJob(warehouse, clock) }),
       read: memoryMirror(warehouse),
     }),
+  };
+};
+
+const inBoth = async (): Promise<OpenMirror> => {
+  const clock = createEventClock(START);
+  const dataDir = newFolder();
+  await copyMigratedMirror(dataDir);
+  const files = await openWarehouse({ dataDir, clock });
+  const warehouse = pairedWarehouse(files, createMemoryWarehouse({}), clock.wired);
+  return {
+    ...clock,
+    clock: clock.service,
+    open: (server, following) => ({
+      runs: inProcess(server, { dataDir, ...following }, { clock, job: memoryJob(warehouse, clock) }),
+      read: publishedMirror(join(dataDir, "warehouse.duckdb")),
+    }),
+    differences: () => warehouse.differences,
+    close: async () => {
+      clock.close();
+      await files.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
   };
 };
 
@@ -83,5 +112,6 @@ const byProgram = (program: string): OpenMirror => {
 
 export const openMirror = async (kind: MirrorKind, seed: number): Promise<OpenMirror> => {
   if (kind === "memory") return inMemory();
+  if (kind === "paired") return inBoth();
   return kind === "files" ? inFiles(seed) : byProgram(kind.program);
 };

@@ -11,11 +11,16 @@ const seeds = Array.from({ length: Number(last) - Number(first) + 1 }, (_, at) =
 const alone = seeds.length === 1;
 if (alone) process.stdout.write(`${JSON.stringify(drawTraits(Number(first)), null, 1)}\n`);
 
-const failed = await runSeeds(seeds, kind === "memory" || kind === "files" ? kind : { program: kind }, (result) => {
-  if (alone || result.problems.length > 0) process.stdout.write(`  ${result.story.join("\n  ")}\n`);
-  const verdict = result.problems.length === 0 ? "good" : `FAILED\n    ${result.problems.slice(0, 12).join("\n    ")}`;
-  const figures = `${result.requests} requests, ${result.refusedForSpeed} too fast, ${Math.round(result.realMs)} ms`;
-  process.stdout.write(`seed ${result.seed}: ${figures}: ${verdict}\n`);
-});
+const failed = await runSeeds(
+  seeds,
+  kind === "memory" || kind === "files" || kind === "paired" ? kind : { program: kind },
+  (result) => {
+    if (alone || result.problems.length > 0) process.stdout.write(`  ${result.story.join("\n  ")}\n`);
+    const verdict =
+      result.problems.length === 0 ? "good" : `FAILED\n    ${result.problems.slice(0, 12).join("\n    ")}`;
+    const figures = `${result.requests} requests, ${result.refusedForSpeed} too fast, ${Math.round(result.realMs)} ms`;
+    process.stdout.write(`seed ${result.seed}: ${figures}: ${verdict}\n`);
+  },
+);
 process.stdout.write(`${failed.length} of ${seeds.length} seeds failed: ${failed.join(" ")}\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;

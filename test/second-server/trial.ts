@@ -248,11 +248,12 @@ export const runTrial = async (seed: number, kind: MirrorKind): Promise<TrialRes
   };
   try {
     await play(trial);
+    trial.problems.push(...(mirror.differences?.() ?? []));
   } catch (error) {
     trial.problems.push(`the trial broke off: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
     await server.close();
-    mirror.close();
+    await mirror.close();
   }
   return {
     seed,

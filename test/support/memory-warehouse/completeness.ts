@@ -102,14 +102,9 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
   const wanted = learned(content, "wanted", wantedValue);
   const tier = learned(content, "tier", tierValue);
   const isPublic = tier?.tier === "public";
-  const known = [
-    "usage",
-    "limits",
-    "requests",
-    "usage:endpoint",
-    "usage:apiKey",
-    "usage:day",
-  ].filter((part) => (wanted?.usage ?? ["usage", "limits", "requests"]).includes(part));
+  const known = ["usage", "limits", "requests", "usage:endpoint", "usage:apiKey", "usage:day"].filter((part) =>
+    (wanted?.usage ?? ["usage", "limits", "requests"]).includes(part),
+  );
   const all = partsOf(content, known, wanted?.inputs ?? null);
   const started = new Set([
     ...Object.keys(wanted?.max_age_ms ?? {}),
@@ -122,14 +117,16 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
   const reason = (stream: string, parts: readonly Part[]): string | null => {
     if (!started.has(stream)) return "never read";
     if (isPublic && FULL_ACCESS.includes(stream)) {
-      const held = stream === "account_insights" || stream === "accounts" || stream === "contacts" || stream === "signals";
+      const held =
+        stream === "account_insights" || stream === "accounts" || stream === "contacts" || stream === "signals";
       const since = `the organization has no Full Access since ${tier.since.slice(0, DAY)}; the rows are of the time before`;
       return held && rows.of(stream).size > 0 ? since : null;
     }
     if (BELOW.includes(stream)) {
       if (accounts === undefined && parts.length === 0 && !isPublic)
         return "accounts were never read, and no company is followed";
-      if (accounts !== undefined && accounts.status !== "idle" && !isPublic) return "accounts are not read to their end";
+      if (accounts !== undefined && accounts.status !== "idle" && !isPublic)
+        return "accounts are not read to their end";
       if (unresolved > 0 && stream !== "account_insights") return `${unresolved} inputs are not resolved`;
     }
     return reasonOf(parts);

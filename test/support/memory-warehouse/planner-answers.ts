@@ -43,7 +43,12 @@ const out = (cell: Cell, isTime: boolean): OutValue => {
 
 const byNumber = (a: string, b: string) => (BigInt(a) < BigInt(b) ? -1 : 1);
 
-export const plannerAnswers = ({ rows, states, runs, capabilities }: MemoryContent): Readonly<Record<string, Answer>> => {
+export const plannerAnswers = ({
+  rows,
+  states,
+  runs,
+  capabilities,
+}: MemoryContent): Readonly<Record<string, Answer>> => {
   const all = (name: TableName) => [...rows.of(name).values()];
   const value = (name: TableName, row: StoredRow, column: string) => out(rows.cell(name, row, column), false);
   const time = (name: TableName, row: StoredRow, column: string) => {
@@ -77,7 +82,8 @@ export const plannerAnswers = ({ rows, states, runs, capabilities }: MemoryConte
         const state = company === null ? undefined : stateOf(stream, company);
         if (company === null || state?.checkedAt == null || value("signals", signal, "type") !== type) continue;
         const since = time("signals", signal, "created_at") ?? signal.firstSyncedAt;
-        if (signal.firstSyncedAt <= state.checkedAt || since <= state.checkedAt || signal.runId === state.runId) continue;
+        if (signal.firstSyncedAt <= state.checkedAt || since <= state.checkedAt || signal.runId === state.runId)
+          continue;
         const id = `${stream}\n${company}`;
         const before = found.get(id);
         const least = before !== undefined && String(before.type) < type ? String(before.type) : type;
@@ -88,7 +94,9 @@ export const plannerAnswers = ({ rows, states, runs, capabilities }: MemoryConte
   };
 
   const periods: Answer = () => {
-    const full = readings().filter((one) => [one.limit, one.used, one.remaining, one.resetsAt].every((x) => x !== null));
+    const full = readings().filter((one) =>
+      [one.limit, one.used, one.remaining, one.resetsAt].every((x) => x !== null),
+    );
     const ends = [...new Set(full.map(({ resetsAt }) => resetsAt ?? 0))].sort((a, b) => b - a).slice(0, PERIODS);
     return ends.flatMap((resetsAt) => {
       const mine = full.filter((one) => one.resetsAt === resetsAt);

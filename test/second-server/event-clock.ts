@@ -1,6 +1,8 @@
-// A clock that moves only where everything waits: it jumps to the next timer when no request is on the wire. How fast the machine
-// is does not show on it. For runs whose only work outside the event loop is the network, so not for those with a disk.
-import type { HastyClock } from "./hasty-clock.ts";
+// A clock that moves only where everything waits: it jumps to the next timer when no request is on the wire and nothing happens. How
+// fast the machine is does not show on it. Service and client share it, so a rate of ten a minute is kept in a moment and a wait of
+// three hours shows at once.
+import type { Clock } from "../../src/core/clock.ts";
+import type { ServiceClock } from "./service.ts";
 
 /** Turns of the event loop in which nothing may have happened before time moves: by a little, and by much. */
 const TURNS = 4;
@@ -13,14 +15,22 @@ interface Sleeper {
   wake(): void;
 }
 
-export interface EventClock extends HastyClock {
+export interface EventClock extends Clock, ServiceClock {
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Moves time on at once. */
+  advance(ms: number): void;
+  close(): void;
   /** The client sends a request, and has its answer. */
   wired<T>(request: () => Promise<T>): Promise<T>;
   /** The service waits with an answer. */
-  readonly service: HastyClock;
+  readonly service: ServiceClock;
 }
 
-export const createEventClock = (start: number): EventClock => {
+/**
+ * `diskMs`: real time in which nothing may have happened besides, for runs that also wait for a disk. A jump that comes too early is
+ * harmless: the disk was slow.
+ */
+export const createEventClock = (start: number, diskMs = 0): EventClock => {
   let at = start;
   let events = 0;
   let sleeping = 0;
@@ -43,6 +53,7 @@ export const createEventClock = (start: number): EventClock => {
     if (closed || seen !== events || wired > sleeping) return;
     const next = Math.min(...[...sleepers].map((sleeper) => sleeper.at));
     if (turns >= (next - at > LITTLE_MS ? MANY_TURNS : TURNS)) jump();
+    else if (diskMs > 0) setTimeout(look, diskMs, seen, turns + 1);
     else setImmediate(look, seen, turns + 1);
   };
   const touch = (): void => {

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openOwnAccess } from "../../jobs/service-access.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { createMemoryWarehouse } from "../support/memory-warehouse/memory-warehouse.ts";
 import { copyMigratedMirror } from "../support/migrated-mirror.ts";
-import { createEventClock } from "./event-clock.ts";
+import { createEventClock, type EventClock } from "./event-clock.ts";
 import type { Following } from "./expected.ts";
-import { createHastyClock } from "./hasty-clock.ts";
 import { memoryJob } from "./memory-job.ts";
 import { memoryMirror, publishedMirror, type ReadMirror } from "./mirror-contents.ts";
 import { asProcess, inProcess, type MirrorRuns } from "./mirror-runs.ts";
@@ -35,6 +35,8 @@ export interface OpenMirror {
 
 /** Starts of syncs in trials lie here: a fixed day, so that a seed is the same service tomorrow. */
 const START = Date.UTC(2026, 2, 4, 9, 30);
+/** A disk that answers later than this only lets time pass, ms. */
+const DISK_MS = 3;
 /** The built program waits for real: the service's latency is cut to this, ms. */
 const LONGEST_SLEEP_MS = 30;
 
@@ -75,16 +77,29 @@ const inBoth = async (): Promise<OpenMirror> => {
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "duckmirror-second-"));
 
+/** The job itself; the clock learns of its requests. */
+const filesJob =
+  (clock: EventClock): typeof syncJob =>
+  (config, request, context) =>
+    syncJob(config, request, {
+      ...context,
+      connect: async (...given) => {
+        const access = await openOwnAccess(...given);
+        const { sender } = access;
+        return { ...access, sender: { ...sender, send: (...sent) => clock.wired(() => sender.send(...sent)) } };
+      },
+    });
+
 const inFiles = async (seed: number): Promise<OpenMirror> => {
-  const clock = createHastyClock(START);
+  const clock = createEventClock(START, DISK_MS);
   const dataDir = newFolder();
   // One in ten migrates a file of its own.
   if (seed % 10 !== 0) await copyMigratedMirror(dataDir);
   return {
     ...clock,
-    clock,
+    clock: clock.service,
     open: (server, following) => ({
-      runs: inProcess(server, { dataDir, ...following }, { clock, job: syncJob }),
+      runs: inProcess(server, { dataDir, ...following }, { clock, job: filesJob(clock) }),
       read: publishedMirror(join(dataDir, "warehouse.duckdb")),
     }),
     close: () => {

@@ -30,12 +30,19 @@ export const pairedWarehouse = (
   busy: <T>(work: () => Promise<T>) => Promise<T>,
 ): PairedWarehouse => {
   const differences: string[] = [];
+  // One call at a time, so that no other falls between the two.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = busy(() => last.then(work));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
   const both = async <T>(
     what: string,
     ask: (warehouse: Warehouse) => Promise<T>,
     plain = (value: T): unknown => value,
   ) => {
-    const [real, other] = await busy(async () => [await ask(files), await ask(memory)] as const);
+    const [real, other] = await inTurn(async () => [await ask(files), await ask(memory)] as const);
     if (!isDeepStrictEqual(plain(real), plain(other)) && textOf(plain(real)) !== textOf(plain(other)))
       differences.push(`files ${textOf(plain(real))}, memory ${textOf(plain(other))}: ${what}`);
     return real;
@@ -58,8 +65,9 @@ export const pairedWarehouse = (
               : sorted(rows),
         ),
       run: async (sql, params) => {
-        const changed = await busy(() => files.database.run(sql, params));
-        await memory.database.run(sql, params);
+        const [changed] = await inTurn(() =>
+          Promise.all([files.database.run(sql, params), memory.database.run(sql, params)]),
+        );
         return changed;
       },
     },

@@ -91,7 +91,8 @@ const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
 /** Applies the outcome of a request. */
 const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
   const { task, read } = picked;
-  const isRefusal = result.kind === "absent" || result.kind === "adjust";
+  const isRefusal =
+    result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
   if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
     run.failuresInARow = 0;
     return takeEnd(run, task, read, requests);

@@ -73,7 +73,8 @@ export const createEventClock = (start: number, diskMs = 0): EventClock => {
         signal?.removeEventListener("abort", leave);
         resolve();
       };
-      const sleeper = { at: at + Math.max(0, ms), order: events, wake };
+      // Whole milliseconds, as the machine's timers.
+      const sleeper = { at: at + Math.ceil(Math.max(0, ms)), order: events, wake };
       if (ms <= 0) setImmediate(wake);
       else sleepers.add(sleeper);
       signal?.addEventListener("abort", leave, { once: true });
@@ -81,7 +82,7 @@ export const createEventClock = (start: number, diskMs = 0): EventClock => {
     });
 
   const clock = {
-    now: () => Math.floor(at),
+    now: () => at,
     touch,
     sleep,
     advance: (ms: number) => {

@@ -14,6 +14,8 @@ export interface Trial {
   readonly chance: Chance;
   readonly problems: string[];
   readonly story: string[];
+  /** Rows may have changed while or after they were read, without a new date: only a walk shows that. */
+  changedSilently: boolean;
   now(): number;
   advance(ms: number): void;
 }

@@ -17,6 +17,9 @@ const MAX_SYNCS = Number(process.argv[3] ?? 8);
 const CHARACTERS: Readonly<Record<number, Character>> = { 3: "large", 5: "hangs", 7: "broken" };
 const CLI = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
 const TICKS_PER_SECOND = 100;
+/** Requests of an ordinary organization's first sync, and of one that finds nothing new: a look at each list. */
+const FIRST_REQUESTS = 6;
+const UNCHANGED_REQUESTS = 2;
 
 const freePort = async (): Promise<number> => {
   const server = createServer();
@@ -75,26 +78,32 @@ const worker = spawn(process.execPath, [CLI, "worker", "--listen", "127.0.0.1:0"
 try {
   const [line] = await once(worker.stdout, "data");
   const { url } = JSON.parse(String(line));
-  const startedAt = Date.now();
-  for (const index of names) {
+  const ask = async (): Promise<number> => {
+    const askedAt = Date.now();
     const answer = await fetch(`${url}/api/syncs`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ profile: `p${index}` }),
+      body: JSON.stringify({ all_profiles: true }),
     });
-    if (answer.status !== 202) throw new Error(`p${index}: ${answer.status} ${await answer.text()}`);
-  }
-  process.stdout.write(`${COUNT} syncs asked for in ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
+    if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
+    return (Date.now() - askedAt) / 1000;
+  };
+  const startedAt = Date.now();
+  process.stdout.write(`${COUNT} syncs asked for in ${(await ask()).toFixed(1)} s\n`);
   const redis = new Redis(port, "127.0.0.1");
   const ordinary = names.filter((index) => CHARACTERS[index] === undefined);
-  const complete = (index: number) => service.served(tokenOf(index)).length >= 6;
   let redisPeak = 0;
-  while (!ordinary.every(complete)) {
-    await pass(1000);
-    const used = /used_memory:(\d+)/.exec(await redis.info("memory"))?.[1];
-    redisPeak = Math.max(redisPeak, Number(used));
-    if (worker.exitCode !== null) throw new Error("the worker ended");
-  }
+  /** Until each ordinary organization was asked `requests` times in all. */
+  const served = async (requests: number) => {
+    while (!ordinary.every((index) => service.served(tokenOf(index)).length >= requests)) {
+      await pass(1000);
+      const used = /used_memory:(\d+)/.exec(await redis.info("memory"))?.[1];
+      redisPeak = Math.max(redisPeak, Number(used));
+      if (worker.exitCode !== null) throw new Error("the worker ended");
+    }
+  };
+  await served(FIRST_REQUESTS);
   const seconds = (Date.now() - startedAt) / 1000;
   const durations = ordinary.map((index) => {
     const times = service.served(tokenOf(index));
@@ -115,6 +124,17 @@ try {
     redis: { ...ofRedis, usedMiB: redisPeak / 2 ** 20, commandsPerSync: commands / COUNT },
   };
   process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+  const again = Date.now();
+  const asking = await ask();
+  await served(FIRST_REQUESTS + UNCHANGED_REQUESTS);
+  const unchangedSeconds = (Date.now() - again) / 1000;
+  const unchanged = {
+    askingSeconds: asking,
+    syncsPerMinute: (60 * ordinary.length) / unchangedSeconds,
+    cpuPerSync: (taken(worker.pid ?? 0).cpuSeconds - cpuSeconds) / ordinary.length,
+    peakMiB: taken(worker.pid ?? 0).peakMiB,
+  };
+  process.stdout.write(`${JSON.stringify({ unchanged }, null, 2)}\n`);
   redis.disconnect();
 } finally {
   worker.kill("SIGKILL");

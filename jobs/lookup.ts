@@ -12,7 +12,7 @@ import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { redactingArchive, redactingSender } from "../src/sync/recovery/redacting.ts";
 import { takeCalls } from "../src/sync/recovery/take-calls.ts";
 import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
-import { newRunId } from "../src/sync/run/run-sync.ts";
+import { newRunId } from "../src/sync/run/run-id.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";

@@ -7,7 +7,7 @@ import { type LedgerStream, streamOfRoute } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { detailOf } from "../src/core/errors.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
-import { newRunId } from "../src/sync/run/run-sync.ts";
+import { newRunId } from "../src/sync/run/run-id.ts";
 import { appendCallLine } from "../src/warehouse/calls/call-files.ts";
 import type { CallLine } from "../src/warehouse/calls/call-lines.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";

@@ -1,4 +1,5 @@
--- Purpose: when each list was last compared with the service. Grain: one row per stream and scope.
+-- Purpose: when each list, record and input was last compared with the service; never compared ones are left out.
+-- Grain: one row per stream and scope.
 -- Readers: src/server/figures/data-time.ts.
 SELECT stream, scope, checked_at
 FROM sync.stream_state

@@ -1,6 +1,7 @@
 -- Purpose: latest quota reading, and this mirror's spending since the period began. The period is assumed to be the
 -- month before resets_at. late_here: spent requests that were answered so shortly before the reading, or after it, that
--- the service may not have counted them yet. Grain: at most one row. Readers: src/warehouse/read/read-status.ts.
+-- the service may not have counted them yet. Grain: at most one row. Readers: src/warehouse/read/read-credits.ts,
+-- src/warehouse/file/publish-news.ts.
 WITH reading AS (
   SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
   FROM main.usage_snapshots

@@ -1,5 +1,5 @@
 -- Purpose: requests of the present period that ended without an answer, so that nobody knows yet whether they cost a
--- credit. Grain: one row per request, newest first, at most 100. Readers: src/warehouse/read/read-status.ts.
+-- credit. Grain: one row per request, newest first, at most 100. Readers: src/warehouse/read/read-credits.ts.
 WITH reading AS (
   SELECT resets_at
   FROM main.usage_snapshots

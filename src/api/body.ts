@@ -1,5 +1,5 @@
-// Response bodies: read and decoded within one size limit. undici does not decompress, and a limit on received bytes
-// alone would let 291 KB become 300 MB.
+// Response bodies: first read, then decoded, each within a size limit. undici does not decompress; without the second limit
+// 291 KB of gzip became 300 MB in a test.
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import { detailOf } from "../core/errors.ts";
@@ -22,7 +22,7 @@ export type WireReading =
   | { readonly kind: "too_large"; readonly bytes: Buffer }
   | { readonly kind: "broken"; readonly bytes: Buffer; readonly error: unknown };
 
-/** Reads a body completely, but at most `limit` bytes. Throws nothing. */
+/** Reads at most `limit` bytes; `too_large` holds what came before the limit was passed. Throws nothing. */
 export const readWire = async (body: AsyncIterable<unknown>, limit: number): Promise<WireReading> => {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -47,7 +47,7 @@ export type TextReading =
   | { readonly kind: "too_large" }
   | { readonly kind: "encoding"; readonly detail: string };
 
-/** Decodes a received body to text, at most `limit` bytes. Throws nothing. */
+/** Decodes a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it. Throws nothing. */
 export const decode = async (wire: Buffer, encoding: Encoding, limit: number): Promise<TextReading> => {
   if (encoding === "identity" || wire.length === 0) {
     return { kind: "text", text: wire.toString("utf8"), bytes: wire.length };

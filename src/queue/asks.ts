@@ -12,7 +12,7 @@ import type { Fleet } from "../core/report/fleet.ts";
 import type { SyncProgress } from "../core/report/sync-progress.ts";
 import type { RunStatus } from "../core/report/sync-report.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
-import { newRunId } from "../sync/run/run-sync.ts";
+import { newRunId } from "../sync/run/run-id.ts";
 import { covers, type SyncExtent } from "./extents.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 

@@ -6,11 +6,12 @@ import type { RawQuery } from "../replica/query/params.ts";
 import { matchRoute, type RouteMatch } from "../replica/query/route-match.ts";
 import { Refusal, type RefusalCode, refusalBody } from "../replica/refusal.ts";
 import type { Replica } from "../replica/replica.ts";
-import { advanceCredits, type CreditState, creditsLeft, quotaOf, refundCredit, spendCredit } from "./limits/credits.ts";
+import { type Account, type Charge, openAccount } from "./limits/account.ts";
+import type { CreditState } from "./limits/credits.ts";
 import { type RateHeaderOptions, rateHeaders } from "./limits/rate-headers.ts";
 import { createRateWindow, type RateWindow } from "./limits/rate-window.ts";
 import { type Quirks, quirkyBody, quirkyQuery } from "./quirks.ts";
-import { createRandom } from "./random.ts";
+import { createRandom, type Random } from "./random.ts";
 import type { LoggedRequest, RequestLog } from "./request-log.ts";
 import { apiKeyId } from "./tokens.ts";
 
@@ -95,101 +96,88 @@ const parseBody = (request: SandboxRequest): unknown => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A request from acceptance to charging. */
-interface Flight {
-  readonly entry: LoggedRequest;
-  spent: boolean;
+/** A refusal with the body that the faults ask for. */
+const refusal = ({ quirks }: Faults, code: RefusalCode, status: number, message: string): SandboxResponse => {
+  const kind = quirks.errorBody ?? "json";
+  if (kind === "empty") return { status, headers: {}, body: "" };
+  if (kind === "html") return { status, headers: { "content-type": "text/html" }, body: HTML };
+  return { status, headers: JSON_HEADERS, body: refusalBody(code, message) };
+};
+
+const refused = (faults: Faults, error: unknown): SandboxResponse =>
+  error instanceof Refusal
+    ? refusal(faults, error.code, error.status, error.message)
+    : refusal(faults, "internal", 500, messageOf(error));
+
+/** What all requests share. */
+interface Desk extends ServiceOptions {
+  readonly random: Random;
+  readonly account: Account;
 }
 
+/** A request that is charged or not, by its response. */
+interface Flight {
+  readonly entry: LoggedRequest;
+  readonly charge: Charge;
+}
+
+const answer = async (desk: Desk, request: SandboxRequest, { entry, charge }: Flight): Promise<SandboxResponse> => {
+  const { account, faults, random } = desk;
+  const match = matchRoute(request.method, request.path);
+  const query = quirkyQuery(faults.quirks, match.route, request.query);
+  if (match.route.tier === "any") {
+    // The usage routes report their own requests too, so these are logged and charged before reading.
+    await desk.log.flush(entry);
+    account.spend(charge);
+  }
+  const found = await desk.replica.answer({ match, query, body: parseBody(request) });
+  account.spend(charge);
+  const body = writeEnvelope(found, {
+    requestId: `req_${random.id(16)}`,
+    now: desk.clock.now(),
+    usage: account.quota(),
+    includedShape: faults.quirks.includedShape ?? "plural-array",
+  });
+  return { status: 200, headers: JSON_HEADERS, body: quirkyBody(faults.quirks, body) };
+};
+
+/** Applies latency, faults and routes; every error becomes a response. */
+const serve = async (desk: Desk, request: SandboxRequest, flight: Flight): Promise<SandboxResponse> => {
+  const { faults } = desk;
+  try {
+    const [min, max] = desk.latencyMs;
+    if (max > 0) await desk.clock.sleep(desk.random.int(min, max), desk.signal);
+    const next = (altered: SandboxRequest = request) =>
+      answer(desk, altered, flight).catch((error: unknown) => refused(faults, error));
+    return await (faults.intercept === undefined ? next() : faults.intercept(request, next));
+  } catch (error) {
+    return refused(faults, error);
+  }
+};
+
+/** Charges a request within its rate, and answers it. */
+const admit = async (desk: Desk, request: SandboxRequest, entry: LoggedRequest): Promise<SandboxResponse> => {
+  const charge = desk.account.accept();
+  if (charge === null) {
+    const message = "The credits of this period are used up.";
+    return refusal(desk.faults, "credits_exhausted", desk.exhaustedStatus, message);
+  }
+  const response = await serve(desk, request, { entry, charge });
+  desk.account.settle(charge, response.status);
+  return response;
+};
+
 export const createService = (options: ServiceOptions): Service => {
-  const { replica, log, clock, faults } = options;
-  const random = createRandom(`${options.seed}/service`);
+  const { log, clock, faults } = options;
+  const account = openAccount(options.credits, options.creditsPerMonth, clock);
+  const desk: Desk = { ...options, account, random: createRandom(`${options.seed}/service`) };
   const windows = new Map<string, RateWindow>(
     options.tokens.map((token) => [token, createRateWindow(options.requestsPerMinute)]),
   );
   const byStatus = new Map<number, number>();
   const charged = new Map<string, number>();
-  let credits = options.credits;
-  /** Number of accepted requests that may still cost a credit. */
-  let pending = 0;
-
-  const currentCredits = (): CreditState => {
-    credits = advanceCredits(credits, clock.now(), options.creditsPerMonth);
-    return credits;
-  };
-
-  const spend = (flight: Flight): void => {
-    if (flight.spent) return;
-    credits = spendCredit(currentCredits());
-    flight.spent = true;
-    pending--;
-  };
-
-  /** Only a 200 costs a credit, also one from an interceptor. */
-  const settle = (flight: Flight, status: number): void => {
-    if (status === 200) spend(flight);
-    else if (flight.spent) credits = refundCredit(currentCredits());
-    else pending--;
-  };
-
-  const refusal = (code: RefusalCode, status: number, message: string): SandboxResponse => {
-    const kind = faults.quirks.errorBody ?? "json";
-    if (kind === "empty") return { status, headers: {}, body: "" };
-    if (kind === "html") return { status, headers: { "content-type": "text/html" }, body: HTML };
-    return { status, headers: JSON_HEADERS, body: refusalBody(code, message) };
-  };
-
-  const refused = (error: unknown): SandboxResponse =>
-    error instanceof Refusal
-      ? refusal(error.code, error.status, error.message)
-      : refusal("internal", 500, messageOf(error));
-
-  const answer = async (request: SandboxRequest, flight: Flight): Promise<SandboxResponse> => {
-    const match = matchRoute(request.method, request.path);
-    const query = quirkyQuery(faults.quirks, match.route, request.query);
-    if (match.route.tier === "any") {
-      // The usage routes report their own requests too, so these are logged and charged before reading.
-      await log.flush(flight.entry);
-      spend(flight);
-    }
-    const found = await replica.answer({ match, query, body: parseBody(request) });
-    spend(flight);
-    const body = writeEnvelope(found, {
-      requestId: `req_${random.id(16)}`,
-      now: clock.now(),
-      usage: quotaOf(currentCredits()),
-      includedShape: faults.quirks.includedShape ?? "plural-array",
-    });
-    return { status: 200, headers: JSON_HEADERS, body: quirkyBody(faults.quirks, body) };
-  };
-
-  /** Applies latency, faults and routes; every error becomes a response. */
-  const serve = async (request: SandboxRequest, flight: Flight): Promise<SandboxResponse> => {
-    try {
-      const [min, max] = options.latencyMs;
-      if (max > 0) await clock.sleep(random.int(min, max), options.signal);
-      const next = (altered: SandboxRequest = request) => answer(altered, flight).catch(refused);
-      return await (faults.intercept === undefined ? next() : faults.intercept(request, next));
-    } catch (error) {
-      return refused(error);
-    }
-  };
-
   const count = (response: SandboxResponse): SandboxResponse => {
     byStatus.set(response.status, (byStatus.get(response.status) ?? 0) + 1);
-    return response;
-  };
-
-  const admit = async (request: SandboxRequest, entry: LoggedRequest, allowed: boolean) => {
-    if (!allowed) return refusal("rate_limited", 429, "Too many requests.");
-    if (creditsLeft(currentCredits()) - pending <= 0) {
-      return refusal("credits_exhausted", options.exhaustedStatus, "The credits of this period are used up.");
-    }
-    const flight: Flight = { entry, spent: false };
-    pending++;
-    const response = await serve(request, flight);
-    settle(flight, response.status);
-    if (response.status === 200) charged.set(entry.endpoint, (charged.get(entry.endpoint) ?? 0) + 1);
     return response;
   };
 
@@ -198,7 +186,7 @@ export const createService = (options: ServiceOptions): Service => {
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     const window = token === undefined ? undefined : windows.get(token);
     if (token === undefined || window === undefined) {
-      return count(refusal("unauthorized", 401, "The token is missing or not valid."));
+      return count(refusal(faults, "unauthorized", 401, "The token is missing or not valid."));
     }
     const reading = window.take(now);
     const withRate = (response: SandboxResponse): SandboxResponse =>
@@ -207,27 +195,27 @@ export const createService = (options: ServiceOptions): Service => {
     try {
       match = matchRoute(request.method, request.path);
     } catch (error) {
-      return withRate(refused(error));
+      return withRate(refused(faults, error));
     }
-    const entry = log.begin({
-      occurredAt: now,
-      endpoint: `${match.route.method} ${match.route.path}`,
-      apiKeyId: apiKeyId(token),
-      input: { ...match.path, ...request.query },
-    });
-    const response = await admit(request, entry, reading.allowed);
+    const endpoint = `${match.route.method} ${match.route.path}`;
+    const input = { ...match.path, ...request.query };
+    const entry = log.begin({ occurredAt: now, endpoint, apiKeyId: apiKeyId(token), input });
+    const response = reading.allowed
+      ? await admit(desk, request, entry)
+      : refusal(faults, "rate_limited", 429, "Too many requests.");
+    if (response.status === 200) charged.set(endpoint, (charged.get(endpoint) ?? 0) + 1);
     await log.finish(entry, response.status);
     return withRate(response);
   };
 
   return {
     respond,
-    quota: () => quotaOf(currentCredits()),
+    quota: account.quota,
     stats: () => ({
       requests: [...byStatus.values()].reduce((sum, requests) => sum + requests, 0),
       byStatus: Object.fromEntries(byStatus),
       charged: Object.fromEntries(charged),
-      credits: quotaOf(currentCredits()),
+      credits: account.quota(),
     }),
   };
 };

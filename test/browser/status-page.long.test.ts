@@ -3,6 +3,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { RunningServer } from "../../src/server/listen.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
@@ -105,6 +107,24 @@ describe("the status page", () => {
     expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
     await page.context().close();
   });
+});
+
+test("the cost of the next sync is shown with the content that the user chooses", async () => {
+  const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+  const plan = async (withContent: readonly string[]) =>
+    planJson(await planSnapshotJob(mirror.config, { ...request, withContent }, systemClock));
+  const planning = await rig.serve({ profiles: [{ ...profile(), plan }] });
+  const { page, complaints } = await rig.open(planning.url);
+  const choice = page.locator("#plan-with");
+  expect(await choice.evaluate((select) => select.labels?.length)).toBe(1);
+  expect(await page.locator("#plan-price").textContent()).toBe("");
+  await choice.selectOption("signals.fullContent");
+  await expect.poll(() => page.locator("#plan-price").textContent()).toMatch(/^signals\.fullContent: .*credit/);
+  await choice.selectOption("");
+  await expect.poll(() => page.locator("#plan-price").textContent()).toBe("");
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await page.context().close();
 });
 
 describe("the explorer", () => {

@@ -6,7 +6,7 @@ import { problemOf } from "../../../jobs/family.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { newRunId } from "../../sync/run/run-sync.ts";
+import { newRunId } from "../../sync/run/run-id.ts";
 import { type AskedSync, profileOf, type Started } from "../asks.ts";
 import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";

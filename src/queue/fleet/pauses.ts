@@ -1,5 +1,5 @@
 // What an operator paused. One hash in Redis holds the fleet, profiles and queues with the time of the pause; a queue is
-// paused by BullMQ, and the hash only adds the time. Workers ask before a sync starts; what has started ends.
+// paused by BullMQ, and the hash only adds the time. Workers ask before a sync starts; running syncs finish.
 import type { Redis } from "ioredis";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { PAUSE_KINDS, type Pause } from "../../core/report/fleet.ts";
@@ -18,7 +18,7 @@ export type PauseTarget = Pick<Pause, "kind" | "name">;
 
 const fieldOf = ({ kind, name }: PauseTarget) => (kind === "fleet" ? FLEET : `${kind}:${name}`);
 
-/** The pauses of the fleet and of profiles, and the times of paused queues. */
+/** The entries of the hash; a queue's entry may be out of date. */
 const readAll = async (redis: Redis): Promise<readonly Pause[]> =>
   Object.entries(await redis.hgetall(PAUSES)).flatMap(([field, since]): Pause[] => {
     const colon = field.indexOf(":");
@@ -40,7 +40,7 @@ export const readPauses = async (redis: Redis, pausedQueues: readonly string[]):
   );
 };
 
-/** Whether no sync of the profile may start. */
+/** Whether the profile or the whole fleet is paused. Paused queues do not count. */
 export const isPaused = async (redis: Redis, profile: string): Promise<boolean> => {
   const marks = await redis.hmget(PAUSES, FLEET, fieldOf({ kind: "profile", name: profile }));
   return marks.some((mark) => mark !== null);

@@ -4,7 +4,7 @@ import { problemOf } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
-import { newRunId } from "../../sync/run/run-sync.ts";
+import { newRunId } from "../../sync/run/run-id.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
 import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "../asks.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";

@@ -1,4 +1,4 @@
-// Valid keys of the server: the configured one, with all rights, and the named ones of the key file. The file is
+// Valid keys of the server: the configured one (role `operate`), and the named ones of the key file. The file is
 // checked on each request, so an added or revoked key takes effect at once.
 import { lstatSync, readFileSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
@@ -17,7 +17,7 @@ export interface KeyHolder {
 }
 
 export interface Keyring {
-  /** Whether a key is required. Once a key was created, revoking the last one gives nobody access. */
+  /** Whether a key is required. Once a named key was created, one is required even after the last is revoked. */
   required(): boolean;
   /** Holder of the key; null: unknown, or no longer valid. */
   holderOf(text: string, now: number): KeyHolder | null;
@@ -34,7 +34,7 @@ interface Kept {
   readonly keys: readonly StoredKey[] | null;
 }
 
-/** `path`: the key file; null: none. `onFault` is called once for an unreadable file; its keys are then invalid. */
+/** `path`: the key file; null: none. `onFault` is called once per unreadable version of it; its keys are then invalid. */
 export const createKeyring = (
   configured: Secret | null,
   path: string | null,
@@ -45,8 +45,7 @@ export const createKeyring = (
   const stored = (): readonly StoredKey[] | null => {
     if (path === null) return [];
     const file = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-    // If keys existed, a missing file gives no access: all keys are invalid, and only a restart allows access without
-    // keys.
+    // If this process has read the file and it is gone, named keys are invalid until a restart.
     if (file === undefined) return kept.mark === "" ? [] : null;
     const mark = `${file.ino}-${file.size}-${file.mtimeNs}`;
     if (mark === kept.mark) return kept.keys;

@@ -1,5 +1,6 @@
-// Writes the lines of requests to the audit trail of their profile: one before an action is done, one before an answer
-// is sent. Where the trail is required and cannot be written, nothing is done or sent.
+// Writes requests to the audit trail of their profile: actions before they start and before their answer is sent; queries,
+// logins and refusals before the answer; other requests not at all. If a required trail cannot be written, the action does
+// not start; if it was done, its answer is replaced by an error.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
@@ -11,12 +12,12 @@ import { countRefusal, NO_REFUSALS } from "./refusal-lines.ts";
 import { notesOf } from "./request-notes.ts";
 
 const named = z.object({ profile: z.string() });
-const asked = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });
-const everywhere = z.object({ all_profiles: z.literal(true) });
+const requestBody = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });
+const allProfilesBody = z.object({ all_profiles: z.literal(true) });
 
 const templateOf = ({ routeOptions }: FastifyRequest): string | null => routeOptions.url ?? null;
 
-/** Where a request names its profile, as its route reads it: other places must not move its lines elsewhere. */
+/** Where a request names its profile, as its route reads it. Only these places decide which profile's trail gets the line. */
 const placesOf = ({ method, body, params, query, routeOptions }: FastifyRequest): readonly unknown[] => {
   // The service's own routes are answered from the first profile, and ignore parameters that they do not know.
   if (routeOptions.url?.startsWith("/v1")) return [];
@@ -33,7 +34,7 @@ const mirrorOf = (request: FastifyRequest, { mirrors }: ServerContext): Mirror |
 /** The mirrors on which a request acts: all, for a sync of all profiles. */
 const actedOn = (request: FastifyRequest, context: ServerContext): readonly Mirror[] => {
   const isSync = actionOf(request.method, templateOf(request)) === "sync";
-  if (isSync && everywhere.safeParse(request.body).success) return context.mirrors;
+  if (isSync && allProfilesBody.safeParse(request.body).success) return context.mirrors;
   const mirror = mirrorOf(request, context);
   return mirror === undefined ? [] : [mirror];
 };
@@ -49,7 +50,7 @@ const deedOf = (request: FastifyRequest): Deed => {
   const { method } = request;
   const template = templateOf(request);
   const action = actionOf(method, template) ?? "request";
-  const body = asked.safeParse(request.body).data ?? {};
+  const body = requestBody.safeParse(request.body).data ?? {};
   const streams = (action === "sync" ? body.streams : undefined)?.filter(isStreamName) ?? [];
   return {
     ...actorOf(request),

@@ -1,4 +1,4 @@
-// Due work for companies: inputs to resolve, profiles that are not embedded, and the four lists of every followed
+// Due work for companies: inputs to resolve, profiles that are missing, old or lack content, and the lists of every followed
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { embedsOf, type ListShape } from "../request/list-shape.ts";
@@ -23,6 +23,7 @@ import { accountWork, accountWorth, inputWorth } from "./worth.ts";
 
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
+
 /** Companies to follow: those of tracked accounts, the most valuable account first, then the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
@@ -43,8 +44,8 @@ export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
 
 type KnownInput = MirrorView["inputs"][number];
 
-/** True when the company's profile, read since the input was resolved, turned out to be of another company. */
-const hasMoved = ({ view }: Context, { companyId, resolvedAt }: KnownInput): boolean => {
+/** True when the company's profile, read since the input was resolved, is that of another company. */
+const resolvesElsewhere = ({ view }: Context, { companyId, resolvedAt }: KnownInput): boolean => {
   if (companyId === null || view.companies.has(companyId)) return false;
   const readAt = view.states.get(stateKey("companies", companyId))?.checkedAt ?? null;
   return readAt !== null && readAt > (resolvedAt ?? 0);
@@ -53,12 +54,14 @@ const hasMoved = ({ view }: Context, { companyId, resolvedAt }: KnownInput): boo
 /** Reason why an input is due; null when it is not. */
 const inputDue = (context: Context, known: KnownInput | undefined): string | null => {
   if (known === undefined) return "followed, not yet resolved";
-  if (known.companyId !== null) return hasMoved(context, known) ? "its company has another id now" : null;
-  if (context.view.now - (known.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS) return "not known to the service a week ago";
+  if (known.companyId !== null) return resolvesElsewhere(context, known) ? "its company has another id now" : null;
+  if (context.view.now - (known.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS)
+    return "unknown to the service, asked again weekly";
   return context.options.full ? "--full" : null;
 };
 
-export const resolutions = (context: Context): readonly Candidate[] => {
+/** Followed inputs that no answer has resolved yet, whose company has another id now, or that are asked again weekly. */
+export const inputsToResolve = (context: Context): readonly Candidate[] => {
   const { view, options } = context;
   const inputs = new Map(view.inputs.map((known) => [known.input, known]));
   return options.companies.flatMap((input): readonly Candidate[] => {
@@ -140,8 +143,8 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
   });
 };
 
-/** News, job openings, earnings calls and filings of every followed company. */
-export const companyList = (context: Context, stream: StreamSpec): readonly Candidate[] =>
+/** Due reads of one company list (news, job openings, earnings calls or filings) of every followed company. */
+export const companyListReads = (context: Context, stream: StreamSpec): readonly Candidate[] =>
   [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
     const { view } = context;
     const state = view.states.get(stateKey(stream.name, companyId));

@@ -11,7 +11,7 @@ import {
   type ScopeMode,
   stateKey,
 } from "./candidate.ts";
-import { companyList, companyProfiles, resolutions } from "./companies.ts";
+import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
 import { usageWork } from "./usage.ts";
 
@@ -22,7 +22,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
     case "filter":
       return [...organizationList(context, stream), ...(name === "signals" ? signalContent(context) : [])];
     case "known":
-      return companyList(context, stream);
+      return companyListReads(context, stream);
     case "on-change":
       return stream.scope === "account" ? insights(context) : companyProfiles(context);
     case "capture":
@@ -74,7 +74,7 @@ export const dueCandidates = (view: MirrorView, options: DueOptions): readonly C
   const context: Context = { view, options };
   const streams = askable(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
-  return [...(usesCompanies ? resolutions(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
+  return [...(usesCompanies ? inputsToResolve(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
     .filter((candidate) => !isTooSoon(context, candidate))
     .sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

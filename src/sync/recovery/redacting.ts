@@ -1,6 +1,5 @@
-// Applies redaction to incoming responses, from the service or from the archive of earlier runs, before anything is
-// planned, loaded or archived. The redactor itself is pure (api/redact.ts).
-
+// Applies redaction to responses, from the service or from the archive of earlier runs, before anything is planned,
+// loaded or archived. The redactor itself is pure (api/redact.ts).
 import { readEnvelope } from "../../api/envelope.ts";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
@@ -22,8 +21,8 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
         },
       };
 
-/** The redacted body; null if redaction changes nothing or the body is no envelope. */
-export const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): Buffer | null => {
+/** The redacted body; null if redaction changes nothing. A body that is no envelope gives null, too: nothing of it is loaded. */
+const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): Buffer | null => {
   const reading = readEnvelope(body.toString("utf8"), endpoint);
   if (!reading.ok) return null;
   const { envelope } = reading.value;
@@ -31,7 +30,7 @@ export const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redac
   return clean === envelope ? null : Buffer.from(stringifyJson(clean));
 };
 
-/** The archived response as it would be archived today. */
+/** The archived response under today's rules of redaction. */
 export const redactedResponse = (response: ArchivedResponse, redact: Redactor | null): ArchivedResponse => {
   const { endpoint } = response.header;
   const body = redact === null || !isEndpoint(endpoint) ? null : redactedBody(response.body, endpoint, redact);

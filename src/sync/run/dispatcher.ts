@@ -111,19 +111,19 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
     case "adjust": {
       run.failuresInARow = 0;
       // The list's other requests need the new shape at once, not only when this one is in the ledger.
-      const noted = run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+      const noted = run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       await Promise.all([noted, askDifferently(run, task, read, wanted, result.outcome)]);
       return;
     }
     case "failed":
       run.failuresInARow = result.everywhere ? run.failuresInARow + 1 : 0;
       if (run.failuresInARow >= MOST_FAILURES) run.ending.stop(result.error);
-      await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+      await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
       return failTask(run, task, result.error, { resumable: true });
     case "ended":
-      await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+      await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       putOff(run, task);
       return emitPage(run, task);

@@ -5,7 +5,7 @@ import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import type { LoadCounts, TableLoad } from "../../warehouse/record/checkpoint.ts";
+import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { rememberShape } from "../plan/remembered.ts";
@@ -140,6 +140,10 @@ const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[])
   return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: task.stream.name, ...misfit });
 };
 
+/** The state of a list under way, to be committed with the page that led to it; an excerpt stores none. */
+const statesOf = ({ runId }: SyncRun, task: ScopeTask): readonly ScopeState[] =>
+  isExcerpt(task) ? [] : [walkingState(task, runId)];
+
 /** Applies a page of a list. */
 export const takeListAnswer = async (
   run: SyncRun,
@@ -152,7 +156,7 @@ export const takeListAnswer = async (
   const { outcome } = result;
   if (!Array.isArray(outcome.data)) {
     landed(task, request);
-    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     const detail = "`data` is not a list";
     const endpoint = whereOf(task, wanted, request);
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
@@ -168,17 +172,15 @@ export const takeListAnswer = async (
   const frozen = frozenError(run, task, loads);
   if (frozen !== null) {
     landed(task, request);
-    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: true });
   }
+  takePage(task, read, result.receivedAt);
+  task.uncommitted += 1;
   await run.committer.commit({
     loads,
     requests,
-    states: () => {
-      takePage(task, read, result.receivedAt);
-      task.uncommitted += 1;
-      return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
-    },
+    states: statesOf(run, task),
     counted: ([main, ...embedded]) => {
       task.uncommitted -= 1;
       if (main !== undefined) {
@@ -205,15 +207,8 @@ export const takeEnd = async (
   request: ReadRequest,
   requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
 ): Promise<void> => {
-  await run.committer.commit({
-    loads: [],
-    requests,
-    states: () => {
-      takePage(task, refusedPage(request), run.deps.clock.now());
-      return isExcerpt(task) ? [] : [walkingState(task, run.runId)];
-    },
-    bytes: 0,
-  });
+  takePage(task, refusedPage(request), run.deps.clock.now());
+  await run.committer.commit({ loads: [], requests, states: statesOf(run, task), bytes: 0 });
   await advance(run, task);
 };
 
@@ -231,11 +226,11 @@ export const takeSingleAnswer = async (
   if (result.kind === "answer" && !(await distrusts(run, task, result.outcome))) loads = rowLoads(task, wanted, result);
   const frozen = frozenError(run, task, loads);
   if (frozen !== null) {
-    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: false });
   }
   if (result.kind === "absent" && task.candidate.stream === "companies" && mode !== "resolve") {
-    await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     task.status = "deleting";
     run.absent.push(task);
     return;
@@ -248,7 +243,7 @@ export const takeSingleAnswer = async (
   const counts = await run.committer.commit({
     loads,
     requests,
-    states: () => [state],
+    states: [state],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
   });
   if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
@@ -268,7 +263,7 @@ export const takeAbsence = async (
 ): Promise<void> => {
   if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
   landed(task, request);
-  await run.committer.commit({ loads: [], requests, states: () => [], bytes: 0 });
+  await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
   if (task.stream.scope === "company") return finishAbsent(run, task);
   const detail = "HTTP 404: the service does not know this route";
   // The request history is not business data, so a service without it is no failure.

@@ -15,12 +15,12 @@ import type {
 const MOST_ARRIVALS = 256;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Something to commit. `states` is called when the batch is assembled, in order of arrival. */
+/** Something to commit. */
 export interface Arrival {
   readonly loads: readonly TableLoad[];
   readonly requests: readonly RequestRecord[];
-  /** Applies the arrival to its task and returns the new states. */
-  readonly states: () => readonly ScopeState[];
+  /** States of scopes after it; later arrivals replace them. */
+  readonly states: readonly ScopeState[];
   /**
    * Called with the counts of the loads before any arrival of the batch continues, because a task may use its figures
    * only when they include everything committed with it.
@@ -74,7 +74,7 @@ export const createCommitter = (deps: {
 
   const write = async (batch: readonly Queued[]) => {
     // Later states of a scope replace earlier ones, because the batch is one transaction.
-    const states = new Map(batch.flatMap(({ arrival }) => arrival.states()).map((state) => [stateId(state), state]));
+    const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
     await archive.flush();
     const counts = await warehouse.commit({
       runId,

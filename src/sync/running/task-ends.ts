@@ -9,7 +9,7 @@ import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
 /** Stores a scope's state in a commit of its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
-  await run.committer.commit({ loads: [], requests: [], states: () => [state], bytes: 0 });
+  await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0 });
 };
 
 /** The task is done: its scope is up to date. */

@@ -55,7 +55,7 @@ export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream
           granted: [],
         });
   const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
-  await run.committer.commit({ loads: fits ? loads : [], requests, states: () => [], bytes: 0 });
+  await run.committer.commit({ loads: fits ? loads : [], requests, states: [], bytes: 0 });
   if (result.kind === "answer") return "alive";
   if (result.kind === "absent") return "absent";
   return { noCredit: result.kind === "no-credit" ? result.error : null };

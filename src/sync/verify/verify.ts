@@ -12,7 +12,7 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { newRunId } from "../run/run-sync.ts";
+import { newRunId } from "../run/run-id.ts";
 import { createEnding } from "../running/ending.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions } from "../running/run-state.ts";

@@ -1,6 +1,6 @@
 // The text of a SQL statement without its values, for the audit trail. Words of SQL and names of the mirror stay, every
-// literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. So even SQL that is read wrongly
-// leaves no value. Pure.
+// literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. Even if SQL is split wrongly, no value
+// is written. Pure.
 
 type Kind = "space" | "literal" | "word" | "quoted" | "mark";
 interface Token {
@@ -89,17 +89,17 @@ const tokenAt = (sql: string, at: number): Token | null => {
 };
 
 /**
- * The statement without values. `words`: those that stay, in lower case; `names`: those that stay in quotes. null: an unclosed quote or comment, or a
- * character that SQL does not have.
+ * The statement without values. `words`, in lower case, are kept where they are not quoted, `names` where they are. null: an
+ * unclosed quote or comment, or a character that SQL does not have.
  */
 export const redactSql = (
   sql: string,
   { words, names }: { readonly words: ReadonlySet<string>; readonly names: ReadonlySet<string> },
 ): string | null => {
   const numbers = new Map<string, number>();
-  const shown = (name: string, stay: ReadonlySet<string>): string => {
+  const maskName = (name: string, kept: ReadonlySet<string>): string => {
     const lower = name.toLowerCase();
-    if (stay.has(lower)) return name;
+    if (kept.has(lower)) return name;
     const number = numbers.get(lower) ?? numbers.size + 1;
     numbers.set(lower, number);
     return `n${number}`;
@@ -111,8 +111,8 @@ export const redactSql = (
     const written = sql.slice(at, found.end);
     if (found.kind === "space") text += " ";
     else if (found.kind === "literal") text += "?";
-    else if (found.kind === "quoted") text += `"${shown(written.replace(/^u&/i, "").slice(1, -1), names)}"`;
-    else text += found.kind === "word" ? shown(written, words) : written;
+    else if (found.kind === "quoted") text += `"${maskName(written.replace(/^u&/i, "").slice(1, -1), names)}"`;
+    else text += found.kind === "word" ? maskName(written, words) : written;
     at = found.end;
   }
   return text.replace(/ {2,}/g, " ").trim();

@@ -29,7 +29,7 @@ export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) =
   database.transaction(
     async (tx) => {
       const made = await apply(tx);
-      await tx.run(sqlText("warehouse/journal-apply.sql"), [seq]);
+      await tx.run(sqlText("warehouse/journal-set-applied.sql"), [seq]);
       return made;
     },
     { isCommitted: async (sql) => (await readApplied(sql)) === seq },

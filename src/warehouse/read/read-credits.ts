@@ -1,4 +1,5 @@
-// Credits as `status` shows them: the service's last figures, this mirror's spending, and what is undecided.
+// Credits as `status` shows them: the service's last figures, this mirror's spending, and requests with an unknown charge.
+// Calls of other commands that the next sync has yet to book are included.
 import { z } from "zod";
 import { readCallFiles } from "../calls/call-files.ts";
 import type { Database } from "../duckdb/database.ts";
@@ -25,7 +26,7 @@ const undecidedRow = z
     error: row.error,
   }));
 
-/** A call of another command that is not in the snapshot's ledger yet. */
+/** A request of `check`, `lookup` or `feedback` that is not in the snapshot's ledger yet. */
 interface PendingCall {
   readonly startedAt: number;
   /** It cost a credit, or may have. */
@@ -45,9 +46,12 @@ const pendingCalls = async (database: Database, dataDir: string): Promise<readon
   return calls.filter(({ requestId }) => !known.has(requestId));
 };
 
-/** Reads them from the snapshot in `dataDir`. `looked`: those of a later look. Times are ms since the epoch. */
-export const readCredits = async (database: Database, dataDir: string, looked: LookCredits | null) => {
-  const row = looked ?? (await database.query(sqlText("status/credits.sql"), [], lookCreditsRow))[0];
+/**
+ * Reads them from the snapshot in `dataDir`, or takes `newer`: the figures of a later sync that published nothing. Times are
+ * ms since the epoch.
+ */
+export const readCredits = async (database: Database, dataDir: string, newer: LookCredits | null) => {
+  const row = newer ?? (await database.query(sqlText("status/credits.sql"), [], lookCreditsRow))[0];
   const undecided = await database.query(sqlText("status/undecided.sql"), [], undecidedRow);
   const pending = await pendingCalls(database, dataDir);
   if (row === undefined) return { credits: null, undecided, pending: pending.length };

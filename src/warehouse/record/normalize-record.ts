@@ -2,7 +2,7 @@
 // Pure. Invariant I6: every received value ends in a column, in `_extra` or in `sync.rejects`.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { type Cell, convertCell, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, exactJson, extraText, isStorable, storable } from "./json-text.ts";
 
@@ -63,11 +63,30 @@ interface KnownField {
   readonly allowed: ReadonlySet<unknown> | null;
 }
 
-/** A normalizer for the records of one load; it handles one record at a time. `record` may be any JSON value. */
-export const createNormalizer = (
-  spec: TableSpec,
-  { asked, fromPath, chosen = false }: RecordContext,
-): ((record: JsonValue) => NormalRow | Reject) => {
+/** What all records of one load share. */
+interface RecordPlan {
+  readonly spec: TableSpec;
+  readonly fields: readonly KnownField[];
+  /** By their API names. */
+  readonly known: ReadonlyMap<string, KnownField>;
+  readonly keyFields: readonly KnownField[];
+  readonly pathValues: readonly (readonly [name: string, value: JsonValue])[];
+  readonly full: boolean;
+  /** Bits of the fields that the request did not ask for. */
+  readonly notAsked: bigint;
+}
+
+/** One record while it is read. */
+interface Reading {
+  /** 1: the record has the field of this index. */
+  readonly present: Uint8Array;
+  readonly cells: Cell[];
+  extra: Map<string, string> | null;
+  drift: Drift[] | null;
+  cut: string[] | null;
+}
+
+const planRecords = (spec: TableSpec, { asked, fromPath, chosen = false }: RecordContext): RecordPlan => {
   const fields = spec.fields.map(
     (field, index): KnownField => ({
       index,
@@ -78,117 +97,135 @@ export const createNormalizer = (
       allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
     }),
   );
-  const known = new Map<string, KnownField>(fields.map((field) => [field.field.name, field]));
-  const keyFields = spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column));
   const isDefault = ({ optIn, detailOnly, namedOnly }: FieldSpec) => !(optIn || detailOnly || namedOnly);
-  const full =
-    !chosen &&
-    spec.fields.every((field) => !isDefault(field) || asked.has(field.name) || Object.hasOwn(fromPath, field.name));
-  const pathValues = Object.entries(fromPath);
-  const pathValue = spec.fromPath === undefined ? undefined : fromPath[spec.fromPath];
-  const width = spec.fields.length;
-  const notAsked = fields.reduce((bits, { isAsked, bit }) => (isAsked ? bits : bits | bit), 0n);
-
-  // State of the present record: new for each record, while the closures over it are created once.
-  const present = new Uint8Array(width);
-  let cells: Cell[] = [];
-  let extra: Map<string, string> | null = null;
-  let drift: Drift[] | null = null;
-  let cut: string[] | null = null;
-
-  const keep = (name: string, value: JsonValue) => {
-    extra ??= new Map();
-    // A name that UTF-8 cannot hold is kept in its escaped form beside the value.
-    if (isStorable(name)) extra.set(name, extraText(value));
-    else extra.set(storable(name), extraText({ $json: exactJson({ [name]: value }) }));
+  const isCovered = (field: FieldSpec) =>
+    !isDefault(field) || asked.has(field.name) || Object.hasOwn(fromPath, field.name);
+  return {
+    spec,
+    fields,
+    known: new Map(fields.map((field) => [field.field.name, field])),
+    keyFields: spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column)),
+    pathValues: Object.entries(fromPath),
+    full: !chosen && spec.fields.every(isCovered),
+    notAsked: fields.reduce((bits, { isAsked, bit }) => (isAsked ? bits : bits | bit), 0n),
   };
-  const note = (field: string, kind: Drift["kind"], detail: string) => {
-    drift ??= [];
-    drift.push({ field: storable(field), kind, detail: storable(detail).slice(0, DETAIL_CHARS) });
-  };
-  const read = ({ index, field, isKey, allowed }: KnownField, value: JsonValue) => {
-    present[index] = 1;
-    if (value === null) return;
-    const converted = convertCell(field.columnType, value, isKey);
-    cells[index] = converted.cell;
-    if (converted.otherType) note(field.name, "other_type", jsonTypeOf(value));
-    if (!converted.exact) {
-      keep(field.name, value);
-      if (
-        field.columnType === "TIMESTAMPTZ" &&
-        typeof value === "string" &&
-        converted.cell !== null &&
-        FINER.test(value)
-      )
-        cut = [...(cut ?? []), field.name];
+};
+
+const keep = (reading: Reading, name: string, value: JsonValue): void => {
+  reading.extra ??= new Map();
+  // A name that UTF-8 cannot hold is kept in its escaped form beside the value.
+  if (isStorable(name)) reading.extra.set(name, extraText(value));
+  else reading.extra.set(storable(name), extraText({ $json: exactJson({ [name]: value }) }));
+};
+
+const note = (reading: Reading, field: string, kind: Drift["kind"], detail: string): void => {
+  reading.drift ??= [];
+  reading.drift.push({ field: storable(field), kind, detail: storable(detail).slice(0, DETAIL_CHARS) });
+};
+
+/** Puts a value into the cell of its field; what the column cannot hold exactly goes to `_extra` as well. */
+const readField = (reading: Reading, { index, field, isKey, allowed }: KnownField, value: JsonValue): void => {
+  reading.present[index] = 1;
+  if (value === null) return;
+  const { cell, exact, otherType } = convertCell(field.columnType, value, isKey);
+  reading.cells[index] = cell;
+  if (otherType) note(reading, field.name, "other_type", jsonTypeOf(value));
+  if (!exact) {
+    keep(reading, field.name, value);
+    const isFinerTime =
+      field.columnType === "TIMESTAMPTZ" && typeof value === "string" && cell !== null && FINER.test(value);
+    if (isFinerTime) reading.cut = [...(reading.cut ?? []), field.name];
+  }
+  if (allowed !== null && !allowed.has(value)) note(reading, field.name, "new_value", plainText(value));
+};
+
+const readMembers = ({ known }: RecordPlan, reading: Reading, record: JsonObject): void => {
+  for (const name of Object.keys(record)) {
+    const value = record[name];
+    if (value === undefined) continue;
+    const target = known.get(name);
+    if (target !== undefined) readField(reading, target, value);
+    else {
+      keep(reading, name, value);
+      note(reading, name, "unknown_field", jsonTypeOf(value));
     }
-    if (allowed !== null && !allowed.has(value)) note(field.name, "new_value", plainText(value));
-  };
+  }
+};
 
+/** The row belongs to the list that returned it: the path's company is the key, another one in the record is kept. */
+const readPath = ({ spec, known, pathValues }: RecordPlan, reading: Reading, record: JsonObject): void => {
+  for (const [name, value] of pathValues) {
+    const target = known.get(name);
+    if (target === undefined) continue;
+    const own = reading.present[target.index] ? record[name] : undefined;
+    const ownCell = reading.cells[target.index];
+    if (own === undefined || own === null) readField(reading, target, value);
+    else if (name === spec.fromPath) {
+      readField(reading, target, value);
+      if (reading.cells[target.index] !== ownCell) keep(reading, name, own);
+    }
+  }
+};
+
+/** Bits of the fields whose stored values stay. Notes required fields that were asked for and are absent. */
+const keptBits = ({ fields, notAsked }: RecordPlan, reading: Reading): bigint => {
+  let kept = notAsked;
+  for (const { index, field, isAsked, bit } of fields) {
+    if (reading.present[index]) {
+      if (!isAsked) kept ^= bit;
+    } else if (isAsked && field.required) note(reading, field.name, "missing_field", "absent");
+  }
+  return kept;
+};
+
+/** The key as one text, or why the record has none. */
+const keyOf = (
+  { keyFields }: RecordPlan,
+  { cells }: Reading,
+  record: JsonObject,
+): { readonly text: string } | { readonly reason: string } => {
+  const parts: string[] = [];
+  for (const { index, field } of keyFields) {
+    const cell = cells[index] ?? null;
+    if (cell === null) {
+      const own = record[field.name];
+      if (own === undefined || own === null) return { reason: `key field ${field.name} is missing` };
+      const because = isBeyondBigint(own) ? "beyond 64 bits" : `not usable: ${jsonTypeOf(own)}`;
+      return { reason: `key field ${field.name} is ${because}` };
+    }
+    const part = String(cell);
+    parts.push(`${part.length}:${part}`);
+  }
+  return { text: parts.join(",") };
+};
+
+/** A normalizer for the records of one load; it handles one record at a time. `record` may be any JSON value. */
+export const createNormalizer = (
+  spec: TableSpec,
+  context: RecordContext,
+): ((record: JsonValue) => NormalRow | Reject) => {
+  const plan = planRecords(spec, context);
+  const width = spec.fields.length;
+  const present = new Uint8Array(width);
   return (record) => {
     const reject = (reason: string): Reject => ({ kind: "reject", reason, record: exactJson(record) });
     if (!isJsonObject(record)) return reject(`not an object but ${jsonTypeOf(record)}`);
-
-    present.fill(0);
-    cells = new Array<Cell>(width).fill(null);
-    extra = null;
-    drift = null;
-    cut = null;
-
-    for (const name of Object.keys(record)) {
-      const value = record[name];
-      if (value === undefined) continue;
-      const target = known.get(name);
-      if (target !== undefined) read(target, value);
-      else {
-        keep(name, value);
-        note(name, "unknown_field", jsonTypeOf(value));
-      }
-    }
-
-    // The row belongs to the list that returned it: the path's company is the key, another one in the record is kept.
-    for (const [name, value] of pathValues) {
-      const target = known.get(name);
-      if (target === undefined) continue;
-      const own = present[target.index] ? record[name] : undefined;
-      const ownCell = cells[target.index];
-      if (own === undefined || own === null) read(target, value);
-      else if (name === spec.fromPath && pathValue !== undefined) {
-        read(target, value);
-        if (cells[target.index] !== ownCell) keep(name, own);
-      }
-    }
-
-    let kept = notAsked;
-    for (const { index, field, isAsked, bit } of fields) {
-      if (present[index]) {
-        if (!isAsked) kept ^= bit;
-      } else if (isAsked && field.required) note(field.name, "missing_field", "absent");
-    }
-
-    const keyParts: string[] = [];
-    for (const { index, field } of keyFields) {
-      const cell = cells[index] ?? null;
-      if (cell === null) {
-        const own = record[field.name];
-        return reject(
-          own === undefined || own === null
-            ? `key field ${field.name} is missing`
-            : `key field ${field.name} is ${isBeyondBigint(own) ? "beyond 64 bits" : `not usable: ${jsonTypeOf(own)}`}`,
-        );
-      }
-      const part = String(cell);
-      keyParts.push(`${part.length}:${part}`);
-    }
+    const cells = new Array<Cell>(width).fill(null);
+    const reading: Reading = { present: present.fill(0), cells, extra: null, drift: null, cut: null };
+    readMembers(plan, reading, record);
+    readPath(plan, reading, record);
+    const kept = keptBits(plan, reading);
+    const key = keyOf(plan, reading, record);
+    if ("reason" in key) return reject(key.reason);
     return {
       kind: "row",
-      keyText: keyParts.join(","),
+      keyText: key.text,
       cells,
       kept,
-      full,
-      extra: extra ?? NO_EXTRA,
-      cut: cut ?? NO_CUT,
-      drift: drift ?? NO_DRIFT,
+      full: plan.full,
+      extra: reading.extra ?? NO_EXTRA,
+      cut: reading.cut ?? NO_CUT,
+      drift: reading.drift ?? NO_DRIFT,
     };
   };
 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
+import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
@@ -16,6 +16,7 @@ export interface ServedMirror {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   readonly snapshot: string;
+  readonly config: Config;
   sync(request?: Partial<SyncRequest>): Promise<void>;
   /** A server over the mirror; closed with it. */
   server(options?: Partial<ServerOptions>): Promise<Server>;
@@ -61,6 +62,7 @@ export const serveMirror = async (
     sandbox,
     dataDir,
     snapshot,
+    config,
     sync,
     server: async (options = {}) => {
       const server = await createServer({

@@ -18,7 +18,10 @@ export const planSettings = (stream: (name: string) => string | Refusal, streams
     }),
   reconcile_every: duration
     .prefault("7d")
-    .meta({ description: "How often each list is walked completely, to find deletes and changes without a date." }),
+    .meta({
+      description:
+        "How often accounts, contacts and signals are walked completely, to find deletes and changes without a date; company lists: every four times their `max_age`.",
+    }),
   budgets: budgetsSetting(stream, streams),
   scope: scopeSetting,
 });

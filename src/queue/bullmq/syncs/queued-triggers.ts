@@ -18,9 +18,9 @@ import { cancelledOf, markCancelled, readProgress, timesOf } from "../redis-boar
 import { atRedis } from "../redis-connections.ts";
 import { createLine } from "./line.ts";
 import { isLive, openSyncs } from "./live-syncs.ts";
+import { LOCK_MS } from "./profile-lock.ts";
 import { bringForward } from "./put-off-jobs.ts";
 import { createStart } from "./start-sync.ts";
-import { TURN_MS } from "./turns.ts";
 
 export interface QueuedTriggersDeps {
   readonly connection: RedisConnection;
@@ -80,7 +80,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     return job === undefined ? findStored(profiles, runId) : described(job, state);
   };
 
-  const inLine = createLine(clock, TURN_MS);
+  const inLine = createLine(clock, LOCK_MS);
   const start = createStart({ ...deps, flows, isKnown: async (runId) => (await find(runId)) !== null });
 
   return {

@@ -11,9 +11,9 @@ import { redisNow, settingDue } from "../redis-board.ts";
 import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
 import { announcing, forgetSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
+import { createProfileLock } from "./profile-lock.ts";
 import { raisePriority } from "./put-off-jobs.ts";
 import { createAddFlow, createSend } from "./together.ts";
-import { createTurns } from "./turns.ts";
 
 interface StartDeps {
   readonly connection: { readonly redis: Redis };
@@ -39,7 +39,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
   const { redis } = deps.connection;
   const send = createSend(redis);
   const addFlow = createAddFlow(redis, flows);
-  const inTurn = createTurns(send, clock);
+  const underLock = createProfileLock(send, clock);
 
   const add = async ({ ask, config, sync }: Wanted, dueAt: number | null): Promise<void> => {
     const scheduled = ask.scheduled === true;
@@ -77,7 +77,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
     const { profile } = config;
     const sync = payloadOf(ask, config, clock.now(), random);
     const reads = [readingEntries(profile), ...readingKey(profile, ask)];
-    return inTurn(profile, reads, async ([entries, key]) => {
+    return underLock(profile, reads, async ([entries, key]) => {
       const earlier = askedBefore(key, ask);
       // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await isKnown(earlier))) return { runId: earlier, joined: true };

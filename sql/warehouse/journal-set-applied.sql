@@ -1,3 +1,3 @@
--- Purpose: records the number of a journalled change, in the transaction that makes the change.
+-- Purpose: stores the number of the last applied journal entry, in the transaction of its change. Grain: one row.
 -- Parameters: number of the change. Readers: src/warehouse/journal/journal.ts.
 UPDATE sync.journal SET applied = $1;

@@ -1,0 +1,59 @@
+// While a loader's run lasts: takes responses from its mailbox, and looks for what Redis may have lost.
+import { Worker } from "bullmq";
+import { PREFIX } from "../../bullmq/queues.ts";
+import { failureToKeep } from "../../failures.ts";
+import { parsePayload } from "../../payloads.ts";
+import { pagePayload } from "../messages.ts";
+import * as names from "../names.ts";
+import type { Arrivals } from "./arrivals.ts";
+import { claim, hearTime, type LoaderLink } from "./link.ts";
+import type { RemoteSender } from "./remote-sender.ts";
+import { createWatch } from "./watch.ts";
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Passes each response to `arrivals`. Returns the function that ends it. */
+export const receivePages = (link: LoaderLink, arrivals: Arrivals): (() => Promise<void>) => {
+  const { asking, working, mirror, config, scrubber, warn } = link;
+  const worker = new Worker(
+    names.pagesQueue(mirror),
+    async (job) => {
+      try {
+        await arrivals.arrive(parsePayload(pagePayload, "pages", job.data).delivery);
+      } catch (error) {
+        throw failureToKeep(error, scrubber);
+      }
+    },
+    {
+      connection: working.redis,
+      prefix: PREFIX,
+      // A response is in progress until it is durable: as many as requests, plus some late ones.
+      concurrency: 2 * config.concurrency + 16,
+      maxStalledCount: names.MOST_DEATHS,
+      runRetryDelay: names.RETRY_MS,
+      ...names.PASSING_WORKER,
+    },
+  );
+  worker.on("error", (error) => warn(asking.detail(error)));
+  return () => worker.close();
+};
+
+/** Looks every second for lost requests and responses. Returns the function that ends it. */
+export const keepLooking = (link: LoaderLink, arrivals: Arrivals, sender: RemoteSender): (() => Promise<void>) => {
+  const { clock, queue, mailbox, epoch, asking, warn } = link;
+  const over = new AbortController();
+  const watch = createWatch({ clock, queue, mailbox, sender, arrivals, epoch, claim: () => claim(link) });
+  const looking = (async () => {
+    while (!over.signal.aborted) {
+      // Redis may be away; the next look finds the state of the requests.
+      await hearTime(link)
+        .then(() => watch.look())
+        .catch((error: unknown) => warn(asking.detail(error)));
+      await clock.sleep(LOOK_EVERY_MS, over.signal).catch(() => undefined);
+    }
+  })();
+  return async () => {
+    over.abort();
+    await looking;
+  };
+};

@@ -1,0 +1,124 @@
+// The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
+import type { StreamName } from "../../catalog/streams.ts";
+import type { SyncReport } from "../../core/report/sync-report.ts";
+import { accessOf } from "../../core/state/tier.ts";
+import { inSpan, noTracer } from "../../core/tracing.ts";
+import { openBudgets } from "../budgets/budget-book.ts";
+import { creditsNow } from "../forecast/credits-now.ts";
+import { type Forecast, forecastJson, forecastOf } from "../forecast/forecast.ts";
+import { ratesOf, readPastRuns } from "../forecast/past-runs.ts";
+import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
+import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
+import { readRollOver } from "../plan/quota-readings.ts";
+import { readShapes, rememberTier, rememberWanted } from "../plan/remembered.ts";
+import { recover } from "../recovery/recover.ts";
+import { createFetcher } from "../request/fetcher.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import { createCommitter } from "../running/committer.ts";
+import { createEnding } from "../running/ending.ts";
+import { listsAtRest } from "../running/lists-at-rest.ts";
+import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
+import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
+import { createRunStats } from "../running/run-stats.ts";
+import { openScope } from "../running/scope-marks.ts";
+import { noteTier } from "../running/tier-book.ts";
+import { newRunId } from "./run-id.ts";
+
+/** A run under way, with what its report needs in the end. */
+export interface BegunRun {
+  readonly run: SyncRun;
+  readonly mode: SyncReport["mode"];
+  readonly plan: Plan;
+  readonly planner: Planner;
+  readonly forecast: Forecast;
+  /** Credits that it may spend; null: no known limit. */
+  readonly allowance: number | null;
+  readonly quota: QuotaRecorder;
+}
+
+interface Identity {
+  readonly runId: string;
+  readonly startedAt: number;
+}
+
+/** Takes up paid answers that a killed run left in the archive. */
+const recoverAnswers = async ({ warehouse, archive, unsent, emit }: SyncDeps, startedAt: number): Promise<void> => {
+  const rows = await readScopeRows(warehouse.database);
+  const { answers } = await recover(warehouse, archive, rows, startedAt, unsent);
+  if (answers === 0) return;
+  const text = `${answers} paid answers of an interrupted run were taken up from the archive`;
+  emit({ kind: "note", level: "info", text });
+};
+
+/** Plans the run and records it. */
+const planRun = async (
+  options: SyncOptions,
+  deps: SyncDeps,
+  { runId, startedAt }: Identity,
+): Promise<Omit<BegunRun, "run" | "quota"> & { readonly shapes: Map<StreamName, ListShape> }> => {
+  const { warehouse, tracer = noTracer } = deps;
+  const shapes = await readShapes(warehouse);
+  await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes);
+  const planner = createPlanner(warehouse, options);
+  const tier = deps.tier.known;
+  const access = accessOf(tier, startedAt, options.allowMassDelete);
+  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
+  const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
+  const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
+  const forecast = forecastOf(plan.context, plan.candidates, rates);
+  const rollOver = await readRollOver(warehouse.database);
+  const credits = creditsNow(await readLastQuota(warehouse.database), startedAt, rollOver);
+  const allowance = deps.ledger.expects(credits);
+  await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecast, allowance) });
+  await rememberWanted(warehouse, options, startedAt);
+  await rememberTier(warehouse, tier, startedAt);
+  deps.emit({ kind: "run-started", runId, mode, at: startedAt });
+  return { planner, plan, mode, forecast, allowance, shapes };
+};
+
+/** What the run fetches with: every request of it has an id of its own. */
+const fetcherOf = ({ runId }: Identity, deps: Parameters<typeof createFetcher>[0]) => {
+  let sequence = 0;
+  return createFetcher(deps, () => `${runId}-${(++sequence).toString(36)}`);
+};
+
+/** Begins a run: after it, `ending` of the run must be closed and the run finished. */
+export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<BegunRun> => {
+  const { warehouse, clock } = deps;
+  const startedAt = clock.now();
+  const identity = { runId: options.runId ?? newRunId(startedAt, deps.random), startedAt };
+  const { runId } = identity;
+  await recoverAnswers(deps, startedAt);
+  const { shapes, ...planned } = await planRun(options, deps, identity);
+  const ending = createEnding(deps);
+  const { signal, hardSignal, stop } = ending;
+  const archive = deps.archive.open({ runId, now: startedAt });
+  const quota = createQuotaRecorder(clock);
+  const run: SyncRun = {
+    ...identity,
+    options,
+    deps: { ...deps, signal, hardSignal },
+    ending,
+    archive,
+    fetcher: fetcherOf(identity, { ...deps, signal, hardSignal, stop, archive, onQuota: quota.see }),
+    committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
+    stats: createRunStats(),
+    budgets: await openBudgets(options.budgets, deps),
+    shapes,
+    granted: new Map(),
+    rows: await readScopeRows(warehouse.database),
+    atRest: listsAtRest(planned.plan.view.states, options),
+    active: new Map(),
+    taken: new Set(),
+    losing: [],
+    absent: [],
+    compared: new Map(),
+    tier: deps.tier.known,
+    tierLowered: false,
+    fullAccess: false,
+    replan: false,
+    failuresInARow: 0,
+  };
+  noteTier(run);
+  return { ...planned, run, quota };
+};

@@ -1,0 +1,124 @@
+// The end of a run: what it leaves in the mirror, its report, the publish.
+import { detailOf } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
+import { formatBytes } from "../../core/text/units.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { pruneHistory } from "../../warehouse/file/retention.ts";
+import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
+import { forecastErrorJson } from "../forecast/forecast-error.ts";
+import { readVerdicts } from "../running/completeness.ts";
+import type { SyncRun } from "../running/run-state.ts";
+import { closeScope, eraseOutside } from "../running/scope-marks.ts";
+import { dropOwners } from "../settle/apply-absences.ts";
+import { dropInsights } from "../settle/apply-deletes.ts";
+import type { BegunRun } from "./begin-run.ts";
+import type { End } from "./how-it-ended.ts";
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const reportJson = (report: SyncReport): JsonObject => {
+  const streams = report.streams.map(
+    ({ error, unconfirmed_because: because, ...stream }): JsonObject => ({
+      ...stream,
+      ...(because === undefined ? {} : { unconfirmed_because: because }),
+      ...(error === undefined ? {} : { error }),
+    }),
+  );
+  return { ...report, streams };
+};
+
+/** Marks, and on request erases, rows outside the scope. */
+const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promise<void> => {
+  const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
+  await closeScope(scopeRun, shapes);
+  if (!options.eraseOutside) return;
+  for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+};
+
+/** Removes what belonged to rows that are gone, and settles rows outside the scope. */
+export const settleRest = async (run: SyncRun): Promise<void> => {
+  // Owners and insights of erased accounts go with them.
+  await endScope(run);
+  const { inserted, updated, deleted } = run.stats.of("accounts");
+  if (inserted + updated + deleted > 0) await dropOwners(run);
+  await dropInsights(run);
+};
+
+/** Notes a run that a fault ended; it leaves its rows committed and publishes nothing. */
+export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => {
+  const { warehouse, clock } = run.deps;
+  await run.archive.close();
+  await warehouse
+    .finishRun(run.runId, { status: "failed", finishedAt: clock.now(), summary: null, error: detailOf(fault) })
+    .catch(() => undefined);
+};
+
+const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<SyncReport> => {
+  const { ledger, warehouse, clock } = run.deps;
+  const finishedAt = clock.now();
+  const { limit, remaining, resetsAt } = ledger.snapshot();
+  const ended = status === "stopped" || status === "interrupted" ? status : "done";
+  const { requests, credits: spent, ambiguous } = run.stats.totals();
+  const resets_at = resetsAt === null ? null : iso(resetsAt);
+  const proven = await readVerdicts(warehouse.database);
+  return {
+    run_id: run.runId,
+    status,
+    mode,
+    started_at: iso(run.startedAt),
+    finished_at: iso(finishedAt),
+    requests,
+    credits: { spent, ambiguous, remaining, limit, resets_at },
+    streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, proven)],
+    warehouse: warehouse.snapshot,
+  };
+};
+
+const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
+  for (const { error, unconfirmed_because: because, ...counts } of streams) {
+    deps.emit({
+      kind: "stream-finished",
+      ...counts,
+      ...(because === undefined ? {} : { because }),
+      ...(error === undefined ? {} : { error }),
+    });
+  }
+};
+
+/** Publishes what the run found; if it found nothing, the snapshot may stay. */
+const publishRun = async ({ runId, options, deps }: SyncRun): Promise<void> => {
+  const { publish, archiveLimits } = options;
+  const { warehouse, emit } = deps;
+  const published = await warehouse.publishNews(runId, publish);
+  if (published === null) return emit({ kind: "looked", path: warehouse.snapshot });
+  const { path, bytes, durationMs: ms, compacted } = published;
+  if (compacted?.problem) {
+    const text = `the working file could not be compacted and stays ${formatBytes(compacted.bytesBefore)}: ${compacted.problem}`;
+    emit({ kind: "note", level: "warn", text });
+  }
+  emit({ kind: "published", path, bytes, ms });
+  if (archiveLimits !== null) await warehouse.pruneArchive(archiveLimits);
+};
+
+/** Commits what is left, removes what is too old, records and publishes the run. Resolves with its report. */
+export const finishRun = async (begun: BegunRun, { status, error }: End): Promise<SyncReport> => {
+  const { run, quota, forecast, allowance } = begun;
+  const { warehouse, clock } = run.deps;
+  const { historyRetentionDays, ledgerRetentionDays } = run.options;
+  await warehouse.commit({ runId: run.runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
+  await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
+  await run.archive.close();
+  if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
+  if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
+  const report = await reportOf(begun, status);
+  tellStreams(run, report);
+  await warehouse.finishRun(run.runId, {
+    status,
+    finishedAt: clock.now(),
+    summary: { ...reportJson(report), forecast: forecastErrorJson(forecast, allowance, report, error) },
+    error: error?.code ?? null,
+  });
+  await publishRun(run);
+  return { ...report, finished_at: iso(clock.now()) };
+};

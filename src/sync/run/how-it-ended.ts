@@ -1,0 +1,72 @@
+// How a run ended: all due work is done, or the error that says why not.
+import { streamSpec } from "../../catalog/streams.ts";
+import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import type { RunStatus } from "../../core/report/sync-report.ts";
+import { readLastQuota } from "../plan/mirror-view.ts";
+import { missingParents, readVerdicts } from "../running/completeness.ts";
+import type { SyncRun } from "../running/run-state.ts";
+
+export interface End {
+  readonly status: RunStatus;
+  /** null: all due work is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+/** Adds the end of the quota period to the error of a run without credits, from this run's or an earlier report. */
+const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<DuckmirrorError> => {
+  const { ledger, warehouse, clock, emit } = run.deps;
+  if (stop.code !== "QUOTA_SPENT") return stop;
+  const earlier = ledger.snapshot().resetsAt === null ? await readLastQuota(warehouse.database) : null;
+  const resetsAt = ledger.snapshot().resetsAt ?? earlier?.resetsAt ?? null;
+  if (resetsAt === null || resetsAt <= clock.now()) return stop;
+  emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
+  if (stop.context.until) return stop;
+  // An earlier report may be outdated, because credits can be bought.
+  const until =
+    earlier === null
+      ? ` until ${new Date(resetsAt).toISOString()}`
+      : `; by its last report the period ends at ${new Date(resetsAt).toISOString()}`;
+  return new DuckmirrorError("QUOTA_SPENT", { until });
+};
+
+/** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
+const noteMissingParents = async (run: SyncRun): Promise<void> => {
+  const { warehouse, emit } = run.deps;
+  if (run.tier?.tier === "public") return;
+  if ((await warehouse.scopeStates("accounts")).length > 0) return;
+  const proven = await readVerdicts(warehouse.database);
+  for (const name of run.options.streams) {
+    const stats = run.stats.of(name);
+    const error = missingParents(streamSpec(name), { proven, requests: stats.requests });
+    if (error === null || stats.failed !== null) continue;
+    stats.failed = `${error.code}: ${error.message}`;
+    emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  }
+};
+
+/** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
+export const endOf = async (run: SyncRun): Promise<End> => {
+  const reason = run.ending.reason();
+  switch (reason?.kind) {
+    case "failed":
+      throw reason.fault;
+    case "stopped": {
+      const error = await tellReset(run, reason.error);
+      return { status: error.exitCode === EXIT.budget ? "stopped" : "failed", error };
+    }
+    case "interrupted":
+      return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
+    case undefined: {
+      await noteMissingParents(run);
+      const cut = run.budgets.cut();
+      const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+      if (failed.length === 0 && cut.length > 0) {
+        return { status: "stopped", error: new DuckmirrorError("BUDGET_REACHED", { budgets: cut.join(", ") }) };
+      }
+      if (failed.length === 0) return { status: "done", error: null };
+      return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+    }
+    default:
+      return reason satisfies never;
+  }
+};

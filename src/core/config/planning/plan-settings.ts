@@ -16,12 +16,10 @@ export const planSettings = (stream: (name: string) => string | Refusal, streams
       description: "Age after which a stream's rows are refreshed without any other reason.",
       examples: [{ accounts: "7d", signal_counts: "12h" }],
     }),
-  reconcile_every: duration
-    .prefault("7d")
-    .meta({
-      description:
-        "How often accounts, contacts and signals are walked completely, to find deletes and changes without a date; company lists: every four times their `max_age`.",
-    }),
+  reconcile_every: duration.prefault("7d").meta({
+    description:
+      "How often accounts, contacts and signals are walked completely, to find deletes and changes without a date; company lists: every four times their `max_age`.",
+  }),
   budgets: budgetsSetting(stream, streams),
   scope: scopeSetting,
 });

@@ -17,7 +17,8 @@ export default defineConfig({
       "test/src/warehouse/load-properties.test.ts",
     ],
     env: {
-      SECOND_SEEDS: env.SECOND_SEEDS ?? "60",
+      SECOND_SEEDS: env.SECOND_SEEDS ?? "300",
+      SECOND_FILES: env.SECOND_FILES ?? "20",
       LOAD_CASES: env.LOAD_CASES ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
       DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "4000",

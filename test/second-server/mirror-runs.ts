@@ -1,7 +1,7 @@
 // Two ways to run duckmirror as its users do: the library's job in this process, and the built program as a child.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { syncJob } from "../../jobs/sync.ts";
+import type { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
@@ -50,7 +50,11 @@ const endAt = (server: SecondServer, request: number | undefined, end: () => voi
   });
 };
 
-export const inProcess = (server: SecondServer, settings: MirrorSettings, clock: Clock): MirrorRuns => {
+export const inProcess = (
+  server: SecondServer,
+  settings: MirrorSettings,
+  { clock, job }: { readonly clock: Clock; readonly job: typeof syncJob },
+): MirrorRuns => {
   const chance = chanceOf(`${server.traits.seed}/client`);
   return {
     sync: async (ask) => {
@@ -75,7 +79,7 @@ export const inProcess = (server: SecondServer, settings: MirrorSettings, clock:
         hard.abort();
       }, HANGS_MS);
       try {
-        const { report, error } = await syncJob(
+        const { report, error } = await job(
           config,
           { streams: [], full: ask.full ?? false, maxDurationMs: null, allowMassDelete: ask.allowMassDelete ?? false },
           {

@@ -1,26 +1,12 @@
-// Compares the published snapshot with what is expected, cell by cell. Knows of the mirror what DESIGN.md 4.1 promises.
-import { DuckDBInstance } from "@duckdb/node-api";
+// Compares the mirror with what is expected, cell by cell. Knows of it what DESIGN.md 4.1 promises.
 import type { ExpectedTable } from "./expected.ts";
 import { canonical, canonicalText, type Json } from "./json-text.ts";
+import type { MirrorContents } from "./mirror-contents.ts";
 import type { Kind } from "./resources.ts";
 import { microsOf } from "./times.ts";
 
 /** End of the sentence about a row that the mirror holds and the service does not. */
 export const NOT_THERE = "not in the service";
-
-export type Query = (sql: string) => Promise<readonly (readonly unknown[])[]>;
-
-/** Opens the snapshot read-only, as any reader does. */
-export const withSnapshot = async <T>(path: string, work: (query: Query) => Promise<T>): Promise<T> => {
-  const instance = await DuckDBInstance.create(path, { access_mode: "READ_ONLY", threads: "1" });
-  const connection = await instance.connect();
-  try {
-    return await work(async (sql) => (await connection.runAndReadAll(sql)).getRowsJS());
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-};
 
 const TYPE_OF: Record<Kind, string> = {
   text: "VARCHAR",
@@ -36,13 +22,6 @@ const TYPE_OF: Record<Kind, string> = {
 
 const OWN_COLUMNS = ["_first_synced_at", "_synced_at", "_run_id", "_extra", "_in_scope", "resolved_at"];
 const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
-
-/** A cell as text that DuckDB writes itself, so that no client type comes between. */
-const asText = (name: string, type: string): string => {
-  if (type === "TIMESTAMP WITH TIME ZONE") return `epoch_us(${quoted(name)})::VARCHAR`;
-  return type.endsWith("[]") ? `to_json(${quoted(name)})::VARCHAR` : `${quoted(name)}::VARCHAR`;
-};
 
 const wanted = (kind: Kind, value: Json | undefined): string => {
   if (value === undefined || value === null) return "absent";
@@ -91,12 +70,12 @@ const extraProblems = (
 };
 
 const problemsOf = async (
-  query: Query,
+  contents: MirrorContents,
   name: string,
-  types: ReadonlyMap<string, string>,
   expected: ExpectedTable,
 ): Promise<readonly string[]> => {
   const problems: string[] = [];
+  const types = await contents.types(name);
   for (const { name: field, kind } of expected.fields) {
     const type = types.get(columnOf(field));
     if (type !== TYPE_OF[kind]) problems.push(`${name}.${columnOf(field)} is ${type}, not ${TYPE_OF[kind]}`);
@@ -105,14 +84,10 @@ const problemsOf = async (
   for (const column of types.keys()) if (!documented.has(column)) problems.push(`${name}.${column} is no column of it`);
   if (problems.length > 0) return problems;
 
-  const keyText = expected.key.map((column) => `${quoted(column)}::VARCHAR`).join(" || '|' || ");
-  const cells = expected.fields.map((field) => asText(columnOf(field.name), TYPE_OF[field.kind]));
-  const extra = types.has("_extra") ? "_extra::VARCHAR" : "NULL";
-  const rows = await query(`SELECT ${[keyText, extra, ...cells].join(", ")} FROM main.${name}`);
+  const columns = expected.fields.map((field) => columnOf(field.name));
   const known = new Set(expected.fields.map((field) => field.name));
   const seen = new Set<string>();
-  for (const [keyCell, extraCell, ...values] of rows) {
-    const key = String(keyCell);
+  for (const { key, extra, cells } of await contents.rows(name, expected.key, columns)) {
     const where = `${name} ${key}`;
     if (seen.has(key)) problems.push(`${where}: twice`);
     seen.add(key);
@@ -122,31 +97,24 @@ const problemsOf = async (
       continue;
     }
     expected.fields.forEach((field, at) => {
-      const [right, is] = [wanted(field.kind, record[field.name]), held(field.kind, values[at] ?? null)];
+      const [right, is] = [wanted(field.kind, record[field.name]), held(field.kind, cells[at] ?? null)];
       if (right === is) return;
       if (expected.optional.has(field.name) && (is === "absent" || expected.keepsOld(key))) return;
       problems.push(`${where} ${columnOf(field.name)}: service ${cut(right)}, mirror ${cut(is)}`);
     });
     if (name !== "owners" && name !== "account_insights")
-      problems.push(...extraProblems(where, record, expected.named ? null : known, extraCell));
+      problems.push(...extraProblems(where, record, expected.named ? null : known, extra));
   }
   for (const key of expected.rows.keys()) if (!seen.has(key)) problems.push(`${name} ${key}: not in the mirror`);
   return problems;
 };
 
-/** Every way in which the snapshot differs; empty when it equals the service. */
+/** Every way in which the mirror differs; empty when it equals the service. */
 export const tableProblems = async (
-  query: Query,
+  contents: MirrorContents,
   tables: Readonly<Record<string, ExpectedTable>>,
 ): Promise<readonly string[]> => {
-  const columns = await query(
-    "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main'",
-  );
   const problems: string[] = [];
-  for (const [name, expected] of Object.entries(tables)) {
-    const mine = columns.filter(([table]) => table === name);
-    const types = new Map(mine.map(([, column, type]) => [String(column), String(type)]));
-    problems.push(...(await problemsOf(query, name, types, expected)));
-  }
+  for (const [name, expected] of Object.entries(tables)) problems.push(...(await problemsOf(contents, name, expected)));
   return problems;
 };

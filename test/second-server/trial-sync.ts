@@ -1,5 +1,6 @@
 // One sync of a trial, and what must hold of any: exit code, ledger, rate, time.
 import type { Following } from "./expected.ts";
+import type { ReadMirror } from "./mirror-contents.ts";
 import type { MirrorRuns, SyncAsk, SyncEnd } from "./mirror-runs.ts";
 import type { Chance } from "./random.ts";
 import { announcesRate } from "./rate-window.ts";
@@ -9,10 +10,12 @@ export interface Trial {
   readonly server: SecondServer;
   readonly following: Following;
   readonly runs: MirrorRuns;
-  readonly snapshot: string;
+  readonly read: ReadMirror;
   readonly chance: Chance;
   readonly problems: string[];
   readonly story: string[];
+  /** Rows may have changed while or after they were read, without a new date: only a walk shows that. */
+  changedSilently: boolean;
   now(): number;
   advance(ms: number): void;
 }

@@ -1,13 +1,9 @@
 // One seed: a service, a user who syncs it while it changes, and the verdict. Ends with sentences about what is wrong.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { copyMigratedMirror } from "../support/migrated-mirror.ts";
 import { expectedTables, type Following } from "./expected.ts";
 import { fewestCredits, pagesOf } from "./fewest-credits.ts";
-import { createHastyClock } from "./hasty-clock.ts";
-import { asProcess, inProcess } from "./mirror-runs.ts";
-import { NOT_THERE, type Query, tableProblems, withSnapshot } from "./mirror-tables.ts";
+import type { MirrorContents } from "./mirror-contents.ts";
+import { NOT_THERE, tableProblems } from "./mirror-tables.ts";
+import { type MirrorKind, openMirror } from "./open-mirror.ts";
 import { type Chance, chanceOf } from "./random.ts";
 import { type SecondServer, startSecondServer } from "./service.ts";
 import { drawTraits } from "./traits.ts";
@@ -23,15 +19,7 @@ export interface TrialResult {
   readonly realMs: number;
 }
 
-export interface TrialOptions {
-  /** Path of the built program; null: in this process. */
-  readonly program: string | null;
-}
-
 const HOUR_MS = 3_600_000;
-/** Starts of syncs in trials lie here: a fixed day, so that a seed is the same service tomorrow. */
-const START = Date.UTC(2026, 2, 4, 9, 30);
-
 const INPUT_FIELDS = ["id", "domain", "mainStockSymbol", "websiteUrl"] as const;
 const CONTENT = [
   "news_articles.articleBody",
@@ -67,11 +55,8 @@ const drawFollowing = (server: SecondServer, chance: Chance): Following => {
 };
 
 /** Is the ledger of the mirror what the service counted? Over all runs, lost answers aside. */
-const ledgerProblems = async ({ server }: Trial, query: Query): Promise<readonly string[]> => {
-  const [row] = await query(
-    "SELECT coalesce(sum(credits), 0)::INTEGER, count(*) FILTER (WHERE charge = 'ambiguous')::INTEGER FROM sync.requests",
-  );
-  const [spent, ambiguous] = [Number(row?.[0]), Number(row?.[1])];
+const ledgerProblems = async ({ server }: Trial, contents: MirrorContents): Promise<readonly string[]> => {
+  const { spent, ambiguous } = await contents.ledger();
   const charged = server.workspace.credits.charged();
   return charged < spent || charged > spent + ambiguous
     ? [`the service charged ${charged} in all, sync.requests holds ${spent} and ${ambiguous} unknown`]
@@ -105,6 +90,7 @@ const firstMirror = async (trial: Trial): Promise<boolean> => {
     await sync(trial, { what: "first mirror, ended", ask: { endAtRequest }, codes: [0, 130, null] });
   } else {
     server.setUnrest({ faults: true, changeEvery: chance.pick([0, 3, 10]) });
+    trial.changedSilently = true;
     await sync(trial, { what: "first mirror, restless", ask: {}, codes: [0, 5] });
   }
   rest(trial);
@@ -124,8 +110,8 @@ const noteProblems = ({ problems }: Trial, found: readonly string[]): boolean =>
  * Tables that the mirror does not call complete. Without a count, rows of longer lists are not deleted, and insights go with
  * their accounts.
  */
-const openTables = async (query: Query): Promise<readonly string[]> => {
-  const open = (await query("SELECT stream FROM marts.freshness WHERE NOT complete")).map(([stream]) => `${stream} `);
+const openTables = async (contents: MirrorContents): Promise<readonly string[]> => {
+  const open = (await contents.openStreams()).map((stream) => `${stream} `);
   return open.includes("accounts ") ? [...open, "account_insights "] : open;
 };
 
@@ -137,10 +123,10 @@ const mirrorProblems = (
 ): Promise<readonly string[]> => {
   const tables = Object.entries(expectedTables(trial.server, trial.following));
   const wanted = Object.fromEntries(tables.filter(([name]) => names?.includes(name) ?? true));
-  return withSnapshot(trial.snapshot, async (query) => {
-    const open = trial.server.traits.pages.counts ? [] : await openTables(query);
+  return trial.read(async (contents) => {
+    const open = trial.server.traits.pages.counts ? [] : await openTables(contents);
     const isOpen = (problem: string) => problem.endsWith(NOT_THERE) && open.some((table) => problem.startsWith(table));
-    const problems = [...(await tableProblems(query, wanted)), ...(await ledgerProblems(trial, query))];
+    const problems = [...(await tableProblems(contents, wanted)), ...(await ledgerProblems(trial, contents))];
     return problems.filter((problem) => !isOpen(problem)).map((problem) => `${what}: ${problem}`);
   });
 };
@@ -151,7 +137,7 @@ const announcedChanges = async (trial: Trial): Promise<void> => {
   for (let left = chance.int(0, 12); left > 0; left -= 1) server.world.change(chance, true);
   trial.advance(chance.pick([60_000, HOUR_MS, 30 * HOUR_MS]));
   const { code } = await sync(trial, { what: "after announced changes", ask: {}, codes: [0, 5] });
-  if (code !== 0) return;
+  if (code !== 0 || trial.changedSilently) return;
   const found = await mirrorProblems(trial, "after announced changes", ["accounts", "signals"]);
   // Without a count, only a walk of the whole list shows that a row is gone.
   problems.push(...found.filter((problem) => server.traits.pages.counts || !problem.endsWith(NOT_THERE)));
@@ -168,8 +154,7 @@ const restlessSync = async (trial: Trial): Promise<void> => {
 
 const lowerTier = async (trial: Trial): Promise<void> => {
   const { server, problems, chance } = trial;
-  const rowsOf = () =>
-    withSnapshot(trial.snapshot, async (query) => (await query("SELECT count(*)::INTEGER FROM accounts"))[0]?.[0]);
+  const rowsOf = () => trial.read(async (contents) => (await contents.rows("accounts", ["id"], [])).length);
   const before = await rowsOf();
   server.setTier("public");
   await sync(trial, { what: "public tier", ask: { full: chance.often(0.5) }, codes: [0, 5] });
@@ -245,41 +230,32 @@ const play = async (trial: Trial): Promise<void> => {
 };
 
 /** Runs one seed. Rejects only when the trial itself is broken. */
-export const runTrial = async (seed: number, { program }: TrialOptions): Promise<TrialResult> => {
+export const runTrial = async (seed: number, kind: MirrorKind): Promise<TrialResult> => {
   const began = performance.now();
-  const traits = drawTraits(seed);
-  const clock = createHastyClock(program === null ? START : Date.now());
-  const realClock = {
-    now: () => Date.now(),
-    sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, Math.min(ms, 30))),
-    touch: () => undefined,
-  };
-  const server = await startSecondServer(seed, program === null ? clock : realClock, traits);
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-second-"));
-  // One in ten migrates a file of its own; the program as a process always does.
-  if (program === null && seed % 10 !== 0) await copyMigratedMirror(dataDir);
+  const mirror = await openMirror(kind, seed);
+  const server = await startSecondServer(seed, mirror.clock, drawTraits(seed));
   const chance = chanceOf(`${seed}/story`);
   const following = drawFollowing(server, chance.named("following"));
-  const settings = { dataDir, ...following };
+  const { now, advance } = mirror;
   const trial: Trial = {
     server,
     following,
-    runs: program === null ? inProcess(server, settings, clock) : asProcess(server, settings, program),
-    snapshot: join(dataDir, "warehouse.duckdb"),
+    ...mirror.open(server, following),
     chance,
     problems: [],
     story: [],
-    now: program === null ? clock.now : realClock.now,
-    advance: program === null ? clock.advance : () => undefined,
+    changedSilently: false,
+    now,
+    advance,
   };
   try {
     await play(trial);
+    trial.problems.push(...(mirror.differences?.() ?? []));
   } catch (error) {
     trial.problems.push(`the trial broke off: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
-    clock.close();
     await server.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    await mirror.close();
   }
   return {
     seed,

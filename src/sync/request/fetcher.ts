@@ -25,7 +25,13 @@ export type FetchResult =
   | { readonly kind: "absent"; readonly requestId: string; readonly receivedAt: number }
   /** 400 or 422: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
-  | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly everywhere: boolean }
+  /** `notFound`: 404 or 410 to a route that names no record or company. */
+  | {
+      readonly kind: "failed";
+      readonly error: DuckmirrorError;
+      readonly everywhere: boolean;
+      readonly notFound: boolean;
+    }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** The run ends, because of this request or another reason. */
@@ -53,6 +59,8 @@ type Answered = Extract<Turn, { kind: "outcome" }>;
 
 /** Failures of the whole service, not of one route. */
 const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
+
+const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
 /** Archives the body of a 200, and lets the sender drop it once it is durable here. */
 const keep = async (
@@ -82,7 +90,12 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
     if (turn.kind === "unaddressable") {
       const { endpoint, path } = turn.call;
       const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-      return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), everywhere: false };
+      return {
+        kind: "failed",
+        error: new DuckmirrorError("REQUEST_FAILED", context),
+        everywhere: false,
+        notFound: false,
+      };
     }
     if (turn.kind === "no-credit" && attempt === 1) return turn;
     deps.stop(turn.error);
@@ -126,7 +139,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         return null;
       case "fail": {
         const error = new DuckmirrorError(verdict.code, verdict.context);
-        return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code) };
+        const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
+        return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code), notFound };
       }
       case "stop":
         return { kind: "ended" };

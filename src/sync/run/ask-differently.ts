@@ -11,6 +11,7 @@ import type { ReadRequest } from "../strategies/contract.ts";
 import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
+import { beginAnew } from "./begin-anew.ts";
 import { advance } from "./task-steps.ts";
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
@@ -34,6 +35,7 @@ export const askDifferently = async (
   const { name } = task.stream;
   if (request !== null) landed(task, request);
   const shape = shapeOf(run, name);
+  if (request !== null && request.page > 1) task.shapeAtRefusal ??= shape;
   const elsewhere = settledLists(run).map((other) => other.perPage);
   const changes = task.progress?.kind === "watermark";
   // A list that was walked without an order refuses this one, whatever it says.
@@ -54,7 +56,9 @@ export const askDifferently = async (
         });
   if (next === null) {
     const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
-    return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", context), { resumable: true });
+    const error = new DuckmirrorError("REQUEST_FAILED", context);
+    if (request !== null && (await beginAnew(run, task, request, error))) return;
+    return failTask(run, task, error, { resumable: true });
   }
   run.shapes.set(name, next);
   task.asked = false;

@@ -18,6 +18,7 @@ import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
+import { beginAnew } from "./begin-anew.ts";
 import { emitPage } from "./page-events.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
@@ -91,7 +92,8 @@ const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
 /** Applies the outcome of a request. */
 const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
   const { task, read } = picked;
-  const isRefusal = result.kind === "absent" || result.kind === "adjust";
+  const isRefusal =
+    result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
   if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
     run.failuresInARow = 0;
     return takeEnd(run, task, read, requests);
@@ -118,6 +120,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
       if (run.failuresInARow >= MOST_FAILURES) run.ending.stop(result.error);
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
+      if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
       return failTask(run, task, result.error, { resumable: true });
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });

@@ -21,6 +21,7 @@ import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
 import type { WantedCall } from "../task/wanted-call.ts";
+import { reachesAsFar } from "./begin-anew.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
 type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
@@ -192,6 +193,7 @@ export const takeListAnswer = async (
     bytes: outcome.bytes,
   });
   await learnFrom(run, task, read);
+  if (await reachesAsFar(run, task, read)) return;
   await advance(run, task);
 };
 

@@ -3,6 +3,7 @@
 
 import type { PageMeta } from "../../api/outcome.ts";
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import type { DuckmirrorError } from "../../core/errors.ts";
 import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
@@ -75,6 +76,10 @@ export interface ScopeTask {
    * service counts and the mirror cannot hold. Else null.
    */
   closing: number | null;
+  /** The list's shape when a page other than the first was first refused; null: none was. */
+  shapeAtRefusal: ListShape | null;
+  /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
+  leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
   status: "active" | "deleting" | "finished" | "failed";
 }
 
@@ -138,6 +143,8 @@ export const createTask = (input: {
     deciding: false,
     undecided: false,
     closing: null,
+    shapeAtRefusal: null,
+    leftOff: null,
     status: "active",
   };
 };

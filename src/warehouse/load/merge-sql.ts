@@ -48,7 +48,7 @@ const prefixed = (columns: readonly string[], alias: string) =>
   columns.map((column) => `${alias}.${column}`).join(", ");
 
 /** Column with the date of a row's last change, where its list has one. */
-const versionColumn = (table: TableName): string | undefined => {
+export const versionColumn = (table: TableName): string | undefined => {
   const watermark = isStreamName(table) ? streamSpec(table).watermark : undefined;
   const field = tableSpec(table).fields.find(({ name }) => name === watermark);
   return field === undefined ? undefined : quoted(field.column);

@@ -151,6 +151,37 @@ test.each([
   expect(await rig.rows(COUNTS)).toMatchObject([{ accounts: 6, news: 12, jobs: 18 }]);
 });
 
+test("without counts, a 404 after the last row of the accounts ends their list, unconfirmed; the stream does not fail", async () => {
+  // Pages of two rows share none, so the page after them is requested.
+  const before: FakeOptions["before"] = ({ path, query }) =>
+    path === "/v1/accounts" && (Number(query.page) - 1) * Number(query.perPage) >= 2
+      ? { status: 404, body: {} }
+      : undefined;
+  const service = createFakeService(anOrganization(2), { maxPerPage: 10, overPage: "clamp", totals: false, before });
+  rig = await startSyncRig(service);
+  const expected = [{ accounts: 2, contacts: 8, signals: 12, insights: 2 }];
+  for (const full of [false, true, false]) {
+    const { report, error } = await rig.sync({ full });
+    expect([error, report.streams.find(({ stream }) => stream === "accounts")?.complete]).toEqual([null, false]);
+    expect(await rig.rows(COUNTS)).toMatchObject(expected);
+  }
+  const asked = service.log.filter(({ path, status }) => path === "/v1/accounts" && status === 404);
+  expect(asked.length).toBeGreaterThan(0);
+});
+
+test("without counts, a 404 to a page within a list of the organization fails its stream and deletes nothing", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10, overPage: "clamp", totals: false });
+  const { sync, rows } = await mirrored(service);
+  service.options = {
+    ...service.options,
+    before: ({ path, query }) =>
+      path === "/v1/contacts" && Number(query.page) === 1 ? { status: 404, body: {} } : undefined,
+  };
+  const { error } = await sync({ full: true });
+  expect([error?.code, error?.context.streams]).toEqual(["STREAMS_FAILED", "contacts"]);
+  expect(await rows(COUNTS)).toEqual(SIX);
+});
+
 test("a service that refuses to group its usage is asked without", async () => {
   const service = createFakeService(anOrganization(1));
   service.options = {

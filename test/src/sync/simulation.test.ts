@@ -13,7 +13,7 @@ import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../support/fake-service.ts";
 import { createMemoryArchive, type MemoryArchive } from "../../support/memory-archive.ts";
-import { createMemoryWarehouse, type MemoryWarehouse } from "../../support/memory-warehouse.ts";
+import { createMemoryWarehouse, type MemoryWarehouse } from "../../support/memory-warehouse/memory-warehouse.ts";
 import { seededRandom, simulatedClock } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.SIMULATION_SEED ?? 20261121);

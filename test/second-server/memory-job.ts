@@ -1,0 +1,55 @@
+// A sync as jobs/sync.ts runs it, over a warehouse and an archive in memory. Planner, limiter, ledger, client and sockets are the
+// program's own.
+import { limitsOf } from "../../jobs/engine.ts";
+import { clientOf } from "../../jobs/service-access.ts";
+import { type syncJob, syncOptions } from "../../jobs/sync.ts";
+import { createLedger } from "../../src/budget/credits/local-ledger.ts";
+import { createThrottle } from "../../src/budget/rate/throttle.ts";
+import { type KnownTier, tierAfter } from "../../src/core/state/tier.ts";
+import { grantOf, readRollOver } from "../../src/sync/plan/quota-readings.ts";
+import { createLocalSender } from "../../src/sync/request/sender.ts";
+import { runSync } from "../../src/sync/run/run-sync.ts";
+import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
+import { createMemoryArchive } from "../support/memory-archive.ts";
+import type { EventClock } from "./event-clock.ts";
+
+/** Syncs of one mirror. */
+export const memoryJob = (warehouse: Warehouse, clock: EventClock): typeof syncJob => {
+  const archive = createMemoryArchive(() => undefined);
+  let tier: KnownTier | null = null;
+  return async (config, request, context) => {
+    const client = clientOf(config, context);
+    const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
+    const counted = {
+      ...client,
+      send: (...call: Parameters<typeof client.send>) => clock.wired(() => client.send(...call)),
+    };
+    const ledger = createLedger({
+      clock,
+      ...limitsOf(config),
+      ...grantOf(await readRollOver(warehouse.database)),
+      maxCredits: config.maxCredits,
+    });
+    const learn = async (evidence: Parameters<typeof tierAfter>[1]) => {
+      tier = tierAfter(tier, evidence, clock.now());
+      return tier;
+    };
+    try {
+      return await runSync(
+        // Retention and the archive's limits are work of files.
+        { ...syncOptions(config, request), archiveLimits: null, historyRetentionDays: null, ledgerRetentionDays: null },
+        {
+          ...context,
+          warehouse,
+          archive,
+          sender: createLocalSender({ client: counted, throttle, credits: null }),
+          unsent: new Set(),
+          ledger,
+          tier: { known: tier, learn },
+        },
+      );
+    } finally {
+      await client.close();
+    }
+  };
+};

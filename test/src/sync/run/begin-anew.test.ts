@@ -1,0 +1,56 @@
+// A list becomes shorter than the cursor of an interrupted walk, and the service refuses pages behind its end.
+import { afterEach, expect, test } from "vitest";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const PER_PAGE = 10;
+const rowOf = (query: Readonly<Record<string, string>>) => (Number(query.page) - 1) * Number(query.perPage);
+const pagesPaid = (service: FakeService, from: number) =>
+  service.log.slice(from).filter(({ path, status }) => path === "/v1/signals" && status === 200).length;
+
+/** A mirror of 36 signals whose full walk was cut within them. */
+const cutWalk = async (service: FakeService): Promise<SyncRig> => {
+  const started = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" });
+  expect((await started.sync()).error).toBeNull();
+  const cut = await started.sync({ full: true }, { DUCKMIRROR_MAX_CREDITS: "3" });
+  expect(cut.error?.code).toBe("BUDGET_SPENT");
+  return started;
+};
+
+const refusing =
+  (status: number, isRefused: (row: number) => boolean): NonNullable<FakeOptions["before"]> =>
+  ({ path, query }) =>
+    path === "/v1/signals" && Number(query.page) > 1 && isRefused(rowOf(query)) ? { status, body: {} } : undefined;
+
+test.each([400, 404])("the next sync walks from the head where pages behind the end answer %i", async (status) => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: PER_PAGE });
+  rig = await cutWalk(service);
+  service.data.signals.splice(0, 30);
+  service.options = { ...service.options, before: refusing(status, (row) => row >= service.data.signals.length) };
+  const { error, report } = await rig.sync({ allowMassDelete: true });
+  expect([error, report.streams.map(({ complete }) => complete)]).toEqual([null, [true]]);
+  expect(await rig.rows("select count(*) as signals from signals")).toEqual([{ signals: 6 }]);
+});
+
+test("a service that refuses high pages is asked for one page more in each sync, and its cursor stays", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: PER_PAGE });
+  rig = await cutWalk(service);
+  service.options = { ...service.options, before: refusing(400, (row) => row >= 20) };
+  for (const _ of [1, 2]) {
+    const before = service.log.length;
+    const { error } = await rig.sync();
+    expect([error?.code, pagesPaid(service, before)]).toEqual(["STREAMS_FAILED", 1]);
+  }
+  service.options = { ...service.options, before: () => undefined };
+  const before = service.log.length;
+  const { error } = await rig.sync();
+  // Three pages of the walk were paid for when it was cut.
+  expect([error, pagesPaid(service, before)]).toEqual([null, 2]);
+});

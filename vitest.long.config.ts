@@ -18,7 +18,7 @@ export default defineConfig({
     ],
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "300",
-      SECOND_FILES: env.SECOND_FILES ?? "20",
+      SECOND_FILES: env.SECOND_FILES ?? "8",
       LOAD_CASES: env.LOAD_CASES ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
       DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "4000",

@@ -5,11 +5,15 @@ import { readRun } from "../warehouse/read/read-run.ts";
 import { type AskedSync, endedState } from "./asks.ts";
 import { toldFailure } from "./failures.ts";
 
-/** Searches the run in every profile's snapshot; null when none has it. Throws QUERY_FAILED. */
+/**
+ * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody carries that
+ * sync out any more, so it is asked for again. Throws QUERY_FAILED.
+ */
 export const findStored = async (profiles: readonly Config[], runId: string): Promise<AskedSync | null> => {
   for (const { dataDir, profile } of profiles) {
     const run = await readRun(snapshotPath(dataDir), runId);
     if (run === null) continue;
+    if (run.status === "interrupted" && run.report === null) return null;
     const base = { runId, profile, askedAt: run.startedAt, report: run.report };
     // A verification has a different report; a finished one may have differences as its error.
     if (run.report === null)

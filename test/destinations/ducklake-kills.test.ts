@@ -9,7 +9,7 @@ import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
 import { move } from "./moving-mirror.ts";
 
-const KILLS = Number(process.env.KILLS ?? "20");
+const KILLS = Number(process.env.KILLS ?? "8");
 
 /** `duckmirror deliver` in a process group of its own, so that both of its processes can be killed at once. */
 const startDelivery = (dataDir: string, at: string, url: string) => {

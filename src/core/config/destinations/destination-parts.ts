@@ -10,7 +10,7 @@ export const textLike = (expected: string, pattern: RegExp) =>
     if (!pattern.test(value)) ctx.addIssue({ code: "custom", message: `${shown(value)} is not ${expected}` });
   });
 
-/** One of these texts. @public */
+/** One of these texts. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   scalar.pipe(z.enum(values, { error: `is not one of ${values.join(", ")}` }));
 

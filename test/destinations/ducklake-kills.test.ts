@@ -9,7 +9,7 @@ import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
 import { move } from "./moving-mirror.ts";
 
-const KILLS = Number(process.env.KILLS ?? "8");
+const KILLS = Number(process.env.KILLS ?? "6");
 
 /** `duckmirror deliver` in a process group of its own, so that both of its processes can be killed at once. */
 const startDelivery = (dataDir: string, at: string, url: string) => {
@@ -43,7 +43,7 @@ test.each<Catalog>(["sqlite", "duckdb"])(
     await move(dataDir, random);
     await deliver({ dataDir, at, url });
     let kills = 0;
-    while (kills < KILLS / 2) {
+    while (kills < KILLS / 3) {
       copyFileSync(join(dataDir, "warehouse.duckdb"), join(before, "warehouse.duckdb"));
       await move(dataDir, random);
       const child = startDelivery(dataDir, at, url);

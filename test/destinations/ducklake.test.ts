@@ -36,7 +36,7 @@ test("postgres: a first load, changes with deletes, erased contacts, feeds that 
   onTestFinished(() => postgres.stop());
   const host = new URL(postgres.url).searchParams.get("host");
   const url = `ducklake:postgres:dbname=postgres user=postgres host=${host}`;
-  const dataDir = aFolder();
+  const [dataDir, at] = [aFolder(), aFolder()];
   const settings = { data_path: "files" };
   const random = seededRandom(11);
   /** Position → numbers of signals that readers saw at it. */
@@ -44,17 +44,17 @@ test("postgres: a first load, changes with deletes, erased contacts, feeds that 
   const count =
     "SELECT (SELECT count(*) FROM lake.main.signals) AS n, (SELECT max(n) FROM lake.main._duckmirror) AS at";
   await move(dataDir, random);
-  await deliver({ dataDir, url, settings });
+  await deliver({ dataDir, at, url, settings });
   for (let step = 0; step < 5; step += 1) {
     await move(dataDir, random);
-    const delivery = deliver({ dataDir, url, settings });
-    const reader = () => withReader(dataDir, async (run) => [...(await run(count)), ...(await run(count))], url);
+    const delivery = deliver({ dataDir, at, url, settings });
+    const reader = () => withReader(at, async (run) => [...(await run(count)), ...(await run(count))], url);
     const seen = (await Promise.all([reader(), reader(), reader(), reader()])).flat();
     await delivery;
     // One statement reads one snapshot: rows and position belong together.
     for (const row of seen) rowsAt.set(String(row.at), (rowsAt.get(String(row.at)) ?? new Set()).add(String(row.n)));
     expect([...rowsAt.values()].filter(({ size }) => size > 1)).toEqual([]);
-    expect(await differences(dataDir, dataDir, url)).toEqual({});
+    expect(await differences(dataDir, at, url)).toEqual({});
   }
 });
 

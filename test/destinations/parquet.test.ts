@@ -261,7 +261,7 @@ test.each([
   expect(columns).toEqual(tables.map((table) => table.columns.length));
 });
 
-const KILLS = Number(process.env.KILLS ?? 8);
+const KILLS = Number(process.env.KILLS ?? 6);
 
 /** Runs the built program's `deliver`; kills it at request number `at` after `delayMs`. True: it was killed before its end. */
 const deliverAndKill = async (dataDir: string, at: number, delayMs: number): Promise<boolean> => {

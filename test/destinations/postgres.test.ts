@@ -219,7 +219,7 @@ test("a role without the right to write is told so, and its password is not show
   expect(`${error?.message} ${error?.hint}`).not.toContain("hush");
 });
 
-const KILLS = Number(process.env.KILLS ?? 8);
+const KILLS = Number(process.env.KILLS ?? 6);
 
 /** Runs the built program's `deliver` and kills it after `ms`; true: it was killed before its end. */
 const deliverAndKill = async (dataDir: string, ms: number): Promise<boolean> => {

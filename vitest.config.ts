@@ -1,9 +1,11 @@
 import { configDefaults, defineConfig } from "vitest/config";
 
 const acceptance = "test/acceptance/**/*.test.ts";
-// These have commands of their own: `npm run test:clients` needs Python packages, `npm run test:long` takes long.
+// These have commands of their own: `npm run test:clients` and `npm run test:destinations` need Python packages and servers,
+// `npm run test:long` takes long.
 const elsewhere = [
   "test/clients/**/*.test.ts",
+  "test/destinations/**/*.test.ts",
   "test/long/**/*.test.ts",
   "test/second-server/**/*.test.ts",
   "test/**/*.long.test.ts",

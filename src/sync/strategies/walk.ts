@@ -46,11 +46,14 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
       coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
     };
   }
+  const coverage = addRead(state.coverage, read, proof);
+  // Pages of one row look ordered whatever the list's order is.
+  const showsOrder = coverage.size > 1;
   return {
     ...state,
-    proof,
-    ordered: state.ordered && descends(read.ids),
-    coverage: addRead(state.coverage, read, proof),
+    proof: showsOrder ? proof : "identity",
+    ordered: state.ordered && showsOrder && descends(read.ids),
+    coverage,
   };
 };
 

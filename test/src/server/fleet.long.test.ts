@@ -94,7 +94,7 @@ test("the page of the queues shows that of requests and those of pages, also of 
     return queues.map(({ name }) => name);
   };
   const { redis: client } = await someTriggers(redis, profiles);
-  expect(await shown()).toEqual(["sync", "publish", "export", "schedule", "verify", "fetch"]);
+  expect(await shown()).toEqual(["sync", "publish", "export", "deliver", "schedule", "verify", "fetch"]);
   await registerMirror(client, "0123456789abcdef", "acme");
   await expect.poll(shown, PATIENCE).toContain("pages-0123456789abcdef");
 });

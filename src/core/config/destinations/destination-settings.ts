@@ -60,7 +60,7 @@ export const destinationsSetting = (isTable: (name: string) => boolean) =>
     .meta({
       description:
         "Where the mirror is delivered to after each publish: a list of name, kind (postgres, parquet, ducklake), url and settings of the kind.",
-      examples: [[{ name: "crm", kind: "postgres", url_env: "CRM_DATABASE_URL", schema: "accounts" }]],
+      examples: [[{ name: "crm", kind: "postgres", url: "postgres://mirror@db.example.com/crm", schema: "accounts" }]],
     });
 
 /** The configured destinations with their addresses, and what is wrong with them. */

@@ -115,7 +115,15 @@ test("jobs lists all queues, the members and what is paused; --failed stays as i
   const members = [{ role: "all", version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
   await expect.poll(read, PATIENCE).toMatchObject({ active: [], failed: [], members, paused: [] });
   const names = z.object({ queues: z.array(z.object({ name: z.string() })) }).parse(await read());
-  expect(names.queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "deliver", "schedule", "verify", "fetch"]);
+  expect(names.queues.map(({ name }) => name)).toEqual([
+    "sync",
+    "publish",
+    "export",
+    "deliver",
+    "schedule",
+    "verify",
+    "fetch",
+  ]);
   const { out } = await run("jobs");
   expect(out).toContain("Nothing is queued or under way.\n");
   for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);

@@ -27,7 +27,15 @@ const named = (fleet: Awaited<ReturnType<typeof readFleet>>, name: string) => {
 test("the queue of requests is listed, empty, before any fetcher ever ran", async () => {
   const { read } = await aFleet();
   const { queues } = await read();
-  expect(queues.map(({ name }) => name)).toEqual(["sync", "publish", "export", "schedule", "verify", "fetch"]);
+  expect(queues.map(({ name }) => name)).toEqual([
+    "sync",
+    "publish",
+    "export",
+    "deliver",
+    "schedule",
+    "verify",
+    "fetch",
+  ]);
   const empty = {
     profile: null,
     waiting: 0,
@@ -47,7 +55,7 @@ test("a loader makes the queue of its mirror's pages known, with its profile", a
   const pages = (await read()).queues.filter(({ profile }) => profile !== null);
   expect(pages).toMatchObject([{ name: expect.stringMatching(/^pages-[0-9a-f]{16}$/), profile: "acme" }]);
   await loader.close();
-  expect((await read()).queues).toHaveLength(7);
+  expect((await read()).queues).toHaveLength(8);
 });
 
 test("jobs of every state are counted, and the age is that of the oldest job that waits, with and without priority", async () => {

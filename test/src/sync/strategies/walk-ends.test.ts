@@ -30,6 +30,8 @@ const world = fc.record({
   beyond: fc.constantFrom("empty", "last"),
   overlap: fc.boolean(),
   proof: fc.constantFrom("descending", "identity"),
+  /** False: the service ignores the requested order. */
+  sorted: fc.boolean(),
   concurrency: fc.integer({ min: 1, max: 6 }),
   /** After this number of answers rows come and go; 0: never. */
   changesEvery: fc.constantFrom(0, 0, 0, 2, 5),
@@ -41,7 +43,8 @@ const world = fc.record({
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
 const walkThrough = (given: World) => {
-  let ids = Array.from({ length: given.rows }, (_, at) => String(1_000 - at));
+  // 71 is a prime, so the other order holds each id once.
+  let ids = Array.from({ length: given.rows }, (_, at) => String(1_000 - (given.sorted ? at : (at * 37) % 71)));
   const throughout = new Set(ids);
   const seen = new Set<string>();
   let born = 1_000;

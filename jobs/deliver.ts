@@ -88,7 +88,10 @@ const deliverTo = async (
   { memory }: Pick<Config, "memory">,
   { signal, clock, open = openDestination }: DeliverContext,
 ): Promise<Delivered> => {
-  const { name, tables } = settings;
+  const { name, tables, unset } = settings;
+  if (unset !== null) {
+    throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
+  }
   const destination = await open(settings, { memory, clock });
   try {
     for (;;) {

@@ -87,7 +87,9 @@ const showContent = async (context: CommandContext): Promise<void> => {
 const locationOf = async (typed: string | undefined, context: CommandContext): Promise<string> => {
   if (typed !== undefined) return typed;
   const { destinations } = await context.loadConfig();
-  const sets = destinations.filter(({ kind }) => kind === "parquet").map(({ url }) => url.reveal());
+  const sets = destinations
+    .filter(({ kind, unset }) => kind === "parquet" && unset === null)
+    .map(({ url }) => url.reveal());
   const [only] = sets;
   if (sets.length === 1 && only !== undefined) return only;
   const detail = `--location: ${sets.length === 0 ? "no destination" : "more than one destination"} of kind parquet is configured`;

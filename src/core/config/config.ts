@@ -119,8 +119,6 @@ export const resolveConfig = (
     const home = env.HOME !== undefined && /^~(\/|$)/.test(value) ? join(env.HOME, value.slice(1)) : value;
     return isAbsolute(home) ? home : resolve(baseOf(name), home);
   };
-  const { destinations, problems: unset } = resolveDestinations(setting.destinations, env, baseOf("destinations"));
-  if (unset.length > 0) throw new DuckmirrorError("CONFIG_INVALID", { detail: unset.join("; ") });
   const source = tokenSource(origins);
   const tokenOf = () => {
     if (source === "token" && setting.token) return { kind: "value", value: new Secret(setting.token) } as const;
@@ -218,7 +216,7 @@ export const resolveConfig = (
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
-    destinations,
+    destinations: resolveDestinations(setting.destinations, env, baseOf("destinations")),
     memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,

@@ -13,7 +13,10 @@ type Written = z.output<typeof destinationSchema>;
 /** A destination as configured: its own settings, and what all kinds have. */
 type Resolved<T extends Written> = T extends Written
   ? Omit<T, "url" | "url_env"> & {
+      /** Empty where `unset` says so. */
       readonly url: Secret;
+      /** Variable of the environment that should hold the address and is not set; null: there is an address. */
+      readonly unset: string | null;
       /** Absolute; relative paths in the address start here. */
       readonly folder: string;
     }
@@ -63,21 +66,17 @@ export const destinationsSetting = (isTable: (name: string) => boolean) =>
       examples: [[{ name: "crm", kind: "postgres", url: "postgres://mirror@db.example.com/crm", schema: "accounts" }]],
     });
 
-/** The configured destinations with their addresses, and what is wrong with them. */
+/** The configured destinations with their addresses. One without is an error of its deliveries, not of other commands. */
 export const resolveDestinations = (
   written: readonly Written[],
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
-): { readonly destinations: readonly DestinationSettings[]; readonly problems: readonly string[] } => {
-  const problems: string[] = [];
-  const destinations = written.map((one): DestinationSettings => {
-    const { url: own, url_env: variable, ...settings } = one;
-    const url = own ?? env[variable ?? ""]?.trim();
-    if (url === undefined || url === "") problems.push(`destinations: ${one.name}: ${variable} is not set`);
-    return { ...settings, url: new Secret(url ?? ""), folder };
+): readonly DestinationSettings[] =>
+  written.map((one): DestinationSettings => {
+    const { url: own, url_env: variable = "", ...settings } = one;
+    const url = own ?? env[variable]?.trim() ?? "";
+    return { ...settings, url: new Secret(url), unset: url === "" ? variable : null, folder };
   });
-  return { destinations, problems };
-};
 
 const NAMED_SECRET = /(?:password|passwd|secret|token|key|signature|sig)\w*\s*=\s*('[^']*'|"[^"]*"|[^\s&;,'"]+)/gi;
 

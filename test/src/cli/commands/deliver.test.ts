@@ -55,6 +55,17 @@ test("destinations that are away: code 5, each with its error, no password anywh
   expect(out + err + shown.out + shown.err).not.toContain("hush");
 });
 
+test("an address whose variable is not set is an error of its delivery, not of other commands", async () => {
+  const one = { name: "crm", kind: "postgres", url_env: "CRM_URL" };
+  const env = { DUCKMIRROR_DATA_DIR: await aMirror(), DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) };
+  expect(await cli(["status"], { env })).toMatchObject({ code: 0 });
+  const { code, out } = await cli(["deliver", "--json"], { env });
+  expect([code, JSON.parse(out).destinations]).toMatchObject([
+    2,
+    [{ name: "crm", error: { code: "CONFIG_INVALID", message: expect.stringContaining("crm: CRM_URL is not set") } }],
+  ]);
+});
+
 test("one that fails does not stop the others, and is asked for the names that were given", async () => {
   const dataDir = await aMirror();
   const config = resolveConfig({

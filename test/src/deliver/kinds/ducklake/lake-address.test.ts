@@ -6,7 +6,7 @@ import { lakeAddress } from "../../../../../src/deliver/kinds/ducklake/lake-addr
 
 const address = (url: string, more: Record<string, unknown> = {}, exists = false) => {
   const written = ducklakeSettings.parse({ name: "lake", kind: "ducklake", url, ...more });
-  const [settings] = resolveDestinations([written], {}, "/work").destinations;
+  const [settings] = resolveDestinations([written], {}, "/work");
   if (settings?.kind !== "ducklake") throw new Error("no lake");
   return lakeAddress(settings, () => exists);
 };

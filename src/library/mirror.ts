@@ -1,5 +1,6 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
 // texts: takes settings, returns typed reports, emits progress events.
+import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
 import { GRACE_MS } from "../../jobs/engine.ts";
 import {
   type Followed,
@@ -33,6 +34,7 @@ export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export type { JsonObject, JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
+export type { Delivered, DeliveredRows, Position } from "../deliver/destination.ts";
 export type { Cut } from "../sync/budgets/caps.ts";
 export type { ContentPrice, ContentWay } from "../sync/forecast/content-prices.ts";
 export type { Credits } from "../sync/forecast/credits-now.ts";
@@ -43,7 +45,7 @@ export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
-export type { FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
+export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
 
 /** Sources of a mirror's settings. */
 export interface MirrorOptions {
@@ -108,6 +110,15 @@ export interface LookupOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Request of deliveries. */
+export interface DeliverOptions {
+  /** Names of destinations; unset: all. */
+  readonly names?: readonly string[];
+  /** Replace what another mirror, or a later state of this one, delivered. */
+  readonly takeOver?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /** One organization's mirror. */
 export interface Mirror {
   /** Path of the published snapshot; it opens read-only in any DuckDB client. */
@@ -154,6 +165,12 @@ export interface Mirror {
    * `signal`.
    */
   changes(request?: ChangesOptions): AsyncIterable<Change>;
+  /**
+   * Brings the setting `destinations` up to date with the published snapshot; see docs/DESTINATIONS.md. Also resolves when
+   * some failed: see `error` of each. Rejects with DESTINATIONS_MISSING, DESTINATION_UNKNOWN, SNAPSHOT_MISSING,
+   * CHANGES_MISSING, or the reason of `signal`.
+   */
+  deliver(request?: DeliverOptions): Promise<readonly DeliveryReport[]>;
   /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
@@ -227,6 +244,8 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     following: () => followingJob(config),
     stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
     changes: (request = {}) => changesOf(snapshot, request),
+    deliver: ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) =>
+      deliverJob(config, { names, takeOver }, { clock: systemClock, signal }),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

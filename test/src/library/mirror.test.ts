@@ -29,6 +29,20 @@ test("plans, syncs, reports what happens, and answers questions", async () => {
   expect(events).toHaveLength(heard);
 });
 
+test("delivers to the configured destinations, and says which failed", async () => {
+  const mirror = mirrorIn(aFolder(), {
+    destinations: JSON.stringify([
+      { name: "files", kind: "parquet", url: "delivered" },
+      { name: "crm", kind: "postgres", url_env: "NOT_SET" },
+    ]),
+  });
+  await mirror.sync({ streams: ["accounts"] });
+  const [files, crm] = await mirror.deliver();
+  expect(files?.delivered?.tables.find(({ table }) => table === "accounts")?.written).toBe(3);
+  expect([files?.error, crm?.delivered, crm?.error?.code]).toEqual([null, null, "CONFIG_INVALID"]);
+  await expect(mirror.deliver({ names: ["other"] })).rejects.toMatchObject({ code: "DESTINATION_UNKNOWN" });
+});
+
 test("a budget that is used up is an outcome, not a rejection", async () => {
   const { report, error } = await mirrorIn(aFolder(), { max_credits: "1" }).sync();
   expect([error?.code, error?.exitCode, report.status]).toEqual(["BUDGET_SPENT", 4, "stopped"]);

@@ -36,6 +36,7 @@ test("the API names queues, members and pauses to those with a key", async () =>
     "sync",
     "publish",
     "export",
+    "deliver",
     "schedule",
     "verify",
     "fetch",

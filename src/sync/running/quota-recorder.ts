@@ -17,6 +17,8 @@ export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
   let latest: QuotaSeen | null = null;
   let recorded: QuotaSeen | null = null;
   let recordedAt = Number.NEGATIVE_INFINITY;
+  /** Time of the stored reading. A later one of the same millisecond gets the next, because the table has one row per time. */
+  let capturedAt = Number.NEGATIVE_INFINITY;
   return {
     see: (seen) => {
       if (isLaterQuota(latest, seen)) latest = seen;
@@ -26,7 +28,8 @@ export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
       if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
       recorded = latest;
       recordedAt = now;
-      return { capturedAt: latest.receivedAt, ...latest.quota };
+      capturedAt = Math.max(latest.receivedAt, capturedAt + 1);
+      return { capturedAt, ...latest.quota };
     },
   };
 };

@@ -2,11 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { change } from "../support/change-mirror.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
-import { change, commitSignals, move } from "./moving-mirror.ts";
+import { commitSignals, move } from "./moving-mirror.ts";
 import { ownLayout } from "./own-layout.ts";
 
 const CATALOGS: readonly Catalog[] = ["sqlite", "duckdb"];

@@ -2,7 +2,7 @@
 import { systemClock } from "../../src/core/clock.ts";
 import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
-import { change } from "./moving-mirror.ts";
+import { change } from "../support/change-mirror.ts";
 
 export const addContacts = (dataDir: string, ids: readonly string[]): Promise<void> =>
   change(dataDir, (warehouse) => {

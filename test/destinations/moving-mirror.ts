@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { JsonObject, JsonValue } from "../../src/core/json.ts";
-import { openWarehouse, type Warehouse } from "../../src/warehouse/file/warehouse.ts";
+import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../src/warehouse/load/start-feed.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aCheckpoint, aLoad, aSignal } from "../src/warehouse/checkpoints.ts";
-import { copyMigratedMirror } from "../support/migrated-mirror.ts";
+import { change } from "../support/change-mirror.ts";
 
 const NASTY: readonly string[] = [
   "plain",
@@ -26,18 +26,6 @@ const HARD: readonly JsonValue[] = [
 ];
 
 const pick = <T>(list: readonly T[], random: () => number): T | undefined => list[Math.floor(random() * list.length)];
-
-/** Changes the mirror in `dataDir` and publishes it. */
-export const change = async (dataDir: string, work: (warehouse: Warehouse) => Promise<unknown>): Promise<void> => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  try {
-    await work(warehouse);
-    await warehouse.publish();
-  } finally {
-    await warehouse.close();
-  }
-};
 
 /** `count` signals from `first` on. */
 export const commitSignals = (warehouse: Warehouse, first: number, count: number, random: () => number) => {

@@ -14,7 +14,8 @@ import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { externalTables } from "../../src/deliver/kinds/parquet/external-tables.ts";
 import { s3Store } from "../../src/deliver/stores/s3-store.ts";
 import { runWell } from "../clients/programs.ts";
-import { change, deleteSignals, signalsOf, snapshotRows, withSource } from "../src/deliver/moving-mirror.ts";
+import { deleteSignals, signalsOf, snapshotRows, withSource } from "../src/deliver/moving-mirror.ts";
+import { change } from "../support/change-mirror.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import {
   AWS_ENV,

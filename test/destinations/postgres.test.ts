@@ -11,9 +11,10 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { openSource } from "../../src/deliver/source.ts";
+import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { change, commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
+import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
 let server: TestPostgres;

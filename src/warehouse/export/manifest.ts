@@ -8,7 +8,7 @@ import { EXPORT_FORMATS } from "./tables.ts";
 
 export const MANIFEST_NAME = "_manifest.json";
 
-const entrySchema = z.object({
+export const entrySchema = z.object({
   /** Path below the folder, with forward slashes. */
   file: z.string(),
   /** Name of the table as in `--tables`. */

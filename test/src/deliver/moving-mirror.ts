@@ -1,25 +1,11 @@
 // A mirror to deliver: changed, published, and read as the snapshot has it.
 import { join } from "node:path";
 import { z } from "zod";
-import { systemClock } from "../../../src/core/clock.ts";
 import type { DeliverySource } from "../../../src/deliver/destination.ts";
 import { openSource, type Recipient } from "../../../src/deliver/source.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { openWarehouse, type Warehouse } from "../../../src/warehouse/file/warehouse.ts";
-import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
-
-/** Changes the mirror in `dataDir`, which is made if need be, and publishes it. */
-export const change = async (dataDir: string, work: (warehouse: Warehouse) => Promise<unknown>): Promise<void> => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  try {
-    await work(warehouse);
-    await warehouse.publish();
-  } finally {
-    await warehouse.close();
-  }
-};
 
 let commits = 0;
 

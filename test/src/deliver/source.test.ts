@@ -6,25 +6,12 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openSource } from "../../../src/deliver/source.ts";
 import { pruneHistory } from "../../../src/warehouse/file/retention.ts";
-import { openWarehouse, type Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../../src/warehouse/load/start-feed.ts";
-import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import { change } from "../../support/change-mirror.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";
 import { bring, bringTo, type CopyOfMirror, emptyCopy, wholeIn } from "./copies.ts";
-
-/** Changes the mirror in `dataDir` and publishes it. */
-const change = async (dataDir: string, work: (warehouse: Warehouse) => Promise<unknown>): Promise<void> => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  try {
-    await work(warehouse);
-    await warehouse.publish();
-  } finally {
-    await warehouse.close();
-  }
-};
 
 const signals = (ids: readonly number[], headline: string, receivedAt = T0) =>
   aCheckpoint([

@@ -1,4 +1,5 @@
 // The fleet at the worker's server: API, readiness, metrics and the page of the queues; and the server of a fetcher.
+
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -8,6 +9,7 @@ import { registerMirror } from "../../../src/queue/fleet/mirrors.ts";
 import { createSteering } from "../../../src/queue/fleet/pauses.ts";
 import { startFetcherServer, startServer } from "../../../src/server/listen.ts";
 import { afterTest } from "../../support/after-test.ts";
+import { FLEET_QUEUES } from "../../support/queue-names.ts";
 import { aFetcher } from "../queue/remote/remote-rig.ts";
 import { anOrg, aRedis, someTriggers } from "../queue/worker-rig.ts";
 import { BEARER, serveQueue } from "./served-queue.ts";
@@ -32,15 +34,7 @@ test("the API names queues, members and pauses to those with a key", async () =>
   expect((await fetch(`${url}/api/fleet`)).status).toBe(401);
   const read = async () => fleetSchema.parse(await (await fetch(`${url}/api/fleet`, { headers: BEARER })).json());
   await expect.poll(async () => (await read()).members, PATIENCE).toMatchObject([{ role: "all", host: "test-host" }]);
-  expect((await read()).queues.map(({ name }) => name)).toEqual([
-    "sync",
-    "publish",
-    "export",
-    "deliver",
-    "schedule",
-    "verify",
-    "fetch",
-  ]);
+  expect((await read()).queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
   const { steering } = await steeringOf(redis, profiles);
   await steering.pause({ kind: "profile", name: "default" });
   await expect.poll(async () => (await read()).paused, PATIENCE).toMatchObject([{ kind: "profile", name: "default" }]);
@@ -95,7 +89,7 @@ test("the page of the queues shows that of requests and those of pages, also of 
     return queues.map(({ name }) => name);
   };
   const { redis: client } = await someTriggers(redis, profiles);
-  expect(await shown()).toEqual(["sync", "publish", "export", "deliver", "schedule", "verify", "fetch"]);
+  expect(await shown()).toEqual(FLEET_QUEUES);
   await registerMirror(client, "0123456789abcdef", "acme");
   await expect.poll(shown, PATIENCE).toContain("pages-0123456789abcdef");
 });

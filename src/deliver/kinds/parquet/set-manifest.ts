@@ -2,24 +2,8 @@
 // only if nobody else wrote it since it was read.
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { MANIFEST_NAME } from "../../../warehouse/export/manifest.ts";
+import { entrySchema, MANIFEST_NAME, type ManifestEntry } from "../../../warehouse/export/manifest.ts";
 import type { ObjectStore, StoredText } from "../../stores/object-store.ts";
-
-const entrySchema = z.object({
-  /** Key of the part, relative to the manifest. Never used again for other rows. */
-  file: z.string(),
-  /** Name of the table in schema main. */
-  table: z.string(),
-  /** Month of the rows, `2025-01`; `none` for rows without one; null when the table is one part. */
-  partition: z.string().nullable(),
-  rows: z.number(),
-  bytes: z.number(),
-  sha256: z.string(),
-  /** Last run of the mirror when the part was written. */
-  run: z.string().nullable(),
-  /** Fingerprint of the rows. If it is unchanged, the part is kept. */
-  fingerprint: z.string(),
-});
 
 const setSchema = z.object({
   version: z.literal(1),
@@ -31,6 +15,7 @@ const setSchema = z.object({
   run: z.string().nullable(),
   /** Every table of the set, including those without a part. */
   tables: z.array(z.string()),
+  /** `file` is the key of a part relative to the manifest, never used again for other rows. */
   files: z.array(entrySchema),
   /** Parts that no longer belong to the set, and since when (ISO 8601); removed after a grace period. */
   retired: z.array(z.object({ file: z.string(), since: z.string() })),
@@ -38,7 +23,7 @@ const setSchema = z.object({
   swept: z.string(),
 });
 
-export type SetEntry = z.output<typeof entrySchema>;
+export type SetEntry = ManifestEntry;
 export type SetManifest = z.output<typeof setSchema>;
 
 /** A manifest as read, with the tag that replaces it. */

@@ -9,6 +9,7 @@ import { PREFIX } from "../../../../src/queue/bullmq/queues.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { cli } from "../../../support/cli.ts";
+import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
@@ -115,15 +116,7 @@ test("jobs lists all queues, the members and what is paused; --failed stays as i
   const members = [{ role: "all", version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
   await expect.poll(read, PATIENCE).toMatchObject({ active: [], failed: [], members, paused: [] });
   const names = z.object({ queues: z.array(z.object({ name: z.string() })) }).parse(await read());
-  expect(names.queues.map(({ name }) => name)).toEqual([
-    "sync",
-    "publish",
-    "export",
-    "deliver",
-    "schedule",
-    "verify",
-    "fetch",
-  ]);
+  expect(names.queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
   const { out } = await run("jobs");
   expect(out).toContain("Nothing is queued or under way.\n");
   for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);

@@ -1,10 +1,12 @@
 // All queues of the fleet, also those of requests and of pages: how much waits, since when, and what failed.
+
 import { expect, test } from "vitest";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { loadedMirrors, registerMirror } from "../../../../src/queue/fleet/mirrors.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { afterTest } from "../../../support/after-test.ts";
+import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { aLoader } from "../remote/remote-rig.ts";
 import { anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
 
@@ -27,15 +29,7 @@ const named = (fleet: Awaited<ReturnType<typeof readFleet>>, name: string) => {
 test("the queue of requests is listed, empty, before any fetcher ever ran", async () => {
   const { read } = await aFleet();
   const { queues } = await read();
-  expect(queues.map(({ name }) => name)).toEqual([
-    "sync",
-    "publish",
-    "export",
-    "deliver",
-    "schedule",
-    "verify",
-    "fetch",
-  ]);
+  expect(queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
   const empty = {
     profile: null,
     waiting: 0,

@@ -11,7 +11,7 @@ const configOf = (text: string, env: Record<string, string> = {}, profile?: stri
     flags: {},
     env,
     file: parseConfigFile(text, "/etc/duckmirror/duckmirror.yaml"),
-    cwd: "/work",
+    cwd: "/srv",
     vocabulary: vocabulary(),
     profile,
   });
@@ -56,7 +56,7 @@ test("as JSON in the environment; a profile's own list replaces it", () => {
   const text = `profiles:
   one: {}
   two: { destinations: [{ name: b, kind: parquet, url: out }] }`;
-  expect(configOf(text, env, "one").destinations).toMatchObject([{ name: "a", folder: "/work" }]);
+  expect(configOf(text, env, "one").destinations).toMatchObject([{ name: "a", folder: "/srv" }]);
   expect(configOf(text, env, "two").destinations).toMatchObject([{ name: "b", folder: "/etc/duckmirror" }]);
 });
 

@@ -6,7 +6,7 @@ import { lakeAddress } from "../../../../../src/deliver/kinds/ducklake/lake-addr
 
 const address = (url: string, more: Record<string, unknown> = {}, exists = false) => {
   const written = ducklakeSettings.parse({ name: "lake", kind: "ducklake", url, ...more });
-  const [settings] = resolveDestinations([written], {}, "/work");
+  const [settings] = resolveDestinations([written], {}, "/srv");
   if (settings?.kind !== "ducklake") throw new Error("no lake");
   return lakeAddress(settings, () => exists);
 };
@@ -14,11 +14,11 @@ const address = (url: string, more: Record<string, unknown> = {}, exists = false
 test("a new local catalog has its files beside it; a catalog that exists knows where they are", () => {
   const made = address("ducklake:sqlite:lake/it's.sqlite");
   expect(made.attachSql).toBe(
-    "ATTACH 'ducklake:sqlite:/work/lake/it''s.sqlite' AS lake (DATA_INLINING_ROW_LIMIT 0, DATA_PATH '/work/lake/it''s.sqlite.files')",
+    "ATTACH 'ducklake:sqlite:/srv/lake/it''s.sqlite' AS lake (DATA_INLINING_ROW_LIMIT 0, DATA_PATH '/srv/lake/it''s.sqlite.files')",
   );
-  expect(made).toMatchObject({ extensions: ["ducklake", "sqlite_scanner"], catalogFile: "/work/lake/it's.sqlite" });
+  expect(made).toMatchObject({ extensions: ["ducklake", "sqlite_scanner"], catalogFile: "/srv/lake/it's.sqlite" });
   expect(address("ducklake:catalog.ducklake", {}, true)).toMatchObject({
-    attachSql: "ATTACH 'ducklake:/work/catalog.ducklake' AS lake (DATA_INLINING_ROW_LIMIT 0)",
+    attachSql: "ATTACH 'ducklake:/srv/catalog.ducklake' AS lake (DATA_INLINING_ROW_LIMIT 0)",
     extensions: ["ducklake"],
   });
 });

@@ -6,8 +6,9 @@ import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../../src/core/errors.ts";
 import { parquetDestination } from "../../../../../src/deliver/kinds/parquet/parquet-destination.ts";
 import { folderStore } from "../../../../../src/deliver/stores/folder-store.ts";
+import { change } from "../../../../support/change-mirror.ts";
 import { tempDir } from "../../../warehouse/temp-dir.ts";
-import { change, deleteSignals, signalsOf } from "../../moving-mirror.ts";
+import { deleteSignals, signalsOf } from "../../moving-mirror.ts";
 import { contentOf, deliver, expectSnapshot, filesIn, manifestOf } from "./a-set.ts";
 
 const HOUR_MS = 3_600_000;

@@ -12,7 +12,7 @@ import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 
 export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile">;
-export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve">;
+export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve" | "query">;
 
 /** Changes that a test of a rule reads. */
 const TEST_CHANGES = 10_000;
@@ -112,7 +112,7 @@ export const listAlerts = async (config: AlertsConfig, names: readonly string[])
   );
 
 /** What a rule would find now: in the last changes, or true. */
-const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal }: AlertsContext) => {
+const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, query }: AlertsContext) => {
   const snapshot = snapshotPath(dataDir);
   const now = clock.now();
   const at = new Date(now).toISOString();
@@ -122,7 +122,7 @@ const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal }:
   }
   const { last, goneTo } = await feedBoundsOf(snapshot);
   const after = Math.max(goneTo, last - TEST_CHANGES);
-  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, now, signal })).events;
+  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, now, signal, query })).events;
 };
 
 export interface AlertTest {

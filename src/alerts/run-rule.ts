@@ -12,7 +12,7 @@ import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
 import { takeWriterLock } from "../warehouse/file/writer-lock.ts";
 import { fileVersion } from "../warehouse/read/looks.ts";
-import { readChangeEvents } from "./events/change-events.ts";
+import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
 import { readConditions } from "./events/conditions.ts";
 import { stateEvents } from "./events/state-events.ts";
 import { type Message, messagesOf } from "./message.ts";
@@ -31,6 +31,8 @@ export interface RuleContext {
   readonly signal: AbortSignal;
   /** Unset: the system's. */
   readonly resolve?: Resolve;
+  /** Unset: in a process of its own. */
+  readonly query?: RunQuery;
 }
 
 /** What a pass came to. */
@@ -50,7 +52,7 @@ export interface RulePass {
 export const alone = async <T>(dataDir: string, rule: string, work: () => Promise<T>): Promise<T> => {
   const folder = ruleFolder(dataDir, rule);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, "lock.duckdb");
+  const file = join(folder, "writer.lock");
   const lock = await takeWriterLock(file, folder).catch((error: unknown) => {
     const known = openError(error, file, folder);
     throw isCode(known, "WRITER_BUSY") ? new DuckmirrorError("ALERT_BUSY", { name: rule }) : known;
@@ -120,7 +122,7 @@ const evaluate = async (rule: AlertSettings, position: Position, context: RuleCo
     return { position: { ...position, active }, messages: messagesOf(events, of), more: false };
   }
   if (version === position.snapshot) return nothing;
-  const question = { snapshot, mirror, rule, after: position.after, now, signal };
+  const question = { snapshot, mirror, rule, after: position.after, now, signal, query: context.query };
   const { events, after, more } = await readChangeEvents(question);
   return { position: { ...position, after, snapshot: more ? null : version }, messages: messagesOf(events, of), more };
 };

@@ -1,13 +1,13 @@
 // Job alerts: evaluates the alert rules over the published snapshot and sends what they found. Spends no credit and takes no
 // writer's lock; a rule whose receiver is away does not stop the others.
-import { readChangeEvents, feedBoundsOf } from "../src/alerts/events/change-events.ts";
+import { feedBoundsOf, readChangeEvents } from "../src/alerts/events/change-events.ts";
 import { readConditions } from "../src/alerts/events/conditions.ts";
 import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
 import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
 import { verdictOf } from "../src/alerts/sending/retry.ts";
 import { openRuleStore, type Position, type StoredMessage } from "../src/alerts/store/rule-store.ts";
-import type { Config } from "../src/core/config/config.ts";
 import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts";
+import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 
@@ -36,7 +36,8 @@ const contextOf = ({ dataDir, profile }: AlertsConfig, context: AlertsContext): 
 });
 
 const failedPass = (name: string, error: unknown): RulePass => {
-  const known = error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
+  const known =
+    error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
   return { name, sent: 0, dead: 0, waiting: 0, nextAt: null, error: known };
 };
 

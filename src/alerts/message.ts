@@ -48,7 +48,13 @@ export const eventId = (...parts: readonly (string | number)[]): string => `evt_
 /** The events in messages of at most `batch`, in order. */
 export const messagesOf = (
   events: readonly AlertEvent[],
-  of: { readonly rule: string; readonly profile: string; readonly batch: number; readonly now: number; readonly type?: string },
+  of: {
+    readonly rule: string;
+    readonly profile: string;
+    readonly batch: number;
+    readonly now: number;
+    readonly type?: string;
+  },
 ): readonly Message[] => {
   const { rule, profile, batch, now, type = "duckmirror.alert" } = of;
   const messages: Message[] = [];

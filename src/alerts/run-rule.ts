@@ -128,11 +128,7 @@ const evaluate = async (rule: AlertSettings, position: Position, context: RuleCo
 };
 
 /** Makes messages of what is new; returns why it could not. */
-const takeUp = async (
-  rule: AlertSettings,
-  store: RuleStore,
-  context: RuleContext,
-): Promise<DuckmirrorError | null> => {
+const takeUp = async (rule: AlertSettings, store: RuleStore, context: RuleContext): Promise<DuckmirrorError | null> => {
   for (let more = true; more; ) {
     const before = await store.position();
     try {
@@ -142,7 +138,8 @@ const takeUp = async (
       if (JSON.stringify(position) !== JSON.stringify(before)) await store.commit(position, found.messages);
     } catch (error) {
       context.signal.throwIfAborted();
-      const known = error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
+      const known =
+        error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
       const { code, message } = known;
       const problem = { at: new Date(context.clock.now()).toISOString(), code, message };
       if (before.problem?.message !== message) await store.keep({ ...before, problem });

@@ -6,8 +6,7 @@ import type { AlertEvent, Message } from "./message.ts";
 const VALUE_LENGTH = 300;
 const TEXT_LENGTH = 30_000;
 
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 const shownValue = (value: unknown): string => {
   const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -46,7 +46,8 @@ const problemOf = (text: string, allowPrivate: boolean): string | null => {
   if (url === null || !/^https?:$/.test(url.protocol)) return "its address is no http address";
   if (url.username !== "" || url.password !== "") return "its address holds a user name or password";
   if (allowPrivate) return null;
-  if (url.protocol !== "https:") return "its address does not begin with https, and the rule does not set allow_private";
+  if (url.protocol !== "https:")
+    return "its address does not begin with https, and the rule does not set allow_private";
   // A literal address is not resolved.
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return isIP(host) !== 0 && !isPublicAddress(host) ? privateError(host, host).message : null;
@@ -69,7 +70,11 @@ export const postOnce = async (post: Post, resolve: Resolve = systemLookup): Pro
     const answer = await request(url, { method: "POST", headers, body, dispatcher: agent, signal: limited });
     await answer.body.dump({ limit: MOST_BYTES }).catch(() => undefined);
     const retryAfter = answer.headers["retry-after"];
-    return { kind: "answer", status: answer.statusCode, retryAfter: typeof retryAfter === "string" ? retryAfter : null };
+    return {
+      kind: "answer",
+      status: answer.statusCode,
+      retryAfter: typeof retryAfter === "string" ? retryAfter : null,
+    };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: "away", detail: reasonOf(error) };

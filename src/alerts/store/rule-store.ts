@@ -5,9 +5,9 @@
 import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { ALERTS } from "../../core/data-dir.ts";
 import { replaceFile, syncDir } from "../../warehouse/archive/forgotten-list.ts";
 import { type Message, messageSchema } from "../message.ts";
 

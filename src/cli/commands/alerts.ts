@@ -138,7 +138,14 @@ const run = async ({ args, after }: Input, context: CommandContext): Promise<num
   const { clock, signal } = context;
   const config = await context.loadConfig();
   const deed = { action: "alert", subject: [action, ...names].join(" ") } as const;
-  if (action === "test") return audited(config, context, deed, () => tryOut(only(names, "test"), context), () => ({}));
+  if (action === "test")
+    return audited(
+      config,
+      context,
+      deed,
+      () => tryOut(only(names, "test"), context),
+      () => ({}),
+    );
   const using = { clock, signal, random: Math.random };
   const work = async (): Promise<readonly RulePass[]> =>
     action === "send"

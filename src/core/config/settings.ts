@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseBytes } from "../text/units.ts";
-import { auditSettings } from "./audit-settings.ts";
 import { alertsSetting } from "./alerts/alert-settings.ts";
+import { auditSettings } from "./audit-settings.ts";
 import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";

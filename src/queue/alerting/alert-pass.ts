@@ -32,7 +32,8 @@ export const passOf = async (
   if (pass === undefined || pass.error?.code === "ALERT_BUSY") return CHECK_MS;
   const { sent, dead, nextAt, error } = pass;
   if (sent > 0) log("info", `alert ${name}: sent ${counted(sent, "message")}`);
-  if (dead > 0) log("error", `alert ${name}: ${counted(dead, "message")} given up; \`duckmirror alerts list\` shows why`);
+  if (dead > 0)
+    log("error", `alert ${name}: ${counted(dead, "message")} given up; \`duckmirror alerts list\` shows why`);
   const text = error?.message ?? "";
   const level = error?.code === "ALERT_UNDELIVERED" ? "warn" : "error";
   if (text !== "" && text !== logged.get(key)) log(level, `alert ${name}: ${text}`);

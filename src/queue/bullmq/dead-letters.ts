@@ -4,11 +4,19 @@ import type { Job } from "bullmq";
 import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { Started, Triggers } from "../asks.ts";
 import { askAlert } from "../alerting/queued-alerts.ts";
+import type { Started, Triggers } from "../asks.ts";
 import { askDelivery } from "../delivering/queued-deliveries.ts";
 import { toldFailure } from "../failures.ts";
-import { alertPayload, deliverPayload, exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
+import {
+  alertPayload,
+  deliverPayload,
+  exportPayload,
+  familyPayload,
+  parsePayload,
+  syncPayload,
+  verifyPayload,
+} from "../payloads.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
 import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";

@@ -9,6 +9,7 @@ import type { Schedule } from "../../core/config/schedules.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
+import { startLocalAlerts } from "../alerting/local-alerts.ts";
 import {
   type AskedSync,
   askDigest,
@@ -23,7 +24,6 @@ import {
   type SyncAsk,
   type Triggers,
 } from "../asks.ts";
-import { startLocalAlerts } from "../alerting/local-alerts.ts";
 import { schedulesOf } from "../bullmq/schedules.ts";
 import type { DeliveryDeps } from "../delivering/delivery.ts";
 import { createLocalDeliveries } from "../delivering/local-deliveries.ts";

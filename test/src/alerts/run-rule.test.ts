@@ -125,7 +125,12 @@ test("a receiver that is away: later events wait behind the first, each wait is 
   await pass();
   await store("signals", signals(2));
   const start = clock.now();
-  expect(await pass()).toMatchObject({ sent: 0, waiting: 1, nextAt: start + 5_000, error: { code: "ALERT_UNDELIVERED" } });
+  expect(await pass()).toMatchObject({
+    sent: 0,
+    waiting: 1,
+    nextAt: start + 5_000,
+    error: { code: "ALERT_UNDELIVERED" },
+  });
   await store("signals", signals(3));
   expect(await pass()).toMatchObject({ waiting: 2, nextAt: start + 5_000 });
   expect(received).toHaveLength(1);
@@ -152,9 +157,15 @@ test("what is refused is a dead letter and holds up nothing; replay sends it und
   await store("signals", signals(2, 3));
   expect(await pass()).toMatchObject({ sent: 1, dead: 1, waiting: 0, error: { code: "ALERT_UNDELIVERED" } });
   const { dead } = await state();
-  expect(dead).toMatchObject([{ message: { attempts: 1, error: "it answered 400", body: { data: { events: [{ n: 2 }] } } } }]);
+  expect(dead).toMatchObject([
+    { message: { attempts: 1, error: "it answered 400", body: { data: { events: [{ n: 2 }] } } } },
+  ]);
   answer = () => ({});
-  expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({ sent: 1, dead: 0, error: null });
+  expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({
+    sent: 1,
+    dead: 0,
+    error: null,
+  });
   expect(received.map(({ body }) => body.data.events[0]?.n)).toEqual([2, 3, 2]);
   expect(received[2]?.id).toBe(received[0]?.id);
   // The changes again: the same events under the same ids.

@@ -129,7 +129,7 @@ export const resolveAlerts = (
 ): readonly AlertSettings[] =>
   written.map((rule) => {
     const { name, event, format, batch, sql = "", secret_file: file, after, allow_private: allowPrivate } = rule;
-    const valueOf = (name: string | undefined) => (name === undefined ? "" : (env[name]?.trim() ?? ""));
+    const textOf = (name: string | undefined) => (name === undefined ? "" : (env[name]?.trim() ?? ""));
     const named = [rule.url_env, rule.secret_env].filter((one) => one !== undefined);
     return {
       name,
@@ -138,14 +138,14 @@ export const resolveAlerts = (
       batch,
       sql,
       allowPrivate,
-      url: new Secret(rule.url ?? valueOf(rule.url_env)),
+      url: new Secret(rule.url ?? textOf(rule.url_env)),
       secret:
         file !== undefined
           ? { file: isAbsolute(file) ? file : resolve(folder, file) }
           : rule.secret_env !== undefined
-            ? { value: new Secret(valueOf(rule.secret_env)) }
+            ? { value: new Secret(textOf(rule.secret_env)) }
             : null,
-      unset: named.filter((one) => valueOf(one) === ""),
+      unset: named.filter((one) => textOf(one) === ""),
       afterMs: after ?? DEFAULT_AFTER_MS,
     };
   });

@@ -56,7 +56,13 @@ const post = (url: string, more: { allowPrivate?: boolean; resolve?: LookupFunct
 };
 
 test.each([
-  ...["https://127.0.0.1", "https://[::1]", "https://169.254.169.254", "https://10.1.2.3", "https://[::ffff:127.0.0.1]"],
+  ...[
+    "https://127.0.0.1",
+    "https://[::1]",
+    "https://169.254.169.254",
+    "https://10.1.2.3",
+    "https://[::ffff:127.0.0.1]",
+  ],
   // Other spellings of 127.0.0.1.
   ...["https://0x7f.1", "https://2130706433", "https://0177.0.0.1", "https://127.1"],
 ])("%s is refused without a connection", async (origin) => {
@@ -70,7 +76,10 @@ test.each([["127.0.0.1"], ["::1"], ["10.0.0.7"], ["169.254.169.254"], ["::ffff:1
   async (...addresses) => {
     const { resolve } = namesAre(addresses);
     const found = await post("https://hook.example/", { resolve });
-    expect(found).toMatchObject({ kind: "away", detail: expect.stringMatching(/hook\.example is the private address/) });
+    expect(found).toMatchObject({
+      kind: "away",
+      detail: expect.stringMatching(/hook\.example is the private address/),
+    });
   },
 );
 
@@ -90,7 +99,10 @@ test("a name is resolved once, so that it cannot be a private address when the c
 test("a redirect is an answer and is not followed", async () => {
   const target = await aReceiver();
   const { port } = await aReceiver(307, { location: `http://127.0.0.1:${target.port}/` });
-  expect(await post(`http://127.0.0.1:${port}/`, { allowPrivate: true })).toMatchObject({ kind: "answer", status: 307 });
+  expect(await post(`http://127.0.0.1:${port}/`, { allowPrivate: true })).toMatchObject({
+    kind: "answer",
+    status: 307,
+  });
   expect(target.seen).toEqual([]);
 });
 

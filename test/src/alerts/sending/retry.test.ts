@@ -13,7 +13,10 @@ test.each([200, 201, 204, 299])("%d: sent", (status) => {
 test("410 turns the rule off; other refusals and redirects are dead letters at once", () => {
   expect(verdictOf(answer(410), at(1))).toEqual({ kind: "gone", detail: "it answered 410" });
   for (const status of [400, 401, 404, 413]) expect(verdictOf(answer(status), at(1)).kind).toBe("dead");
-  expect(verdictOf(answer(302), at(1))).toEqual({ kind: "dead", detail: "it answered 302; redirects are not followed" });
+  expect(verdictOf(answer(302), at(1))).toEqual({
+    kind: "dead",
+    detail: "it answered 302; redirects are not followed",
+  });
 });
 
 test("what is temporary is tried again, later each time, up to eight hours, with jitter", () => {

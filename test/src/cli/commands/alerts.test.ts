@@ -52,9 +52,17 @@ test("send, list, test and replay a rule", async () => {
   ]);
   const { out } = await cli(["alerts", "--json"], { env });
   expect(JSON.parse(out).alerts).toMatchObject([
-    { name: "failed", event: "run_failed", active: [{ key: "runs" }], dead: [{ attempts: 1, error: "it answered 400" }] },
+    {
+      name: "failed",
+      event: "run_failed",
+      active: [{ key: "runs" }],
+      dead: [{ attempts: 1, error: "it answered 400" }],
+    },
   ]);
-  expect(await cli(["alerts", "list"], { env })).toMatchObject({ code: 0, out: expect.stringContaining("it answered 400") });
+  expect(await cli(["alerts", "list"], { env })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("it answered 400"),
+  });
   expect(await cli(["alerts", "replay", "failed"], { env })).toMatchObject({ code: 0, err: "" });
   expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
     code: 0,
@@ -70,10 +78,20 @@ test("send, list, test and replay a rule", async () => {
 test("neither address nor secret is shown, whatever fails", async () => {
   const dataDir = await aMirror();
   const secret = SECRET.slice("whsec_".length);
-  const urls = ["http://127.0.0.1:1/hush-path", "https://hush.invalid/hush-path", "hush-path", "https://a:hush-path@x.example"];
+  const urls = [
+    "http://127.0.0.1:1/hush-path",
+    "https://hush.invalid/hush-path",
+    "hush-path",
+    "https://a:hush-path@x.example",
+  ];
   for (const url of urls) {
     for (const format of ["json", "slack"]) {
-      const rule = { ...RULE, name: `r${urls.indexOf(url)}`, format, ...(format === "slack" ? { secret_env: undefined } : {}) };
+      const rule = {
+        ...RULE,
+        name: `r${urls.indexOf(url)}`,
+        format,
+        ...(format === "slack" ? { secret_env: undefined } : {}),
+      };
       const env = envOf(dataDir, url, rule);
       const sent = await cli(["alerts", "send", "--json"], { env });
       const listed = await cli(["alerts", "list", "--verbose"], { env });

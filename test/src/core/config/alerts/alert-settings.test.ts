@@ -1,4 +1,5 @@
 // Setting `alerts`: what is wrong with a rule is named; addresses and secrets are never shown.
+import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
@@ -57,6 +58,17 @@ test.each([
   ],
 ])("%s", (text, problem) => {
   expect(() => rules(text)).toThrow(problem);
+});
+
+test("docs/ALERTS.md shows the same rules", () => {
+  const text = readFileSync(new URL("../../../../../docs/ALERTS.md", import.meta.url), "utf8");
+  const block = /```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+  const { alerts } = configOf(block.replace(/^ {3}/gm, ""));
+  const oneLine = (sql: string) => sql.replace(/\s+/g, " ").trim();
+  expect(alerts.map(({ name }) => name)).toEqual(["funding", "champion-left", "failed", "old", "credits"]);
+  expect(alerts.slice(0, 2).map(({ sql }) => oneLine(sql))).toEqual(
+    EXAMPLE_RULES.slice(0, 2).map((rule) => "sql" in rule && rule.sql),
+  );
 });
 
 test("the examples are rules", () => {

@@ -60,7 +60,7 @@ test("data that is older than its limit by more than the rule grants", async () 
   const { dataDir, snapshot } = aDataDir();
   await change(dataDir, async (warehouse) => {
     await warehouse.setCapability("wanted", JSON.stringify({ max_age_ms: { signals: DAY_MS } }), T0);
-    await warehouse.commit(aCheckpoint([], { scopes: [aState({ status: "complete", checkedAt: T0, walkedAt: T0 })] }));
+    await warehouse.commit(aCheckpoint([], { scopes: [aState({ status: "idle", checkedAt: T0, walkedAt: T0 })] }));
   });
   const old = (now: number) => readConditions({ event: "data_old", afterMs: DAY_MS }, snapshot, now);
   expect(await old(T0 + 2 * DAY_MS)).toEqual([]);

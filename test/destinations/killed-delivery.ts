@@ -86,7 +86,11 @@ export const killDelivery = async ({ dataDir, at = dataDir, destinations, moment
 export const createTally = () => {
   const counts = new Map<string, number>();
   return {
-    add: (killed: string) => void counts.set(killed, (counts.get(killed) ?? 0) + 1),
+    add: (killed: string) => {
+      counts.set(killed, (counts.get(killed) ?? 0) + 1);
+      // A long run shows how far it is.
+      if (process.env.KILLS !== undefined) process.stderr.write(`${killed}\n`);
+    },
     text: () =>
       [...counts]
         .sort(([a], [b]) => a.localeCompare(b))

@@ -93,6 +93,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/deliver.ts"),
   },
   {
+    name: "alerts",
+    summary: "Show the alert rules, send what they found, try one out, send dead letters again",
+    load: () => import("./commands/alerts.ts"),
+  },
+  {
     name: "schema",
     summary: "Say what every table and column means",
     load: () => import("./commands/schema.ts"),

@@ -7,6 +7,7 @@ import { createSessions } from "../../../jobs/session.ts";
 import { checkRedis } from "../../budget/store/redis-connection.ts";
 import { detailOf } from "../../core/errors.ts";
 import { noTracer } from "../../core/tracing.ts";
+import { askAlerts, processAlert } from "../alerting/queued-alerts.ts";
 import type { RunningWorker } from "../asks.ts";
 import { askDeliveries, processDeliver } from "../delivering/queued-deliveries.ts";
 import { enterFleet } from "../fleet/fleet.ts";
@@ -32,6 +33,7 @@ const COMPLAIN_EVERY_MS = 30_000;
 const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
 const DELIVERIES_AT_ONCE = 4;
+const ALERTS_AT_ONCE = 8;
 /** Time limit for what waits for Redis when the worker stops, ms. */
 const CLOSING_MS = 500;
 /** How often a claim is renewed while it lasts. */
@@ -94,12 +96,14 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     publish: publishJob,
     askDeliveries: (syncId, profile) =>
       atRedis(asking, () => askDeliveries(queues, syncId, profile, times.deliveryWait)),
+    askAlerts: (profile) => atRedis(asking, () => askAlerts(queues, [profile])),
     clock,
     random,
     scrubber,
     warn: (text) => log("warn", text),
   };
   const delivering = { log, ...(deps.open === undefined ? {} : { open: deps.open }) };
+  const logged = new Map<string, string>();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const taking = createTaking({ ...deps, tracer, asking, working, stopping: stopping.signal, times, complain });
@@ -122,6 +126,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     publishing,
     taking.from("export", EXPORTS_AT_ONCE, (taken) => exportAndTell(taken, processing)),
     taking.from("deliver", DELIVERIES_AT_ONCE, (taken) => processDeliver(taken, { ...processing, ...delivering })),
+    taking.from("alert", ALERTS_AT_ONCE, (taken) => processAlert(taken, { ...processing, log }, logged)),
     taking.from("schedule", 1, (taken) => processTick(taken, processing)),
     verifying,
   ];
@@ -157,6 +162,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   }
   const chores = [
     every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
+    every(times.alertCheck, () => atRedis(asking, () => askAlerts(queues, profiles))),
     // Redis's settings can change while it runs.
     every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),

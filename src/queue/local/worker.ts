@@ -9,6 +9,7 @@ import type { Schedule } from "../../core/config/schedules.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
+import { startLocalAlerts } from "../alerting/local-alerts.ts";
 import {
   type AskedSync,
   askDigest,
@@ -94,7 +95,9 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
 
   const { open } = deps;
   const deliveries = createLocalDeliveries({ clock, log, ...(open === undefined ? {} : { open }) });
-  const { carryOut, endWith } = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries });
+  const alerts = startLocalAlerts(profiles, { clock, random, log });
+  const carrier = { clock, sessions, log, emit: deps.emit, tracer, deliveries, alerts };
+  const { carryOut, endWith } = createCarrier(carrier);
 
   /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
@@ -199,7 +202,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       for (const { cancel } of entries.values()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
       const done = new AbortController();
       const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
-      await Promise.race([Promise.all([...tails.values(), verifications?.stop(), deliveries.stop()]), deadline]);
+      const ends = [...tails.values(), verifications?.stop(), deliveries.stop(), alerts.stop()];
+      await Promise.race([Promise.all(ends), deadline]);
       done.abort();
     },
   };

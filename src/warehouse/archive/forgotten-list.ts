@@ -44,7 +44,8 @@ const readIfThere = async (file: string): Promise<Buffer | null> => {
   }
 };
 
-const syncDir = async (dir: string) => {
+/** Makes renames in a folder last. */
+export const syncDir = async (dir: string) => {
   const handle = await open(dir, "r");
   try {
     await handle.sync();

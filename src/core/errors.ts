@@ -218,6 +218,11 @@ export const ERRORS = {
     "{dir} is in use: a backup becomes a folder of its own.",
     "Name a folder that is empty or does not exist; --force replaces an earlier backup, and nothing else.",
   ),
+  BACKUP_PLACE_FAILED: row(
+    EXIT.streamsFailed,
+    "{place} cannot be used: {detail}",
+    "What is there is as it was. Check address, credentials (as AWS tools find them), --region, --endpoint and network, then repeat.",
+  ),
   RESTORE_REFUSED: row(
     EXIT.usage,
     "{dir} holds a mirror already, and a restore overwrites nothing.",

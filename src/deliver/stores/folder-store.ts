@@ -1,7 +1,7 @@
 // A local folder as a store. A file is written under a name of its own and renamed. A conditional write holds the folder's lock
 // from the check to the rename, so that two processes of one machine do not both pass the check.
 import { createHash, randomUUID } from "node:crypto";
-import { chmodSync, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
 import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
@@ -122,6 +122,16 @@ export const folderStore = (name: string, dir: string): ObjectStore => {
         make();
         await placed(dir, key, (path) => copyFile(file.path, path));
       }),
+    download: (key, path, signal) =>
+      step(signal, () =>
+        copyFile(inside(dir, key), path, constants.COPYFILE_EXCL).then(
+          () => true,
+          (error: unknown) => {
+            if (isMissing(error)) return false;
+            throw error;
+          },
+        ),
+      ),
     async *list(signal) {
       for (const entry of await step(signal, entries)) {
         const path = join(entry.parentPath, entry.name);

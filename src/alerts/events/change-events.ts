@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { runBoxedQuery } from "../../warehouse/box/boxed-query.ts";
 import { openDatabase } from "../../warehouse/duckdb/database.ts";
-import type { OutValue } from "../../warehouse/duckdb/duck-values.ts";
+import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
 import { type AlertEvent, eventId } from "../message.ts";

@@ -120,8 +120,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 const MOST_LINES = 300;
 const MOST_FILES = 14;
-/** One file per command, and per job. */
-const FLAT_FOLDERS = ["src/cli/commands", "jobs"];
+/** One file per job. */
+const FLAT_FOLDERS = ["jobs"];
 /** Pure tables, which are better long than split. */
 const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
 /** The one parser of times; and code that runs in a browser, where times are shown as people there know them. */

@@ -34,24 +34,26 @@ const textOf = async (stream: Readable | null): Promise<string> => {
 
 const isReadable = (stream: unknown): stream is Readable => typeof stream === "object" && stream !== null;
 
-/** Runs a script of Node's to its end. Throws when it ends with anything but 0. */
+/** Runs a script of Node's to its end. Throws when it ends with anything but 0. `prefix`: a command that runs the others. */
 export const runScript = async (
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd: string,
+  prefix: readonly string[] = [],
 ): Promise<ProgramRun> => {
   const start = performance.now();
-  const child = spawn(process.execPath, ["--import", TELL, ...argv], {
+  const [command = process.execPath, ...rest] = [...prefix, process.execPath, "--import", TELL, ...argv];
+  const child = spawn(command, rest, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
   const [, , , usage] = child.stdio;
-  const ended = once(child, "close").then(([code]) => ({ code, ms: performance.now() - start }));
+  const ended = once(child, "close").then(([code, by]) => ({ code, by, ms: performance.now() - start }));
   const texts = Promise.all([textOf(child.stdout), textOf(child.stderr), isReadable(usage) ? textOf(usage) : ""]);
-  const { code, ms } = await ended;
+  const { code, ms, by } = await ended;
   const [out, errors, used] = await texts;
-  if (code !== 0) throw new TypeError(`${argv.join(" ")} ended with ${code}: ${errors}`);
+  if (code !== 0) throw new TypeError(`${argv.join(" ")} ended with ${code ?? by}: ${errors}`);
   return { ms, out, ...measured.parse(JSON.parse(used)) };
 };
 
@@ -60,4 +62,6 @@ export const runProgram = (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd: string,
-): Promise<ProgramRun> => runScript([fileURLToPath(new URL("../src/cli/main.js", import.meta.url)), ...args], env, cwd);
+  prefix: readonly string[] = [],
+): Promise<ProgramRun> =>
+  runScript([fileURLToPath(new URL("../src/cli/main.js", import.meta.url)), ...args], env, cwd, prefix);

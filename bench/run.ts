@@ -17,6 +17,7 @@ import { rate } from "./rate.ts";
 import { accepted, baselineSchema, regressions } from "./regression.ts";
 import { replay } from "./replay.ts";
 import { sharedLimiter } from "./shared-limiter.ts";
+import { smallMachine } from "./small-machine.ts";
 import { startUp } from "./start-up.ts";
 import { statusPage } from "./status-page.ts";
 import { throughput } from "./throughput.ts";
@@ -32,6 +33,7 @@ const CASES: readonly BenchCase[] = [
   throughput,
   upsert,
   memory,
+  smallMachine,
   startUp,
   replay,
   publish,

@@ -1,8 +1,12 @@
 // Case years: hourly syncs of a changing organization in simulated time. What a sync costs, what the disk holds and what
 // a replay takes must not grow with the number of syncs. `--size 5000`: how many syncs.
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import { replayJob } from "../jobs/replay.ts";
 import { syncJob } from "../jobs/sync.ts";
 import { vocabulary } from "../src/catalog/vocabulary.ts";
@@ -12,13 +16,13 @@ import { Secret } from "../src/core/secret.ts";
 import { copyContents } from "../src/warehouse/publish/rewrite-file.ts";
 import { readDiskUsage } from "../src/warehouse/read/disk-usage.ts";
 import { atMost, type BenchCase, type Figure } from "./case.ts";
-import { startChangingService } from "./changing-service.ts";
 
 const HOUR_MS = 3_600_000;
 const SIZE = process.argv.includes("--size") ? Number(process.argv[process.argv.indexOf("--size") + 1]) : 500;
 /** Syncs after which everything is measured, and the share of rows that change before every second sync. */
 const STAGES = [10, 100, 500, 1000, 2500, 5000].filter((syncs) => syncs <= SIZE);
 const CHANGED = 0.0045;
+const ROWS = { accounts: 300, signals: 6_000 };
 /** Days that archive and history are kept, instead of 90 and for ever, so that a short run reaches them. */
 const KEPT_DAYS = "10";
 const MB = 1024 * 1024;
@@ -64,9 +68,23 @@ const measure = async (syncs: number, run: (syncs: number) => Promise<Stage>): P
   return stage;
 };
 
+/** The service, in a process of its own. */
+const startService = async (now: number) => {
+  const script = fileURLToPath(new URL("./changing-service-process.js", import.meta.url));
+  const child = fork(script, [String(ROWS.accounts), String(ROWS.signals), String(now)]);
+  const [started] = await once(child, "message");
+  const { url } = z.object({ url: z.string() }).parse(started);
+  const change = async (share: number, at: number): Promise<void> => {
+    const changed = once(child, "message");
+    child.send({ share, now: at });
+    await changed;
+  };
+  return { url, change, close: () => child.disconnect() };
+};
+
 const stages = async (): Promise<readonly Stage[]> => {
   const clock = simulated();
-  const service = await startChangingService({ accounts: 300, signals: 40_000 }, clock.now());
+  const service = await startService(clock.now());
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-years-"));
   const configOf = (dir: string) =>
     resolveConfig({
@@ -113,7 +131,7 @@ const stages = async (): Promise<readonly Stage[]> => {
   let done = 0;
   const next = async () => {
     clock.pass(HOUR_MS);
-    if (done % 2 === 1) service.change(CHANGED, clock.now());
+    if (done % 2 === 1) await service.change(CHANGED, clock.now());
     await sync();
     done += 1;
   };
@@ -130,7 +148,7 @@ const stages = async (): Promise<readonly Stage[]> => {
     for (const syncs of STAGES) found.push(await measure(syncs, run));
     return found;
   } finally {
-    await service.close();
+    service.close();
     await rm(dataDir, { recursive: true, force: true });
   }
 };
@@ -151,7 +169,7 @@ const line = (stage: Stage): Figure => {
 
 export const years: BenchCase = {
   id: "years",
-  title: `${SIZE} hourly syncs in simulated time of 40,300 rows of which 0.45% change every other hour; archive and history kept for ${KEPT_DAYS} days`,
+  title: `${SIZE} hourly syncs in simulated time of ${(ROWS.accounts + ROWS.signals).toLocaleString("en")} rows of which 0.45% change every other hour; archive and history kept for ${KEPT_DAYS} days`,
   run: async () => {
     const found = await stages();
     const [first, last] = [found[0], found.at(-1)];

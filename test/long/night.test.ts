@@ -42,6 +42,13 @@ const canonical = (url: string): string => {
   return `${decodeURIComponent(pathname)}?${searchParams}`;
 };
 
+/** What was paid for more than once, in the order of the first time: `3 x /v1/accounts?…`. */
+const repeated = (paid: readonly string[]): string[] => {
+  const times = new Map<string, number>();
+  for (const url of paid) times.set(url, (times.get(url) ?? 0) + 1);
+  return [...times].filter(([, count]) => count > 1).map(([url, count]) => `${count} x ${url}`);
+};
+
 beforeAll(async () => {
   sandbox = await startSandbox({
     seed: 77,
@@ -149,6 +156,8 @@ test(
       startBuilt(["worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])], env);
     const fleet = ROLES.map(start);
     const story: string[] = [];
+    /** Rounds that paid more than kills explain: the night goes on, and fails at its end. */
+    const dear: string[] = [];
     const codes = new Map<number | null, number>();
     let kills = 0;
 
@@ -220,7 +229,7 @@ test(
         // Without kills, each trigger reads a page once. Redis that lost its memory lost the sync, which reads all again.
         const lost = victims.filter((victim) => victim === EMPTIED).length;
         const most = new Set(paid).size * (ends.length + lost) + (victims.length + 1) * (CONCURRENCY + OVERLAP);
-        expect(paid.length, story.join("\n")).toBeLessThanOrEqual(most);
+        if (paid.length > most) dear.push(`${story.at(-1)}; at most ${most}. ${repeated(paid).join(" | ")}`);
       }
       await check();
     } finally {
@@ -238,9 +247,11 @@ test(
       codes: Object.fromEntries(codes),
       charged: paidSince(0).length,
       ambiguous: ambiguous.rows[0]?.[0],
+      dear,
       story,
     };
     process.stdout.write(`${JSON.stringify(figures, null, 1)}\n`);
+    expect(dear).toEqual([]);
     expect(Number(figures.ambiguous)).toBeLessThanOrEqual(kills * CONCURRENCY);
   },
   (MINUTES + 10) * 60_000,

@@ -66,8 +66,10 @@ export const createEnding = ({ signal, hardSignal, clock, graceMs }: EndingOptio
     clock.sleep(graceMs, closed.signal).then(breakOff, () => undefined);
   };
   const heed = (of: AbortSignal, act: () => void) => {
-    if (of.aborted) act();
-    else of.addEventListener("abort", act, { once: true, signal: closed.signal });
+    if (of.aborted) return act();
+    of.addEventListener("abort", act, { once: true });
+    // Not by the option `signal`: Node holds what should remove the listener weakly, and forgets it where runs share `of`.
+    closed.signal.addEventListener("abort", () => of.removeEventListener("abort", act), { once: true });
   };
   heed(signal, () => end(reasonOf(signal.reason)));
   if (hardSignal !== undefined) heed(hardSignal, breakOff);

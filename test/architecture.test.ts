@@ -65,6 +65,7 @@ describe("the checker refuses", () => {
     ["a barrel", "src/api/index.ts", "export const x = 1;"],
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
     ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
+    ["a function of 70 lines", "src/api/a.ts", `export const x = () => {\n${"  y();\n".repeat(68)}};`],
     ["more than 300 lines", "src/api/a.ts", "export const x = 1;\n".repeat(300)],
   ])("%s", (_, path, code) => {
     expect(problems([path, code])).toHaveLength(1);

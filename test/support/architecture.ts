@@ -1,5 +1,6 @@
 // What the file tree and the imports must look like, as a checker over file texts. Pure, so that it can be tested.
 import { posix } from "node:path";
+import { LONG_FUNCTIONS } from "./long-functions.ts";
 import { isRelative, type Parsed, packageOf, parse, resolveFrom, type SourceFile } from "./parsed-source.ts";
 
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
@@ -120,6 +121,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 const MOST_LINES = 300;
 const MOST_FILES = 14;
+const MOST_FUNCTION_LINES = 65;
 /** One file per job. */
 const FLAT_FOLDERS = ["jobs"];
 /** Pure tables, which are better long than split. */
@@ -197,6 +199,13 @@ const nameProblems = ({ path, text }: Parsed): string[] => {
   ];
 };
 
+const functionProblems = ({ path, functions }: Parsed): string[] =>
+  functions.flatMap(({ name, lines }) =>
+    layerOf(path) === null || lines <= MOST_FUNCTION_LINES || LONG_FUNCTIONS.includes(`${path} ${name}`)
+      ? []
+      : [`${path}: ${name} has ${lines} lines: cut it by meaning`],
+  );
+
 const wordProblems = ({ path, text }: Parsed): string[] =>
   layerOf(path) === null
     ? []
@@ -249,6 +258,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...timeProblems(file),
       ...nameProblems(file),
       ...wordProblems(file),
+      ...functionProblems(file),
     ]),
     ...crowdProblems([...layered.keys()]),
     ...cycleProblems(layered),

@@ -1,7 +1,8 @@
 // Syncs that the local worker was asked for: those under way, the last ended ones, and the keys of their callers.
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { askDigest, joins, KEY_LASTS_S, type SyncAsk } from "../asks.ts";
+import type { SyncAsk } from "../../core/report/triggers.ts";
+import { askDigest, joins, KEY_LASTS_S } from "../asks.ts";
 import type { SyncPayload } from "../payloads.ts";
 import { type Entry, hasEnded } from "./entry.ts";
 

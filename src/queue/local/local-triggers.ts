@@ -2,7 +2,8 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { type AskedSync, endedState, laterOf, payloadOf, profileOf, type SyncAsk, type Triggers } from "../asks.ts";
+import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
+import { endedState, laterOf, payloadOf, profileOf, type Triggers } from "../asks.ts";
 import type { ProgressBook } from "../progress-book.ts";
 import { findStored } from "../stored-syncs.ts";
 import { shownState, step } from "../sync-life.ts";

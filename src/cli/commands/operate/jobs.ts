@@ -1,7 +1,7 @@
 // duckmirror jobs: lists queued, running and failed jobs, queues, members and pauses; retries, drops and cancels.
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import type { AskedSync } from "../../../queue/asks.ts";
+import type { AskedSync } from "../../../core/report/triggers.ts";
 import type { DeadLetter } from "../../../queue/bullmq/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderMembers, renderPauses, renderQueues } from "../../terminal/fleet-tables.ts";

@@ -2,11 +2,13 @@
 // installs what they need (docs/DESTINATIONS.md). KILLS=200 for more kills.
 import { defineConfig } from "vitest/config";
 
+const KILLS = Number(process.env.KILLS ?? "6");
+
 export default defineConfig({
   test: {
     include: ["test/destinations/**/*.test.ts"],
     // A last resort for a destination that hangs.
-    testTimeout: 600_000,
+    testTimeout: 600_000 + KILLS * 60_000,
     hookTimeout: 600_000,
     pool: "forks",
     maxWorkers: 2,

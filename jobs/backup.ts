@@ -1,8 +1,11 @@
 // Jobs backup and restore: a proven copy of the mirror, and a data directory made of one. They send nothing.
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
+import type { BucketSettings } from "../src/deliver/stores/s3-store.ts";
 import { type Backup, copyIn, readBackup, restoreSmallFiles, writeBackup } from "../src/warehouse/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
@@ -10,7 +13,7 @@ import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file
 
 /** Object printed by `backup --json` and `restore --json`. */
 export interface BackupReport {
-  /** Folder of the backup. */
+  /** Folder of the backup, or its address in object storage. */
   readonly backup: string;
   readonly made_at: string;
   readonly files: number;
@@ -29,19 +32,62 @@ const reportOf = ({ folder, made_at: madeAt, files }: Backup, warehouse: string,
   duration_ms: durationMs,
 });
 
+export interface BackupContext {
+  readonly clock: Clock;
+  /** Ends what is sent or fetched. */
+  readonly signal: AbortSignal;
+}
+
+/** What only object storage asks for. */
+interface Stored {
+  readonly bucket?: BucketSettings;
+}
+
+const FOLDER = /^backup-on-its-way-(\d+)/;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** Runs `work` with a folder of state/ that only this process uses, and removes it, and those of killed processes. */
+const withFolder = async <T>(state: string, work: (folder: string) => Promise<T>): Promise<T> => {
+  await mkdir(state, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(state)) {
+    const [, pid] = FOLDER.exec(name) ?? [];
+    if (pid === undefined) continue;
+    if (Number(pid) === process.pid || !isAlive(Number(pid)))
+      await rm(join(state, name), { recursive: true, force: true });
+  }
+  const folder = join(state, `backup-on-its-way-${process.pid}`);
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
 /**
- * Backs up the published snapshot; needs no lock, so a sync may run. Throws SNAPSHOT_MISSING, BACKUP_REFUSED,
- * BASELINE_DAMAGED, DISK_FULL.
+ * Backs up the published snapshot to a folder or to object storage; needs no lock, so a sync may run. Throws
+ * SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED, BASELINE_DAMAGED, DISK_FULL.
  */
 export const backupJob = async (
   { dataDir }: Pick<Config, "dataDir">,
-  request: { readonly target: string; readonly force: boolean; readonly version: string },
-  { clock }: { readonly clock: Clock },
+  request: { readonly target: string; readonly force: boolean; readonly version: string } & Stored,
+  { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
   const { snapshot, state } = warehousePaths(dataDir);
   const start = clock.now();
-  const backup = await writeBackup({ ...request, snapshot, state, now: start });
-  return reportOf(backup, snapshot, clock.now() - start);
+  const { bucket = {}, target, force } = request;
+  const write = (folder: string) => writeBackup({ ...request, target: folder, snapshot, state, now: start });
+  if (!isStored(target)) return reportOf(await write(target), snapshot, clock.now() - start);
+  const place = { url: target, settings: bucket, signal };
+  await checkBackupPlace(place, force);
+  const sent = await withFolder(state, async (folder) => sendBackup(await write(folder), place, force));
+  return reportOf(sent, snapshot, clock.now() - start);
 };
 
 /** True when the directory holds a mirror, or what one was made of. */
@@ -68,19 +114,32 @@ const fill = async (backup: Backup, dataDir: string, now: number): Promise<void>
   }
 };
 
+/** Fills the directory from a folder, or from object storage. */
+const fillFrom = async (source: string, dataDir: string, now: number, place: Omit<BackupPlace, "url">) => {
+  const whole = async (backup: Backup): Promise<Backup> => {
+    await fill(backup, dataDir, now);
+    return backup;
+  };
+  if (!isStored(source)) return whole(await readBackup(source));
+  const { state } = warehousePaths(dataDir);
+  return withFolder(state, async (folder) => ({
+    ...(await whole(await fetchBackup({ ...place, url: source }, folder))),
+    folder: source,
+  }));
+};
+
 /**
- * Makes an empty data directory a mirror again. Throws BASELINE_DAMAGED, RESTORE_REFUSED, WRITER_BUSY,
- * WAREHOUSE_NEWER, DISK_FULL.
+ * Makes an empty data directory a mirror again. Throws BASELINE_DAMAGED, RESTORE_REFUSED, BACKUP_PLACE_FAILED,
+ * WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
  */
 export const restoreJob = async (
   { dataDir, memory }: Pick<Config, "dataDir" | "memory">,
-  request: { readonly source: string },
-  { clock }: { readonly clock: Clock },
+  request: { readonly source: string } & Stored,
+  { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
   const start = clock.now();
   if (await isUsed(dataDir)) throw new DuckmirrorError("RESTORE_REFUSED", { dir: dataDir });
-  const backup = await readBackup(request.source);
-  await fill(backup, dataDir, start);
+  const backup = await fillFrom(request.source, dataDir, start, { settings: request.bucket ?? {}, signal });
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
     const { path } = await warehouse.publish();

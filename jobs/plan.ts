@@ -64,7 +64,11 @@ const reportOn = async (
   const checked = await readChecked(config.dataDir);
   const { withContent = [] } = request;
   const content = [...config.content, ...withContent];
-  const options = { ...syncOptions({ ...config, content }, request), totals: checked.totals };
+  const options = {
+    ...syncOptions({ ...config, content }, request),
+    totals: checked.totals,
+    pageSizes: checked.pageSizes,
+  };
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
@@ -141,6 +145,8 @@ export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
+  /** More than `requests` where no answer has shown how many rows a page holds. */
+  at_most: forecast.atLeast ? null : forecast.most,
   /** Organization lists of unknown length: `duckmirror check --totals` asks for them, one credit each. */
   unknown: forecast.unknown,
   allowance,
@@ -180,6 +186,7 @@ export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier
     requests: stream.requests,
     credits: stream.requests,
     at_least: stream.atLeast,
+    at_most: stream.atLeast ? null : stream.most,
     because: stream.because,
   })),
   projection: outlook.streams.map((stream) => ({

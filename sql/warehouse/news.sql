@@ -17,5 +17,11 @@ SELECT md5(concat_ws('|',
   (SELECT count(*) FROM sync.requests WHERE charge = 'ambiguous'),
   (SELECT count(*) FROM main.accounts WHERE _in_scope),
   (SELECT count(*) FROM main.contacts WHERE _in_scope),
-  (SELECT count(*) FROM main.signals WHERE _in_scope)
+  (SELECT count(*) FROM main.signals WHERE _in_scope),
+  (SELECT count(*) FROM main.companies WHERE _in_scope),
+  (SELECT count(*) FROM main.news_articles WHERE _in_scope),
+  (SELECT count(*) FROM main.job_openings WHERE _in_scope),
+  (SELECT count(*) FROM main.earnings_calls WHERE _in_scope),
+  (SELECT count(*) FROM main.filings WHERE _in_scope),
+  (SELECT count(*) FROM main.account_insights WHERE _in_scope)
 )) AS news;

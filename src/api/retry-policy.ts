@@ -123,9 +123,11 @@ const waitForRate: Decide = (outcome, context) => {
   const { attempt, random, now } = context;
   if (attempt >= MAX_RATE_ATTEMPTS) return give("fail", "REQUEST_FAILED")(outcome, context);
   // Without a time in the response, wait at least half of the backoff: a shorter wait would only cause the next
-  // refusal.
-  const untilMs = openAgainAt(outcome) ?? now + backoffMs(attempt + 1, 0.5 + random / 2);
-  return { kind: "wait", untilMs: Math.max(untilMs, now), why: "rate" };
+  // refusal. So did a time that the service named before: some count refused requests too, and name the time as if they did not.
+  const patience = (step: number) => now + backoffMs(step, 0.5 + random / 2);
+  const named = openAgainAt(outcome);
+  const untilMs = named === null ? patience(attempt + 1) : Math.max(named, attempt > 1 ? patience(attempt) : now);
+  return { kind: "wait", untilMs, why: "rate" };
 };
 
 const until = (outcome: ApiOutcome): FailContext => {

@@ -53,6 +53,7 @@ const limiterSchema = z.object({
     spare: figure,
     refilledAt: moment,
     slowedAt: moment,
+    steppedAt: laterMoment,
     aloneUntil: moment,
     started: z.boolean(),
     watch: watch.nullable().default(null),

@@ -3,7 +3,7 @@
 import type { FieldSpec } from "./fields.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { isStreamName, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
-import { isScopedTable, isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
+import { hasScopeMark, isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
 
 export type SchemaName = "main" | "history" | "sync" | "marts";
 
@@ -59,7 +59,7 @@ const MIRROR_COLUMNS: readonly DictionaryColumn[] = [
 const SCOPE_COLUMN = added(
   "_in_scope",
   "BOOLEAN",
-  "Whether the setting `scope` asks for the row; rows outside are not kept up to date.",
+  "Whether syncs keep the row up to date: the setting `scope` asks for it, its account or its company, or the company is followed.",
 );
 
 const VERSION_COLUMNS: readonly DictionaryColumn[] = [
@@ -126,7 +126,7 @@ const mirrored = (name: TableName): DictionaryTable => {
     columns: [
       ...spec.fields.map((field) => columnOf(spec, field)),
       ...MIRROR_COLUMNS,
-      ...(isScopedTable(name) ? [SCOPE_COLUMN] : []),
+      ...(hasScopeMark(name) ? [SCOPE_COLUMN] : []),
     ],
   };
 };

@@ -48,10 +48,23 @@ const specs = {
 
 export type TableName = keyof typeof specs;
 
-/** Tables whose rows the setting `scope` chooses; they have a column `_in_scope`. */
+/** Tables whose rows the setting `scope` chooses. */
 export const SCOPED_TABLES = ["accounts", "contacts", "signals"] as const;
 export type ScopedTable = (typeof SCOPED_TABLES)[number];
 export const isScopedTable = (name: string): name is ScopedTable => SCOPED_TABLES.some((table) => table === name);
+
+/** Tables whose rows follow accounts and companies inside it. */
+const FOLLOWING_TABLES = [
+  "companies",
+  "news_articles",
+  "job_openings",
+  "earnings_calls",
+  "filings",
+  "account_insights",
+] as const;
+/** True for a table with a column `_in_scope`. */
+export const hasScopeMark = (name: string): boolean =>
+  isScopedTable(name) || FOLLOWING_TABLES.some((table) => table === name);
 
 /** Readings of usage, which retention of the ledger removes: src/warehouse/file/upkeep/ledger-retention.ts. */
 const USAGE_TABLES = ["usage_snapshots", "usage_breakdown", "usage_requests", "usage_limits"] as const;

@@ -157,6 +157,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/operate/jobs.ts"),
   },
   {
+    name: "alerts",
+    group: "operate",
+    summary: "Show the alert rules, send what they found, try one out, send dead letters again",
+    load: () => import("./commands/operate/alerts.ts"),
+  },
+  {
     name: "pause",
     group: "operate",
     summary: "Let nothing new start: in a profile, a queue, or the whole fleet before a deploy",

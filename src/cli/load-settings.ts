@@ -20,6 +20,11 @@ const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
   for (const secret of [config.token, config.serverKey, config.hashKey]) {
     if (secret?.kind === "value") scrubber.hide(secret.value);
   }
+  for (const { url, secret } of config.alerts) {
+    scrubber.hide(url);
+    if (secret !== null && "value" in secret)
+      for (const text of secret.value.reveal().split(/\s+/)) scrubber.hide(text);
+  }
   for (const { url } of config.destinations) for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
   if (config.redisUrl === null) return;
   const { password } = new URL(config.redisUrl.reveal());

@@ -218,6 +218,11 @@ export const ERRORS = {
     "{dir} is in use: a backup becomes a folder of its own.",
     "Name a folder that is empty or does not exist; --force replaces an earlier backup, and nothing else.",
   ),
+  BACKUP_PLACE_FAILED: row(
+    EXIT.streamsFailed,
+    "{place} cannot be used: {detail}",
+    "What is there is as it was. Check address, credentials (as AWS tools find them), --region, --endpoint and network, then repeat.",
+  ),
   RESTORE_REFUSED: row(
     EXIT.usage,
     "{dir} holds a mirror already, and a restore overwrites nothing.",
@@ -455,6 +460,41 @@ export const ERRORS = {
     EXIT.streamsFailed,
     "Some destinations were not brought up to date: {names}.",
     "The others are. Each failed one holds what it held before; run `duckmirror deliver` again.",
+  ),
+  ALERTS_MISSING: row(
+    EXIT.usage,
+    "No alert rule is configured.",
+    "Add the section `alerts` to duckmirror.yaml; docs/ALERTS.md shows rules to begin with.",
+  ),
+  ALERT_UNKNOWN: row(
+    EXIT.usage,
+    "There is no alert rule {name}; configured: {names}.",
+    "Name one of them; `duckmirror alerts list` shows them.",
+  ),
+  ALERT_BUSY: row(
+    EXIT.writerBusy,
+    "Another process is sending the alerts of {name}.",
+    "Probably the worker. Wait a moment and try again.",
+  ),
+  ALERT_UNDELIVERED: row(
+    EXIT.streamsFailed,
+    "The receiver of {name} did not take a message: {detail}",
+    "`duckmirror alerts list` shows what waits and what was given up; `duckmirror alerts replay {name}` sends it again once the cause is mended.",
+  ),
+  ALERT_OFF: row(
+    EXIT.streamsFailed,
+    "The receiver of {name} answered 410 (Gone) at {at}, so the rule is off. Its messages are kept.",
+    "Correct its address, then run `duckmirror alerts replay {name}`.",
+  ),
+  ALERTS_FAILED: row(
+    EXIT.streamsFailed,
+    "Some alert rules could not be evaluated, or their messages were not taken: {names}.",
+    "Nothing is lost; the next pass tries again. `duckmirror alerts list` shows why.",
+  ),
+  ALERTS_DAMAGED: row(
+    EXIT.unexpected,
+    "The file {file} of an alert rule cannot be read: {detail}",
+    "Move the rule's folder away; the rule begins with the next change.",
   ),
   RUN_UNKNOWN: row(
     EXIT.usage,

@@ -3,7 +3,7 @@
 // SQL is generated because the table varies; names come from the catalog.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { isScopedTable, isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
+import { hasScopeMark, isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";
@@ -52,8 +52,9 @@ const unnumberedSql = (table: TableName, columns: Columns): string => {
   // Keys of erased contacts in the feed: one more, and rows of their own are gone.
   const erased = "(SELECT count(*) FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))";
   const parts: string[] = [];
-  if (isScopedTable(table) && columns.some(({ name }) => name === "_in_scope")) {
-    parts.push("bit_xor(md5_number_lower(CAST(t.id AS VARCHAR))) FILTER (WHERE NOT t._in_scope)");
+  if (hasScopeMark(table) && columns.some(({ name }) => name === "_in_scope")) {
+    const key = tableSpec(table).key.map((column) => `CAST(t.${quoted(column)} AS VARCHAR)`);
+    parts.push(`bit_xor(md5_number_lower(concat_ws('/', ${key.join(", ")}))) FILTER (WHERE NOT t._in_scope)`);
   }
   if (table === "contacts") parts.push(erased);
   if (table === "usage_requests") {

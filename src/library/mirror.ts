@@ -42,7 +42,7 @@ export type { Aging } from "../sync/forecast/even-pace.ts";
 export type { Forecast, ForecastReason, StreamForecast } from "../sync/forecast/forecast.ts";
 export type { Outlook, StreamOutlook } from "../sync/forecast/outlook.ts";
 export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
-export type { OutValue } from "../warehouse/duckdb/duck-values.ts";
+export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
 export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };

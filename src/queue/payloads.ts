@@ -66,6 +66,10 @@ export const exportPayload = syncPayload.pick({ v: true, since: true, syncId: tr
 export const deliverPayload = exportPayload.extend({ destination: z.string() });
 export type DeliverPayload = z.output<typeof deliverPayload>;
 
+/** A pass of an alert rule. */
+export const alertPayload = exportPayload.omit({ syncId: true }).extend({ alert: z.string() });
+export type AlertPayload = z.output<typeof alertPayload>;
+
 /** A verification: its run id, organization and time. */
 export const verifyPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, askedAt: true });
 export type VerifyPayload = z.output<typeof verifyPayload>;

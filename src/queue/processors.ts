@@ -33,6 +33,8 @@ export interface PublishDeps extends Omit<FamilyDeps, "sessions"> {
   readonly publish: typeof publishJob;
   /** Asks for the deliveries that follow a publish; unset: there are none. */
   readonly askDeliveries?: (syncId: string, profile: Config) => Promise<void>;
+  /** Asks for the alerts that follow a publish; unset: there are none. */
+  readonly askAlerts?: (profile: Config) => Promise<void>;
 }
 
 export interface ProcessorDeps extends FamilyDeps, PublishDeps {
@@ -68,6 +70,7 @@ export const processPublish = async (taken: Taken, deps: PublishDeps): Promise<S
   try {
     const { report, problem } = await deps.publish(profile, sync, ends, deps);
     await deps.askDeliveries?.(sync.syncId, profile);
+    await deps.askAlerts?.(profile);
     const outcome = { ...WRITTEN.result, report, problem, cancelled: cancelled && report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {

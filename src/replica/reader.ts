@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
-import type { OutValue } from "../warehouse/duckdb/duck-values.ts";
+import type { OutValue } from "../warehouse/duckdb/out-values.ts";
 import type { Embedded } from "./envelope.ts";
 import { defaultFields } from "./query/field-choice.ts";
 import { Binds } from "./query/filters.ts";

@@ -5,13 +5,14 @@ import { dirname, join } from "node:path";
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { expect, vi } from "vitest";
 import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
+import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { Delivered } from "../../src/deliver/destination.ts";
 import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/set-manifest.ts";
 import { s3Store } from "../../src/deliver/stores/s3-store.ts";
-import { parquetRows } from "../src/deliver/moving-mirror.ts";
+import { parquetRows, snapshotRows } from "../src/deliver/moving-mirror.ts";
 
 /** Credentials as users give them, and no search for others. */
 export const AWS_ENV = {
@@ -87,5 +88,12 @@ export const rowsOf = async (endpoint: string, bucket: string, manifest: SetMani
     }
     rows[table] = await parquetRows(paths);
   }
+  return rows;
+};
+
+/** Every table of the published snapshot. */
+export const snapshotOf = async (dataDir: string): Promise<Readonly<Record<string, readonly string[]>>> => {
+  const rows: Record<string, readonly string[]> = {};
+  for (const table of TABLE_NAMES) rows[table] = await snapshotRows(dataDir, table);
   return rows;
 };

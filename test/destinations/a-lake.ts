@@ -31,13 +31,16 @@ export interface LakeCall {
   readonly signal?: AbortSignal;
 }
 
+/** The setting for a lake. */
+export const lakeSetting = (url: string, settings: Readonly<Record<string, unknown>> = {}): string =>
+  JSON.stringify([{ name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings }]);
+
 /** Delivers as the job does. */
 export const report = async (call: LakeCall) => {
   const { dataDir, url = catalogUrl("sqlite"), at = dataDir, settings, takeOver = false } = call;
-  const one = { name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings };
   const config = resolveConfig({
     flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) },
+    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: lakeSetting(url, settings) },
     file: null,
     cwd: at,
     vocabulary: vocabulary(),

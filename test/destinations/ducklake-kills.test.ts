@@ -1,66 +1,100 @@
-// Deliveries to lakes that are killed at random moments.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFileSync } from "node:fs";
+// Deliveries to lakes during which the program, its second process, or the catalog's server is killed at named moments.
+import { copyFileSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
+import { aMoment, createTally, killDelivery } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
 
 const KILLS = Number(process.env.KILLS ?? "6");
+/** Each kind of catalog gets a third. */
+const EACH = Math.ceil(KILLS / 3);
 
-/** `duckmirror deliver` in a process group of its own, so that both of its processes can be killed at once. */
-const startDelivery = (dataDir: string, at: string, url: string) => {
-  const one = { name: "lake", kind: "ducklake", url, extension_directory: inject("extensions") };
-  return spawn(process.execPath, [inject("builtCli"), "deliver", "--data-dir", dataDir], {
-    cwd: at,
-    env: { PATH: process.env.PATH, HOME: at, DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) },
-    stdio: "ignore",
-    detached: true,
-  });
-};
+/** Statements of a delivery, of a cleaning, and of an erasure, in their order. */
+const STEPS = [
+  "^ATTACH 'ducklake",
+  "^BEGIN",
+  "^CREATE OR REPLACE TEMP TABLE moved",
+  "^DELETE FROM",
+  "^DROP TABLE",
+  "^INSERT INTO",
+  "_duckmirror. VALUES",
+  "^COMMIT",
+  "set_option",
+  "^DETACH",
+  "ducklake_expire_snapshots",
+  "ducklake_merge_adjacent_files",
+  "ducklake_rewrite_data_files",
+  "ducklake_cleanup_old_files",
+  "ducklake_delete_orphaned_files",
+  "SET maintained_ms",
+  "SET erasing",
+];
 
-/** The other process ends with the killed one, a moment later; until then it holds its locks. */
-const eventually = async <T>(work: () => Promise<T>): Promise<T> => {
+/** The second process ends with the killed one, a moment later; until then it holds its locks. */
+const whenFree = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let tries = 0; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
-      if (tries === 40 || !/lock/i.test(String(error))) throw error;
-      await sleep(100);
+      if (tries === 200 || !/lock|starting up/i.test(String(error))) throw error;
+      await sleep(20);
     }
   }
 };
 
-test.each<Catalog>(["sqlite", "duckdb"])(
-  "%s: killed at random moments, the lake equals the snapshot before or after, and catches up",
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres?.stop());
+
+const postgresUrl = () =>
+  `ducklake:postgres:dbname=postgres user=postgres host=${new URL(postgres.url).searchParams.get("host")}`;
+
+test.each<Catalog | "postgres">(["sqlite", "duckdb", "postgres"])(
+  "%s: killed at moments of a delivery, the lake equals the snapshot before or after, and catches up",
   async (catalog) => {
     const [dataDir, at, before] = [aFolder(), aFolder(), aFolder()];
-    const url = catalogUrl(catalog);
+    const url = catalog === "postgres" ? postgresUrl() : catalogUrl(catalog);
+    // Each delivery cleans, too.
+    const settings = {
+      maintain_every: "1s",
+      keep_snapshots: "5s",
+      ...(catalog === "postgres" ? { data_path: "files" } : {}),
+    };
+    const one = { name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings };
     const random = seededRandom(catalog.length);
+    const tally = createTally();
     await move(dataDir, random);
-    await deliver({ dataDir, at, url });
-    let kills = 0;
-    while (kills < KILLS / 3) {
+    await deliver({ dataDir, at, url, settings });
+    for (let kills = 0, round = 0; kills < EACH; round += 1) {
+      if (round > EACH * 10) throw new Error(`only ${kills} of ${round} deliveries were killed`);
       copyFileSync(join(dataDir, "warehouse.duckdb"), join(before, "warehouse.duckdb"));
       await move(dataDir, random);
-      const child = startDelivery(dataDir, at, url);
-      const ended = once(child, "exit");
-      await Promise.race([ended, sleep(400 + random() * 2_600)]);
-      if (child.exitCode === null) {
-        kills += 1;
-        // The program alone, or both processes.
-        process.kill(random() < 0.5 && child.pid !== undefined ? child.pid : -(child.pid ?? 0), "SIGKILL");
+      const victims = ["program", "both", ...(catalog === "postgres" ? [postgres.pid()] : [])] as const;
+      const moment = aMoment(STEPS, victims, random, catalog === "postgres" ? join(at, "files") : join(at, "lake"));
+      const ended = await killDelivery({ dataDir, at, destinations: JSON.stringify([one]), moment });
+      if (ended.killed === "") {
+        expect(ended).toMatchObject({ code: 0 });
+        continue;
       }
-      await ended;
+      kills += 1;
+      tally.add(ended.killed);
+      if (typeof moment.victim === "number") await postgres.restart();
       const isAt = async (folder: string) =>
-        Object.keys(await eventually(() => differences(folder, at, url))).length === 0;
-      const left = await eventually(() => differences(dataDir, at, url));
+        Object.keys(await whenFree(() => differences(folder, at, url))).length === 0;
+      const left = await whenFree(() => differences(dataDir, at, url));
       if (Object.keys(left).length > 0 && !(await isAt(before))) expect(left).toEqual({});
-      await eventually(() => deliver({ dataDir, at, url }));
+      await whenFree(() => deliver({ dataDir, at, url, settings }));
       expect(await differences(dataDir, at, url)).toEqual({});
     }
+    // Rows that did not fit into memory lie in the data directory, which `forget` searches and later deliveries clean.
+    expect(readdirSync(tmpdir()).filter((name) => /^duckmirror-lake-(?!test-)/.test(name))).toEqual([]);
+    process.stderr.write(`${catalog}, ${EACH} kills\n${tally.text()}\n`);
   },
 );

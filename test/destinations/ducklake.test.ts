@@ -1,7 +1,7 @@
 // Deliveries to lakes: after each, and after any kill, the lake equals a published snapshot exactly.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
@@ -163,6 +163,39 @@ test("values of an erased contact are in no file of the lake and in no statistic
     );
     expect(meta).toEqual({ n: "0" });
   });
+});
+
+test("a cleaning that is due merges small files, removes old snapshots, and files that a killed delivery left", async () => {
+  const dataDir = aFolder();
+  const settings = { keep_snapshots: "0s", maintain_every: "24h" };
+  for (let step = 0; step < 4; step += 1) {
+    await change(dataDir, (warehouse) => commitSignals(warehouse, 1 + step * 10, 10, seededRandom(step)));
+    await deliver({ dataDir, settings });
+  }
+  const left = join(dataDir, "lake/catalog.sqlite.files/main/signals/left.parquet");
+  writeFileSync(left, "half");
+  const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000);
+  utimesSync(left, twoDaysAgo, twoDaysAgo);
+  const counts = () =>
+    withReader(dataDir, async (run) => {
+      const [files] = await run("SELECT count(*) AS n FROM ducklake_list_files('lake', 'signals')");
+      const [snapshots] = await run("SELECT count(*) AS n FROM ducklake_snapshots('lake')");
+      return { files: Number(files?.n), snapshots: Number(snapshots?.n) };
+    });
+  const before = await counts();
+  expect(before.snapshots).toBeGreaterThanOrEqual(4);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 25 * 3_600_000 });
+  try {
+    expect(await deliver({ dataDir, settings })).toMatchObject({ tables: [] });
+  } finally {
+    vi.useRealTimers();
+  }
+  const after = await counts();
+  expect(after.files).toBeLessThan(before.files);
+  // The newest, and what the cleaning itself wrote.
+  expect(after.snapshots).toBeLessThanOrEqual(4);
+  expect(existsSync(left)).toBe(false);
+  expect(await differences(dataDir, dataDir)).toEqual({});
 });
 
 test("a missing extension is an error that says how to get it", async () => {

@@ -1,8 +1,6 @@
-// Sets of Parquet parts in a bucket of moto, an imitation of S3: equal to a snapshot after every delivery and every kill, and
-// as few requests as there are changes.
-import { spawn } from "node:child_process";
+// Sets of Parquet parts in a bucket of moto, an imitation of S3: equal to the snapshot after every delivery, and as few
+// requests as there are changes. Kills: parquet-kills.test.ts.
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,11 +12,10 @@ import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { externalTables } from "../../src/deliver/kinds/parquet/external-tables.ts";
 import { s3Store } from "../../src/deliver/stores/s3-store.ts";
 import { runWell } from "../clients/programs.ts";
-import { deleteSignals, signalsOf, snapshotRows, withSource } from "../src/deliver/moving-mirror.ts";
+import { deleteSignals, signalsOf } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import {
-  AWS_ENV,
   deliver,
   delivered,
   destinationsText,
@@ -27,6 +24,7 @@ import {
   manifestOf,
   objectIn,
   rowsOf,
+  snapshotOf,
   stubAws,
 } from "./a-bucket.ts";
 import { move } from "./moving-mirror.ts";
@@ -67,12 +65,6 @@ const aMirror = async (): Promise<string> => {
     await warehouse.commit(signalsOf("2025-02", [3], "a"));
   });
   return dataDir;
-};
-
-const snapshotOf = async (dataDir: string) => {
-  const rows: Record<string, readonly string[]> = {};
-  for (const table of TABLE_NAMES) rows[table] = await snapshotRows(dataDir, table);
-  return rows;
 };
 
 const expectCurrent = async (dataDir: string): Promise<void> => {
@@ -260,68 +252,4 @@ test.each([
   expect(kinds.map(([what]) => what)).toEqual(Array.from({ length: tables.length * perTable }, () => "Create"));
   const columns = kinds.filter((_, nth) => nth % perTable === 0).map(([, , count]) => count);
   expect(columns).toEqual(tables.map((table) => table.columns.length));
-});
-
-const KILLS = Number(process.env.KILLS ?? 6);
-
-/** Runs the built program's `deliver`; kills it at request number `at` after `delayMs`. True: it was killed before its end. */
-const deliverAndKill = async (dataDir: string, at: number, delayMs: number): Promise<boolean> => {
-  const env = { ...process.env, ...AWS_ENV, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: setting() };
-  const child = spawn(process.execPath, [inject("builtCli"), "deliver", "--quiet"], {
-    env,
-    cwd: dataDir,
-    stdio: "ignore",
-  });
-  let nth = 0;
-  s3.rule = () => {
-    nth += 1;
-    if (nth === at) setTimeout(() => child.kill("SIGKILL"), delayMs);
-    return "pass";
-  };
-  const [code, signal] = await once(child, "exit");
-  s3.rule = null;
-  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}`);
-  return signal !== null;
-};
-
-test(`${KILLS} kills at random requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
-  const dataDir = tempDir();
-  const random = seededRandom(22);
-  const published = new Map<string, Awaited<ReturnType<typeof snapshotOf>>>();
-  const publish = async () => {
-    await move(dataDir, random);
-    const position = await withSource(dataDir, async (source) => source.position);
-    published.set(JSON.stringify(position), await snapshotOf(dataDir));
-  };
-  await publish();
-  await delivered(dataDir, setting());
-  let killed = 0;
-  for (let round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
-    await publish();
-    // Every fifth time there is nothing yet: a first load, of some 45 requests; others have some 15.
-    const isFirst = round % 5 === 4;
-    if (isFirst) await aBucket();
-    const most = isFirst ? 45 : 15;
-    if (await deliverAndKill(dataDir, 1 + Math.floor(random() * most), Math.floor(random() * 10))) killed += 1;
-    const manifest = await manifestOf(s3.endpoint, bucket);
-    if (manifest === null) continue;
-    const wanted = published.get(JSON.stringify(manifest.delivered));
-    expect(wanted).toBeDefined();
-    expect(await rowsOf(s3.endpoint, bucket, manifest, tempDir())).toEqual(wanted);
-  }
-  await delivered(dataDir, setting());
-  await expectCurrent(dataDir);
-  // Two days later nothing is left of the killed ones.
-  const later = () => Date.now() + 50 * 3_600_000;
-  await publish();
-  await delivered(dataDir, setting(), later);
-  const manifest = await manifestOf(s3.endpoint, bucket);
-  const named = [...(manifest?.files ?? []), ...(manifest?.retired ?? [])].map(({ file }) => file).sort();
-  expect((await keysIn(s3.endpoint, bucket)).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
-  for (const table of TABLE_NAMES) {
-    const list = String(await objectIn(s3.endpoint, bucket, `_symlink/${table}/manifest`));
-    const files = manifest?.files.filter((entry) => entry.table === table) ?? [];
-    expect(list).toBe(files.map(({ file }) => `s3://${bucket}/set/${file}\n`).join(""));
-  }
 });

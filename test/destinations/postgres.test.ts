@@ -1,20 +1,17 @@
-// Deliveries to a real Postgres: after each, and after any kill, its tables equal a published snapshot exactly.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+// Deliveries to a real Postgres: after each its tables equal the published snapshot exactly. Kills: postgres-kills.test.ts.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
-import { openSource } from "../../src/deliver/source.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
+import { commitSignals, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
 let server: TestPostgres;
@@ -218,63 +215,4 @@ test("a role without the right to write is told so, and its password is not show
   const { error } = await deliver(dataDir, { url });
   expect(error).toMatchObject({ code: "DESTINATION_FAILED", message: expect.stringContaining("permission denied") });
   expect(`${error?.message} ${error?.hint}`).not.toContain("hush");
-});
-
-const KILLS = Number(process.env.KILLS ?? 6);
-
-/** Runs the built program's `deliver` and kills it after `ms`; true: it was killed before its end. */
-const deliverAndKill = async (dataDir: string, ms: number): Promise<boolean> => {
-  const env = { ...process.env, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: destinations() };
-  const child = spawn(process.execPath, [inject("builtCli"), "deliver", "--quiet"], {
-    env,
-    cwd: dataDir,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let said = "";
-  child.stderr.on("data", (chunk) => {
-    said += String(chunk);
-  });
-  const ended = once(child, "exit");
-  const timer = setTimeout(() => child.kill("SIGKILL"), ms);
-  const [code, signal] = await ended;
-  clearTimeout(timer);
-  if (signal === null && code !== 0) throw new Error(`deliver ended with ${String(code)}: ${said}`);
-  return signal !== null;
-};
-
-test(`${KILLS} kills of the delivering process: the tables equal a snapshot each time, and the newest in the end`, async () => {
-  const dataDir = aDataDir();
-  const random = seededRandom(12);
-  /** Position → tables, of every published snapshot. */
-  const published = new Map<string, Dump>();
-  const publish = async () => {
-    await move(dataDir, random);
-    const source = await openSource({ dataDir, now: Date.now() });
-    const { position } = await source.sourceFor({ name: "crm", tables: [], takeOver: false });
-    await source.close();
-    published.set(JSON.stringify({ ...position, n: String(position.n) }), await dumpOf(dataDir));
-  };
-  await change(dataDir, (warehouse) => commitSignals(warehouse, 10_000, 5_000, random));
-  const unhurried = async () => {
-    const startedAt = performance.now();
-    await deliverAndKill(dataDir, 600_000);
-    return performance.now() - startedAt;
-  };
-  await publish();
-  const tookMs = await unhurried();
-  let killed = 0;
-  for (let round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 10) throw new Error(`only ${killed} of ${round} deliveries were killed`);
-    // Every fourth time there is nothing yet: a first load.
-    if (round % 4 === 3) await sql("DROP SCHEMA duckmirror CASCADE").catch(() => undefined);
-    await publish();
-    // Most of the time goes into starting the program.
-    if (await deliverAndKill(dataDir, tookMs * (0.4 + 0.6 * random()))) killed += 1;
-    const { position, dump } = await dumpPostgres(server.url);
-    if (position === null) continue;
-    expect([...published.keys()]).toContain(position);
-    expect(dump).toEqual(published.get(position));
-  }
-  await unhurried();
-  await expectCurrent(dataDir);
 });

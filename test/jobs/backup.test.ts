@@ -24,7 +24,7 @@ const configOf = (dataDir: string) =>
     cwd: dataDir,
     vocabulary: vocabulary(),
   });
-const clock = { clock: systemClock };
+const clock = { clock: systemClock, signal: new AbortController().signal };
 const STREAMS = ["accounts", "contacts", "signals"];
 
 const start = async () => {

@@ -18,7 +18,7 @@ const failed = await runSeeds(
     if (alone || result.problems.length > 0) process.stdout.write(`  ${result.story.join("\n  ")}\n`);
     const verdict =
       result.problems.length === 0 ? "good" : `FAILED\n    ${result.problems.slice(0, 12).join("\n    ")}`;
-    const figures = `${result.requests} requests, ${result.refusedForSpeed} too fast, ${Math.round(result.realMs)} ms`;
+    const figures = `${result.requests.length} requests, ${result.refusedForSpeed} too fast, ${Math.round(result.realMs)} ms`;
     process.stdout.write(`seed ${result.seed}: ${figures}: ${verdict}\n`);
   },
 );

@@ -1,11 +1,11 @@
 // One seed: a service, a user who syncs it while it changes, and the verdict. Ends with sentences about what is wrong.
 import { expectedTables, type Following } from "./expected.ts";
-import { fewestCredits, pagesOf } from "./fewest-credits.ts";
+import { fewestCredits, lookCredits } from "./fewest-credits.ts";
 import type { MirrorContents } from "./mirror-contents.ts";
 import { NOT_THERE, tableProblems } from "./mirror-tables.ts";
 import { type MirrorKind, openMirror } from "./open-mirror.ts";
 import { type Chance, chanceOf } from "./random.ts";
-import { type SecondServer, startSecondServer } from "./service.ts";
+import { type LoggedRequest, type SecondServer, startSecondServer } from "./service.ts";
 import { drawTraits } from "./traits.ts";
 import { sync, type Trial } from "./trial-sync.ts";
 
@@ -14,7 +14,7 @@ export interface TrialResult {
   readonly problems: readonly string[];
   /** What happened, a line a sync. */
   readonly story: readonly string[];
-  readonly requests: number;
+  readonly requests: readonly LoggedRequest[];
   readonly refusedForSpeed: number;
   readonly realMs: number;
 }
@@ -75,8 +75,10 @@ const firstMirror = async (trial: Trial): Promise<boolean> => {
     [2, "restless"],
   ]);
   if (kind === "plain") {
-    const fewest = fewestCredits(server, following);
+    const before = server.workspace.history.length;
     const { charged, code } = await sync(trial, { what: "first mirror", ask: {}, codes: [0] });
+    const refused = server.workspace.history.length - before - charged;
+    const fewest = fewestCredits(server, following, before + refused);
     // Scouting: each list route may give away a page or two before its largest page is known.
     if (code === 0 && charged > 1.1 * fewest + 12)
       problems.push(`first mirror: ${charged} credits, ${fewest} would do`);
@@ -195,17 +197,15 @@ const unchanged = async (trial: Trial): Promise<void> => {
   const { server, problems } = trial;
   trial.advance(HOUR_MS);
   const { charged } = await sync(trial, { what: "unchanged", ask: {}, codes: [0] });
-  const { largest, largestOfCompany, counts } = server.traits.pages;
+  const { largest, counts } = server.traits.pages;
   const { accounts, signals, contacts } = server.world;
-  const pages = [accounts, signals, contacts].map((rows) => pagesOf(counts)(rows.size, largest));
   const { orders, times } = server.traits;
   // That a list does not show its changes first is learned once, by a walk: it does not sort, its dates are days, or rows
   // without a change date come first (seed 81).
   const learns = orders.unsortable.length > 0 || orders.nullsFirst || times.moment === "date";
-  // Without a count, pages of up to four rows may share none and prove nothing, so everything is read again. Else a list's end is requested.
-  const provesNothing = !counts && Math.min(largest, largestOfCompany ?? largest) <= 4;
-  const fewest = provesNothing ? fewestCredits(server, trial.following) : 5 + (counts ? 0 : 6);
-  const few = learns ? pages.reduce((sum, count) => sum + count, Math.max(fewest - 3, 2)) : fewest;
+  const looks = [accounts, signals, contacts].map(({ size }) => lookCredits(size, { largest, counts, learns }));
+  // Counts and a filter. Without a count, a list's end is requested too.
+  const few = looks.reduce((sum, credits) => sum + credits, 2 + (counts ? 0 : 6));
   if (charged > few) problems.push(`unchanged: ${charged} credits`);
   noteProblems(trial, await mirrorProblems(trial, "unchanged"));
 };
@@ -261,7 +261,7 @@ export const runTrial = async (seed: number, kind: MirrorKind): Promise<TrialRes
     seed,
     problems: trial.problems,
     story: trial.story,
-    requests: server.log.length,
+    requests: server.log,
     refusedForSpeed: server.log.filter(({ why }) => why === "rate").length,
     realMs: performance.now() - began,
   };

@@ -16,18 +16,21 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   sync: ["api", "budget", "warehouse", "catalog", "core"],
   // Hands the snapshot on; knows nothing of how it was fetched.
   deliver: ["warehouse", "catalog", "core"],
-  jobs: ["deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  // Sends what changed, or how the mirror is doing, to webhooks.
+  alerts: ["warehouse", "catalog", "core"],
+  jobs: ["alerts", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   // The service that duckmirror is tried against shares no code with what reads it.
   sandbox: ["replica", "warehouse", "catalog", "core"],
-  server: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
-  queue: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  server: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
+  queue: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   // What programs import; beside the command line, not above it.
-  library: ["jobs", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  library: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   cli: [
     "server",
     "queue",
     "sandbox",
     "jobs",
+    "alerts",
     "deliver",
     "sync",
     "api",
@@ -88,7 +91,7 @@ const SHARED_TYPES: readonly (readonly [layer: string, file: string])[] = [["bud
 
 /** Library → layers that may import it. Others (zod, node:*) may be used anywhere. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  undici: ["api"],
+  undici: ["alerts", "api"],
   "@duckdb/node-api": ["warehouse"],
   "@aws-sdk/client-s3": ["deliver"],
   "@aws-sdk/lib-storage": ["deliver"],

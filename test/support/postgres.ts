@@ -47,6 +47,10 @@ export interface TestPostgres {
   kill(): Promise<void>;
   /** Starts it again where it was. */
   start(): Promise<void>;
+  /** Process that serves; its death ends all others. */
+  pid(): number;
+  /** Starts it again after somebody killed it. */
+  restart(): Promise<void>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
@@ -107,6 +111,11 @@ export const startPostgres = async (): Promise<TestPostgres> => {
     url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`,
     kill: () => end("SIGKILL"),
     start: async () => {
+      running = await launch();
+    },
+    pid: () => running.pid ?? 0,
+    restart: async () => {
+      await end("SIGKILL");
       running = await launch();
     },
     stop: async () => {

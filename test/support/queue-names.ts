@@ -1,2 +1,2 @@
 // Queues that every fleet shows, in the order of jobs and page; those of pages follow.
-export const FLEET_QUEUES = ["sync", "publish", "export", "deliver", "schedule", "verify", "fetch"];
+export const FLEET_QUEUES = ["sync", "publish", "export", "deliver", "alert", "schedule", "verify", "fetch"];

@@ -58,6 +58,7 @@ export const onEarlierClock = (state: SharedLimiter, now: number): SharedLimiter
       blockedUntil: limiter.blockedUntil - ahead,
       refilledAt: limiter.refilledAt - ahead,
       slowedAt: limiter.slowedAt - ahead,
+      steppedAt: limiter.steppedAt - ahead,
       aloneUntil: limiter.aloneUntil - ahead,
       heardUpTo: limiter.heardUpTo - ahead,
       calmUntil: limiter.calmUntil - ahead,

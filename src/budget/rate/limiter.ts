@@ -55,6 +55,8 @@ export interface LimiterState {
   readonly spare: number | null;
   readonly refilledAt: number;
   readonly slowedAt: number;
+  /** When a refusal last lowered the assumed rate. */
+  readonly steppedAt: number;
   /**
    * Without a configured rate the first request is sent alone, until its headers are known or this time has passed.
    */
@@ -91,6 +93,7 @@ export const startLimiter = (configured: number | null): LimiterState => ({
   spare: null,
   refilledAt: -Infinity,
   slowedAt: -Infinity,
+  steppedAt: -Infinity,
   aloneUntil: -Infinity,
   started: false,
   watch: null,
@@ -271,17 +274,22 @@ export const observeRate = (
 };
 
 /**
- * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes the fastest published
- * plan's rate that is not above the number of requests that succeeded.
+ * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes a published plan's rate that fits the
+ * number of requests that succeeded.
  */
 export const backOff = (state: LimiterState, untilMs: number, now: number): LimiterState => {
   const guessed = state.configured === null && state.learned === null;
   const first = now - state.slowedAt >= STEP_PAUSE_MS;
+  const sent = countWithin(state.sent, MINUTE_MS, now);
+  const began = countWithin(state.sent, Infinity, now) === sent;
+  // For a minute after a step, the window may still be full of what was sent before it, here or elsewhere.
+  const steps = guessed && first && now - state.steppedAt >= MINUTE_MS;
   return {
     ...state,
     aloneUntil: -Infinity,
     blockedUntil: Math.max(state.blockedUntil, untilMs + roundingMs(state)),
-    assumed: guessed && first ? planWithin(state.assumed, countWithin(state.sent, MINUTE_MS, now)) : state.assumed,
+    assumed: steps ? planWithin(state.assumed, sent, began) : state.assumed,
+    steppedAt: steps ? now : state.steppedAt,
     slowedAt: first ? now : state.slowedAt,
     watch: first ? refusedUsage(state.watch, now) : state.watch,
     refusals: first ? recentRefusals(state, now) + 1 : state.refusals,

@@ -5,6 +5,7 @@ import { DuckmirrorError } from "../errors.ts";
 import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
 import { didYouMean } from "../text/did-you-mean.ts";
+import { resolveAlerts } from "./alerts/alert-settings.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
 import { resolveDestinations } from "./destinations/destination-settings.ts";
 import { undocumentedFields } from "./field-settings.ts";
@@ -217,6 +218,7 @@ export const resolveConfig = (
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
     destinations: resolveDestinations(setting.destinations, env, baseOf("destinations")),
+    alerts: resolveAlerts(setting.alerts, env, baseOf("alerts")),
     memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
     maxFetches: setting.max_fetches,

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseBytes } from "../text/units.ts";
+import { alertsSetting } from "./alerts/alert-settings.ts";
 import { auditSettings } from "./audit-settings.ts";
 import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
@@ -220,6 +221,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     destinations: destinationsSetting(
       (name) => vocabulary.streams.includes(name) || Object.hasOwn(vocabulary.comesWith, name),
     ),
+    alerts: alertsSetting(),
     memory: one("a share of the machine like 25%, or a size like 2GiB, at least 512MiB", (value) => parseMemory(value))
       .prefault("25%")
       .meta({

@@ -11,10 +11,15 @@ const creditsSchema = z.object({
   /** ms since the epoch. */
   resetsAt: z.number().nullable(),
 });
-const totalSchema = z.object({ total: z.number(), seen_at: z.number() });
+const listSchema = z.object({
+  total: z.number(),
+  seen_at: z.number(),
+  // Missing where an older version asked, or where the service named no page size.
+  page: z.number().int().positive().optional(),
+});
 const fileSchema = z.object({
   v: z.literal(1),
-  lists: z.record(z.string(), totalSchema),
+  lists: z.record(z.string(), listSchema),
   credits: creditsSchema.nullable(),
 });
 
@@ -28,6 +33,8 @@ const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
 export interface Checked {
   /** Stream → rows of its list. */
   readonly totals: ReadonlyMap<string, number>;
+  /** Stream → rows that a page of its list may have. */
+  readonly pageSizes: ReadonlyMap<string, number>;
   /** null: not reported. */
   readonly credits: z.output<typeof creditsSchema> | null;
 }
@@ -36,18 +43,29 @@ export interface Checked {
 export const readChecked = async (dataDir: string): Promise<Checked> => {
   const { lists, credits } = await readShared(fileOf(dataDir));
   const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));
+  const pageSizes = new Map(
+    Object.entries(lists).flatMap(([stream, { page }]) => (page === undefined ? [] : [[stream, page]])),
+  );
   // Each credit used is an entry of the request history; how many refusals it holds is not known.
   if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
-  return { totals, credits };
+  return { totals, pageSizes, credits };
 };
 
 /** Adds what a check saw; lists that it did not ask for stay. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
-export const learnChecked = async (dataDir: string, { totals, credits }: Checked, now: number): Promise<void> => {
+export const learnChecked = async (
+  dataDir: string,
+  { totals, pageSizes, credits }: Checked,
+  now: number,
+): Promise<void> => {
+  const listOf = (stream: string, total: number) => {
+    const page = pageSizes.get(stream);
+    return { total, seen_at: now, ...(page === undefined ? {} : { page }) };
+  };
   await changeShared(fileOf(dataDir), (known) => ({
     v: 1 as const,
     lists: {
       ...known.lists,
-      ...Object.fromEntries([...totals].map(([stream, total]) => [stream, { total, seen_at: now }])),
+      ...Object.fromEntries([...totals].map(([stream, total]) => [stream, listOf(stream, total)])),
     },
     credits: credits ?? known.credits,
   }));

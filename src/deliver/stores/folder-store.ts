@@ -2,7 +2,7 @@
 // from the check to the rename, so that two processes of one machine do not both pass the check.
 
 import { createHash, randomUUID } from "node:crypto";
-import { chmodSync, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
 import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
@@ -124,6 +124,16 @@ export const folderStore = (name: string, dir: string): ObjectStore => {
         make();
         await placed(dir, key, (path) => copyFile(file.path, path));
       }),
+    download: (key, path, signal) =>
+      step(signal, () =>
+        copyFile(inside(dir, key), path, constants.COPYFILE_EXCL).then(
+          () => true,
+          (error: unknown) => {
+            if (isMissing(error)) return false;
+            throw error;
+          },
+        ),
+      ),
     async *list(signal) {
       for (const entry of await step(signal, entries)) {
         const path = join(entry.parentPath, entry.name);

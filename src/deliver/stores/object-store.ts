@@ -39,6 +39,8 @@ export interface ObjectStore {
   put(key: string, text: string, condition: Condition | null, signal: AbortSignal): Promise<boolean>;
   /** Sends a file and lets the store check its sum. */
   upload(key: string, file: LocalFile, signal: AbortSignal): Promise<void>;
+  /** Writes what has this key to `path`, which must not exist. False: nothing has it. */
+  download(key: string, path: string, signal: AbortSignal): Promise<boolean>;
   list(signal: AbortSignal): AsyncIterable<StoredFile>;
   /** A missing key is no failure. */
   delete(keys: readonly string[], signal: AbortSignal): Promise<void>;

@@ -1,7 +1,9 @@
 // A bucket, or a part of one, as a store: Amazon S3 and services that speak its protocol. The SDK retries, signs, and finds
 // the credentials.
-import { createReadStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
 import { type ObjectStore, unconditional } from "./object-store.ts";
 import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
@@ -137,6 +139,18 @@ export const s3Store = async (name: string, place: BucketPlace, settings: Bucket
         if (file.bytes > SINGLE_PUT_BYTES) return inPieces(key, file.path, file.bytes, abortSignal);
         const body = await readFile(file.path);
         await client.send(new s3.PutObjectCommand(sent(key, body, file.sha256)), { abortSignal });
+      }),
+    download: (key, path, abortSignal) =>
+      call(abortSignal, async () => {
+        try {
+          const { Body } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
+          if (!(Body instanceof Readable)) throw new TypeError(`${key} came without a body`);
+          await pipeline(Body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal: abortSignal });
+          return true;
+        } catch (error) {
+          if (failureOf(error)?.name === "NoSuchKey") return false;
+          throw error;
+        }
       }),
     async *list(abortSignal) {
       let next: string | undefined;

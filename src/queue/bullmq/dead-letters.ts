@@ -5,10 +5,19 @@ import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Started } from "../../core/report/triggers.ts";
+import { askAlert } from "../alerting/queued-alerts.ts";
 import type { Triggers } from "../asks.ts";
 import { askDelivery } from "../delivering/queued-deliveries.ts";
 import { toldFailure } from "../failures.ts";
-import { deliverPayload, exportPayload, familyPayload, parsePayload, syncPayload, verifyPayload } from "../payloads.ts";
+import {
+  alertPayload,
+  deliverPayload,
+  exportPayload,
+  familyPayload,
+  parsePayload,
+  syncPayload,
+  verifyPayload,
+} from "../payloads.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
 import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";
@@ -16,18 +25,18 @@ import { isLive } from "./syncs/live-syncs.ts";
 export interface DeadLetter {
   readonly id: string;
   readonly queue: QueueName;
-  /** Family, `publish`, `export`, `deliver`, `tick` or `verify`. */
+  /** Family, `publish`, `export`, `deliver`, `alert`, `tick` or `verify`. */
   readonly name: string;
   /** null when its payload is unreadable. */
   readonly profile: string | null;
-  /** Id of its sync; null for a tick. */
+  /** Id of its sync; null for a tick and an alert. */
   readonly runId: string | null;
   /** ms since the epoch. */
   readonly failedAt: number;
   readonly problem: Problem | null;
 }
 
-const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "deliver", "schedule", "verify"];
+const QUEUES: readonly QueueName[] = ["sync", "publish", "export", "deliver", "alert", "schedule", "verify"];
 /** Most letters listed and retried per queue. */
 const MOST = 5_000;
 
@@ -48,7 +57,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
     queue,
     name: job.name,
     profile: profileIn(job.data),
-    runId: queue === "schedule" ? null : runIdOf(queue, job),
+    runId: queue === "schedule" || queue === "alert" ? null : runIdOf(queue, job),
     failedAt: job.finishedOn ?? job.timestamp,
     problem: queue === "verify" ? toldVerifyFailure(failure, id, MOST_VERIFY_STALLS + 1) : toldFailure(failure),
   };
@@ -66,7 +75,7 @@ export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]
 };
 
 /** The request to repeat; null: no sync. Throws JOB_VERSION. */
-const askOf = (name: Exclude<QueueName, "verify" | "deliver">, job: Job) => {
+const askOf = (name: Exclude<QueueName, "verify" | "deliver" | "alert">, job: Job) => {
   const id = job.id ?? "";
   const anew = { full: false, idempotencyKey: null };
   // The next tick follows anyway.
@@ -87,6 +96,10 @@ const askOf = (name: Exclude<QueueName, "verify" | "deliver">, job: Job) => {
 const askAgain = async (name: QueueName, job: Job, triggers: Triggers, queues: Queues): Promise<Started | null> => {
   if (name === QUEUE.deliver) {
     await askDelivery(queues, parsePayload(deliverPayload, job.id ?? "", job.data));
+    return null;
+  }
+  if (name === QUEUE.alert) {
+    await askAlert(queues, parsePayload(alertPayload, job.id ?? "", job.data));
     return null;
   }
   if (name === QUEUE.verify) {

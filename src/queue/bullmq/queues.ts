@@ -5,12 +5,13 @@ import type { Redis } from "ioredis";
 /** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
 
-/** Families of a sync, its end, its exports, the ticks of schedules, and verifications. */
+/** Families of a sync, its end, its exports, deliveries, alerts, the ticks of schedules, and verifications. */
 export const QUEUE = {
   sync: "sync",
   publish: "publish",
   export: "export",
   deliver: "deliver",
+  alert: "alert",
   schedule: "schedule",
   verify: "verify",
 } as const;
@@ -66,6 +67,7 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
     publish: open("publish"),
     export: open("export"),
     deliver: open("deliver"),
+    alert: open("alert"),
     schedule: open("schedule"),
     verify: open("verify"),
   };

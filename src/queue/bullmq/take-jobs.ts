@@ -35,6 +35,9 @@ export interface Taking {
   readonly underWay: ReadonlyMap<string, string>;
 }
 
+/** Queues whose jobs get a span here; others make their own, or are too many. */
+const SPANNED: readonly QueueName[] = ["publish", "export", "deliver"];
+
 export const createTaking = (deps: TakingDeps): Taking => {
   const { asking, working, tracer, stopping, times, clock, log, scrubber, complain } = deps;
   const underWay = new Map<string, string>();
@@ -57,7 +60,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
           try {
             const left = () => atRedis(asking, () => leftFor(asking.redis, name, id));
             const taken = { job, token, signal: signal ?? stopping, leftFor: left };
-            if (name !== "publish" && name !== "export" && name !== "deliver") return await process(taken);
+            if (!SPANNED.includes(name)) return await process(taken);
             return await inJobSpan(tracer, job, () => process(taken));
           } catch (error) {
             if (error instanceof DelayedError) throw error;

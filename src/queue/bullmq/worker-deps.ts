@@ -6,6 +6,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
+import { CHECK_MS } from "../alerting/alert-pass.ts";
 import type { DeliveryDeps } from "../delivering/delivery.ts";
 import type { Verify } from "../verifying/run-verification.ts";
 
@@ -50,6 +51,8 @@ interface WorkerTimes {
   readonly scheduleCheck: number;
   /** Wait after the first failed attempt of a delivery. */
   readonly deliveryWait?: number;
+  /** Interval at which every alert rule is looked at. */
+  readonly alertCheck: number;
   /** Time limit for ending running work when the worker stops. */
   readonly stop: number;
 }
@@ -60,5 +63,6 @@ export const TIMES: WorkerTimes = {
   cancelCheck: 100,
   heartbeat: 2_000,
   scheduleCheck: 60_000,
+  alertCheck: CHECK_MS,
   stop: 9_000,
 };

@@ -9,6 +9,7 @@ import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { inSpan, type Tracer } from "../../core/tracing.ts";
+import type { LocalAlerts } from "../alerting/local-alerts.ts";
 import type { LocalDeliveries } from "../delivering/local-deliveries.ts";
 import { exportAll } from "../processors.ts";
 import { endEvent, step } from "../sync-life.ts";
@@ -33,8 +34,9 @@ export const createCarrier = (deps: {
   readonly emit: SessionDeps["emit"];
   readonly tracer: Tracer;
   readonly deliveries: Pick<LocalDeliveries, "ask">;
+  readonly alerts: Pick<LocalAlerts, "ask">;
 }): Carrier => {
-  const { clock, sessions, log, emit, tracer, deliveries } = deps;
+  const { clock, sessions, log, emit, tracer, deliveries, alerts } = deps;
 
   /** Repeats the work while another process writes. */
   const whenFree = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
@@ -78,6 +80,7 @@ export const createCarrier = (deps: {
       const publish = () => whenFree(() => publishJob(config, sync, ends, { clock }), cancel.signal);
       entry.outcome = await inJob("publish", publish);
       deliveries.ask(config);
+      alerts.ask(config);
     } catch (error) {
       log(levelOf(error), `${sync.syncId}: ${detailOf(error)}`);
       const merged = mergeResults({ ...sync, snapshot: snapshotPath(config.dataDir) }, ends, clock.now());

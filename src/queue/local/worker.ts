@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
+import { startLocalAlerts } from "../alerting/local-alerts.ts";
 import type { RunningWorker } from "../asks.ts";
 import { schedulesOf } from "../bullmq/schedules.ts";
 import type { DeliveryDeps } from "../delivering/delivery.ts";
@@ -41,7 +42,7 @@ const STOP_MS = 9_000;
 
 /** Starts the worker. Throws CONFIG_INVALID for a schedule that matches no time. */
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
-  const { profiles, clock, log, tracer = noTracer, verify, open } = deps;
+  const { profiles, clock, random, log, tracer = noTracer, verify, open } = deps;
   const schedules = schedulesOf(profiles);
   const book = createProgressBook(deps.run, clock);
   const known = createKnownSyncs(clock);
@@ -62,7 +63,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const stop = new AbortController();
   const stopping = stop.signal;
   const deliveries = createLocalDeliveries({ clock, log, ...(open === undefined ? {} : { open }) });
-  const carrier = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries });
+  const alerts = startLocalAlerts(profiles, { clock, random, log });
+  const carrier = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries, alerts });
   const order = createOrder(carrier, { clock, stopping });
   const triggers = tracedTriggers(createLocalTriggers({ ...deps, known, order, book, stopping }), tracer);
   const endSchedules = startSchedules(schedules, { ...deps, triggers, stopping });
@@ -75,7 +77,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       for (const { cancel } of known.all()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
       const done = new AbortController();
       const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
-      await Promise.race([Promise.all([order.allEnded(), verifications?.stop(), deliveries.stop()]), deadline]);
+      const ends = [order.allEnded(), verifications?.stop(), deliveries.stop(), alerts.stop()];
+      await Promise.race([Promise.all(ends), deadline]);
       done.abort();
     },
   };

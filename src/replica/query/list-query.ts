@@ -3,7 +3,7 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
-import type { OutValue } from "../../warehouse/duckdb/duck-values.ts";
+import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { recordWriter } from "../../warehouse/read/record-text.ts";
 import { columnOf } from "../../warehouse/read/row-json.ts";
 import type { Binds } from "./filters.ts";

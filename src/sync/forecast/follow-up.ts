@@ -1,9 +1,11 @@
 // Work that is not due yet but that a sync finds on its way: companies and insights of accounts that are not read yet,
 // lists of inputs that are not resolved yet, and what changes bring. Pure.
 import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { type Candidate, type Context, stateKey } from "../plan/candidate.ts";
+import { type Candidate, type Context, pagesOf, stateKey } from "../plan/candidate.ts";
 import { embedsCompanies } from "../plan/companies.ts";
 import { askable } from "../plan/due.ts";
+import { historyEntries } from "../plan/usage.ts";
+import { HISTORY_SCOPE } from "../plan/usage-scopes.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
 
@@ -45,8 +47,25 @@ const ofAccounts = (context: Context, accounts: number): readonly FollowUp[] => 
   ];
 };
 
+/** Pages of the request history for the requests of this sync itself: it is read last. */
+const ofOwnRequests = (context: Context, due: readonly Candidate[], following: readonly FollowUp[]): FollowUp => {
+  const history = due.find(({ stream, scope }) => stream === "usage" && scope === HISTORY_SCOPE);
+  const sent = [...due, ...following].reduce((sum, { requests }) => sum + (requests ?? 1), 0);
+  const isFirst = !context.view.states.has(stateKey("usage", HISTORY_SCOPE));
+  const entries = sent + (isFirst ? (historyEntries(context) ?? 0) : 0);
+  const pages = pagesOf(context, streamSpec("usage"), entries) ?? 1;
+  const requests = history === undefined ? 0 : Math.max(0, pages - (history.requests ?? 1));
+  return { stream: "usage", requests, because: "requests of this sync" };
+};
+
 /** Expected work beyond `due`, by stream and reason. */
 export const followUpsOf = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
+  const following = foreseen(context, due, rates);
+  const own = ofOwnRequests(context, due, following);
+  return own.requests > 0 ? [...following, own] : following;
+};
+
+const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
   const streams = askable(context);
   const days = daysSinceRead(context.view);
   const reads = (stream: StreamName) => due.some((candidate) => candidate.stream === stream);

@@ -2,7 +2,7 @@
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { SyncReport } from "../../core/report/sync-report.ts";
-import type { Forecast } from "./forecast.ts";
+import { type Forecast, isRange } from "./forecast.ts";
 
 /** Forecast minus spent credits, in percent of the spent credits (at least one). */
 export const errorPercent = (forecast: number, spent: number): number =>
@@ -10,7 +10,7 @@ export const errorPercent = (forecast: number, spent: number): number =>
 
 /**
  * The forecast of a run beside what it spent, as stored with its report. The error is null where the two do not compare:
- * the length of a list was unknown, or something other than the credits ended the run early.
+ * the length of a list or of its pages was unknown, or something other than the credits ended the run early.
  */
 export const forecastErrorJson = (
   forecast: Forecast,
@@ -20,6 +20,6 @@ export const forecastErrorJson = (
 ): JsonObject => {
   const credits = Math.min(forecast.requests, allowance ?? Infinity);
   const byCredits = error?.code === "BUDGET_SPENT" || error?.code === "QUOTA_SPENT";
-  const compares = !forecast.atLeast && (status === "done" || (status === "stopped" && byCredits));
-  return { credits, at_least: forecast.atLeast, spent, error_percent: compares ? errorPercent(credits, spent) : null };
+  const compares = !isRange(forecast) && (status === "done" || (status === "stopped" && byCredits));
+  return { credits, at_least: isRange(forecast), spent, error_percent: compares ? errorPercent(credits, spent) : null };
 };

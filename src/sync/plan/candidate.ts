@@ -1,5 +1,5 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
-import type { StreamName, StreamSpec } from "../../catalog/streams.ts";
+import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
@@ -91,6 +91,8 @@ export interface DueOptions {
   readonly access?: TierAccess;
   /** Rows of organization lists that `check` has seen (core/state/checked.ts); unset: none. */
   readonly totals?: ReadonlyMap<string, number>;
+  /** Rows of a page of the lists that `check` asked for; unset: it never asked. */
+  readonly pageSizes?: ReadonlyMap<string, number>;
   /** What of the usage routes is read; unset: the defaults. */
   readonly usage?: UsageOptions;
 }
@@ -108,14 +110,38 @@ export interface Context {
   readonly options: DueOptions;
 }
 
+/** Rows of a page that names no size (API.md, "Limits"): hardly any service grants less. */
+export const DEFAULT_PAGE = 20;
+
+/**
+ * Rows of a page of the stream's list: by its own pages, by `check`, or by the pages of other lists. `known` false: no
+ * answer has shown any, and the largest page is assumed.
+ */
+export const pageSizeOf = (
+  { options }: Context,
+  name: StreamName,
+): { readonly rows: number; readonly known: boolean } => {
+  const { shapes, pageSizes = new Map<string, number>(), largestPage } = options;
+  const own = shapes.get(name);
+  if (own?.settled === true) return { rows: own.perPage, known: true };
+  const asked = pageSizes.get(name);
+  if (asked !== undefined) return { rows: Math.min(asked, largestPage), known: true };
+  const others = [
+    ...[...shapes].flatMap(([other, { settled, perPage }]) =>
+      settled && streamSpec(other).list !== undefined ? [perPage] : [],
+    ),
+    ...pageSizes.values(),
+  ];
+  return { rows: Math.min(own?.perPage ?? largestPage, largestPage, ...others), known: others.length > 0 };
+};
+
 /** Pages of a list with `total` rows; null: not known how many. `count`: by default, pages that share no row. */
 export const pagesOf = (
-  { options }: Context,
+  context: Context,
   stream: StreamSpec,
   total: number | null,
   count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
-): number | null =>
-  total === null ? null : count(total, options.shapes.get(stream.name)?.perPage ?? options.largestPage);
+): number | null => (total === null ? null : count(total, pageSizeOf(context, stream.name).rows));
 
 /** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
 const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));

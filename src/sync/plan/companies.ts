@@ -1,6 +1,7 @@
 // Due work for companies: inputs to resolve, profiles that are missing, old or lack content, and the lists of every followed
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { embedsOf, type ListShape } from "../request/list-shape.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { overlappingPages } from "../strategies/page-geometry.ts";
@@ -38,9 +39,12 @@ const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, Acco
   return followed;
 };
 
-/** True unless the service refused to embed companies in their accounts. */
+/** True unless the service refused to embed companies in their accounts, or answered without them. */
 export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
-  accounts === undefined || embedsOf(streamSpec("accounts"), accounts).some(({ table }) => table === "companies");
+  accounts === undefined ||
+  embedsOf(streamSpec("accounts"), accounts).some(
+    ({ table, include }) => table === "companies" && !accounts.lacks.includes(include),
+  );
 
 type KnownInput = MirrorView["inputs"][number];
 
@@ -107,17 +111,17 @@ const profileDue = (
   const mirrored = view.companies.has(companyId);
   const wantsContent = wantedContent(stream, options.content).length > 0;
   const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
+  const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
   if (checkedAt !== null) {
     // A company that is embedded in an account and was never requested by id is as fresh as its account.
     const byId = view.states.has(stateKey("companies", companyId));
-    const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
     return embedded && !byId && !wantsContent ? null : staleness(context, stream, { checkedAt });
   }
   if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
   if (wantsContent) return "content not yet fetched";
   // The profile came with its account. If this run does not read accounts, its age is that of their last complete
   // walk.
-  if (options.streams.includes("accounts")) return null;
+  if (embedded && options.streams.includes("accounts")) return null;
   const walkedAt = view.states.get(stateKey("accounts", ""))?.walkedAt ?? null;
   return walkedAt === null && !options.full ? null : staleness(context, stream, { checkedAt: walkedAt });
 };
@@ -142,6 +146,13 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
         ];
   });
 };
+
+/**
+ * True for a list that was read to its end and returned every mirrored row, where nothing proves the end because the service counts
+ * nothing. Another reading would prove no more, so the list is read again when it is due by age, and not in every sync.
+ */
+const isOnlyUncounted = ({ checkedAt, totalCount, unconfirmed }: ScopeState): boolean =>
+  checkedAt !== null && totalCount === null && unconfirmed?.rows === 0;
 
 /** Due reads of one company list (news, job openings, earnings calls or filings) of every followed company. */
 export const companyListReads = (context: Context, stream: StreamSpec): readonly Candidate[] =>
@@ -169,11 +180,12 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");
     if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", "interrupted");
     if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", "due", true);
-    if (state.walkedAt === null) return candidate("walk", "no complete walk yet");
+    if (state.walkedAt === null && !isOnlyUncounted(state)) return candidate("walk", "no complete walk yet");
     if (hint !== undefined)
       return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
     const stale = staleness(context, stream, state);
     if (stale === null) return [];
+    if (state.walkedAt === null) return candidate("walk", stale, "due", true);
     const reconcileMs = walkAge(context, 4 * maxAge(context, stream));
     return view.now - state.walkedAt > reconcileMs
       ? candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, "due", true)

@@ -6,7 +6,7 @@ import { type Candidate, type Context, type DueOptions, type MirrorView, stateKe
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes } from "./remembered.ts";
-import { type ResetList, resetCandidates, withoutStates } from "./reset.ts";
+import { lengthsOf, type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 import { sinceCandidates } from "./since.ts";
 
 /** The part of the configuration that planning needs. */
@@ -45,7 +45,8 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     const mirrored = await viewAt(now);
     const unknown = withoutStates(mirrored, unread, null);
     const view = withoutStates(unknown, options.reset, options.syncId ?? null);
-    const context = { view, options: { ...options, ...known } };
+    const totals = new Map([...(options.totals ?? []), ...lengthsOf(mirrored, options.reset)]);
+    const context = { view, options: { ...options, ...known, totals } };
     if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
     const readBefore = unread.filter(({ stream, scope }) => mirrored.states.has(stateKey(stream, scope)));
     const due = dueCandidates(view, context.options).map((candidate) =>
@@ -53,6 +54,10 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
         ? { ...candidate, because: "its scope changed, so the list is read whole" }
         : candidate,
     );
-    return { candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, view), view, context };
+    return {
+      candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, context),
+      view,
+      context,
+    };
   };
 };

@@ -1,8 +1,9 @@
 // Lists to read anew: the plan treats them as never read, and plans nothing else. Nothing is deleted first: the walk decides
 // on deletes as every walk does. Pure.
-import type { StreamName } from "../../catalog/streams.ts";
+import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { type Candidate, type MirrorView, stateKey } from "./candidate.ts";
+import { overlappingPages } from "../strategies/page-geometry.ts";
+import { type Candidate, type Context, type MirrorView, pagesOf, stateKey } from "./candidate.ts";
 
 export interface ResetList {
   readonly stream: StreamName;
@@ -27,12 +28,27 @@ export const withoutStates = (view: MirrorView, lists: readonly ResetList[], syn
   return { ...view, states: new Map(kept.map((state) => [stateKey(state.stream, state.scope), state])) };
 };
 
-/** The work on these lists. `view`: from `withoutStates`. Throws USAGE when the mirror reads none of them. */
+/** Lengths of the organization's lists among these, as they were last read. */
+export const lengthsOf = (view: MirrorView, lists: readonly ResetList[]): ReadonlyMap<string, number> =>
+  new Map(
+    [...view.states.values()].flatMap(({ stream, scope, totalCount }) =>
+      scope === "" && totalCount !== null && isReset(lists, stream, scope) ? [[stream, totalCount] as const] : [],
+    ),
+  );
+
+/** Pages of the whole list, which share rows. */
+const pagesAnew = (context: Context, { stream, scope, requests }: Candidate): number | null =>
+  scope === ""
+    ? pagesOf(context, streamSpec(stream), context.options.totals?.get(stream) ?? null, overlappingPages)
+    : requests;
+
+/** The work on these lists. The context's view: from `withoutStates`. Throws USAGE when the mirror reads none of them. */
 export const resetCandidates = (
   candidates: readonly Candidate[],
   lists: readonly ResetList[],
-  { states }: MirrorView,
+  context: Context,
 ): readonly Candidate[] => {
+  const { states } = context.view;
   const chosen = candidates.filter(({ stream, scope }) => isReset(lists, stream, scope));
   // What an earlier run of the sync has read to its end is not due.
   const known = [...chosen, ...states.values()];
@@ -43,6 +59,8 @@ export const resetCandidates = (
     throw new DuckmirrorError("USAGE", { detail });
   }
   return chosen.map((candidate) =>
-    candidate.mode === "walk" ? { ...candidate, overlap: true, because: "--reset" } : candidate,
+    candidate.mode === "walk"
+      ? { ...candidate, overlap: true, because: "--reset", requests: pagesAnew(context, candidate) }
+      : candidate,
   );
 };

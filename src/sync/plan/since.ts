@@ -18,7 +18,8 @@ export const sinceCandidates = (context: Context, since: number): readonly Candi
       mode: "filter",
       overlap: false,
       because: `--since ${new Date(since).toISOString().slice(0, 10)}`,
-      requests: 1,
+      // How much is dated after it is not known.
+      requests: null,
       worth: listWorth(stream),
       since,
     }));

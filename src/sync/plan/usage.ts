@@ -7,16 +7,24 @@ import { HISTORY_SCOPE, USAGE_DEFAULTS, usageScopes } from "./usage-scopes.ts";
 const DAY_MS = 86_400_000;
 /** Entries of the history are read again from this long before the last read: clocks differ. */
 const OVERLAP_MS = DAY_MS;
+
+/**
+ * Entries of the request history before its first read: it is judged by the requests of this period, which the quota
+ * counts. null: not known.
+ */
+export const historyEntries = ({ options, view }: Context): number | null => {
+  const { usage = USAGE_DEFAULTS, totals } = options;
+  const used = view.creditsUsed ?? totals?.get("usage") ?? null;
+  return used === null ? null : used * Math.max(1, usage.historyDays / 30);
+};
+
 /** The request history from the last read on, but no older than configured. */
 const history = (context: Context, stream: StreamSpec): readonly Candidate[] => {
-  const { usage = USAGE_DEFAULTS, totals } = context.options;
-  const { now, states, creditsUsed } = context.view;
+  const { usage = USAGE_DEFAULTS } = context.options;
+  const { now, states } = context.view;
   const readAt = states.get(stateKey(stream.name, HISTORY_SCOPE))?.checkedAt ?? null;
   const since = Math.max(now - usage.historyDays * DAY_MS, readAt === null ? 0 : readAt - OVERLAP_MS);
-  // Before the first read its length is judged by the requests of this period, which the quota counts.
-  const used = creditsUsed ?? totals?.get("usage") ?? null;
-  const entries = used === null ? null : used * Math.max(1, usage.historyDays / 30);
-  const requests = readAt === null ? pagesOf(context, streamSpec("usage"), entries) : 1;
+  const requests = readAt === null ? pagesOf(context, streamSpec("usage"), historyEntries(context)) : 1;
   return capture(context, stream, HISTORY_SCOPE, "log").map((candidate) => ({ ...candidate, requests, since }));
 };
 

@@ -46,11 +46,11 @@ export const grantsAfter = (
   const { records } = page;
   const grants = new Set(known.grants);
   const lacks = new Set(known.lacks);
-  const note = (name: string, seen: boolean, asked: boolean) => {
+  const note = (name: string, seen: boolean, asked: boolean, fewest = FEW_RECORDS) => {
     if (seen) {
       grants.add(name);
       lacks.delete(name);
-    } else if (asked && records.length > 0 && !(grants.has(name) && records.length < FEW_RECORDS)) {
+    } else if (asked && records.length > 0 && !(grants.has(name) && records.length < fewest)) {
       grants.delete(name);
       lacks.add(name);
     }
@@ -62,7 +62,9 @@ export const grantsAfter = (
   const included = query.include?.split(",") ?? [];
   for (const embed of stream.embeds) {
     const asked = included.includes(embed.include) && hasValue(records, embed.parentField ?? "id");
-    note(embed.include, embeddedRecords(page.included, embed).length > 0, asked);
+    // A record that names its related one has it, so a single one proves that it was not embedded.
+    const fewest = embed.parentField === undefined ? FEW_RECORDS : 1;
+    note(embed.include, embeddedRecords(page.included, embed).length > 0, asked, fewest);
   }
   return { grants: [...grants].sort(), lacks: [...lacks].sort() };
 };

@@ -8,10 +8,12 @@ import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
 import { readVerdicts } from "../running/completeness.ts";
+import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
 import { closeScope, eraseOutside } from "../running/scope-marks.ts";
 import { dropOwners } from "../settle/apply-absences.ts";
 import { dropInsights } from "../settle/apply-deletes.ts";
+import { eraseFollowers } from "../settle/remove-company.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
 
@@ -32,8 +34,13 @@ const reportJson = (report: SyncReport): JsonObject => {
 const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promise<void> => {
   const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
   await closeScope(scopeRun, shapes);
-  if (!options.eraseOutside) return;
-  for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+  if (options.eraseOutside) {
+    // What follows accounts is found by their marks, so it is erased before them.
+    await markFollowers(deps.warehouse);
+    for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.of(stream).deleted += rows;
+    for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+  }
+  await markFollowers(deps.warehouse);
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */

@@ -19,6 +19,7 @@ export const ACTIONS = [
   "replay",
   "backup",
   "deliver",
+  "alert",
   "restore",
   "feedback",
   "lookup",

@@ -24,11 +24,12 @@ const SMALL_FILES = [
   "forget.key",
   join("archive", "forgotten.json"),
 ];
-const NOTE = "backup.json";
+/** Name of the note in a backup; written last. */
+export const NOTE = "backup.json";
 const COPY = "warehouse.duckdb";
 
 const fileSchema = z.object({ bytes: z.int().nonnegative(), sha256: z.string() });
-const noteSchema = z.object({
+export const noteSchema = z.object({
   v: z.literal(1),
   /** ms since the epoch. */
   made_at: z.number(),
@@ -43,6 +44,10 @@ const noteSchema = z.object({
 export interface Backup extends z.output<typeof noteSchema> {
   readonly folder: string;
 }
+
+/** True for the files that this version writes. A note may come from elsewhere, and its names become paths. */
+export const isBackupFile = (name: string): boolean =>
+  name === COPY || SMALL_FILES.some((small) => name === join("state", small));
 
 /** Path of the copy of the snapshot. */
 export const copyIn = ({ folder }: Backup): string => join(folder, COPY);

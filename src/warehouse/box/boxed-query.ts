@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
-import type { OutValue } from "../duckdb/duck-values.ts";
+import type { OutValue } from "../duckdb/out-values.ts";
 import type { QueryCursor, QueryResult } from "../read/query.ts";
 import { assertReadable } from "../read/readable.ts";
 import { withOurGuess } from "../read/unknown-table.ts";

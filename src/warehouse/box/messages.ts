@@ -1,6 +1,6 @@
 // Messages between the program and the process that runs a user's SQL. The process answers each message once.
 import { z } from "zod";
-import type { OutValue } from "../duckdb/duck-values.ts";
+import type { OutValue } from "../duckdb/out-values.ts";
 
 /** The first message: the statement to run. */
 export interface Ask {

@@ -2,7 +2,8 @@
 import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
 import { appendChunks, type ColumnChunk } from "./append.ts";
-import { fromDuck, type OutValue, type SqlValue, toDuck } from "./duck-values.ts";
+import { fromDuck, type SqlValue, toDuck } from "./duck-values.ts";
+import type { OutValue } from "./out-values.ts";
 
 /** Statements inside one transaction, or each on its own. */
 export interface Sql {

@@ -2,7 +2,7 @@
 
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
-import { isScopedTable, TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
+import { hasScopeMark, TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
@@ -45,7 +45,7 @@ const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
     monthOf: name === "signals" ? "date" : null,
     orderBy: [...first, ...key.filter((column) => !first.includes(column))],
     // A mark changes without a new version of the row.
-    version: [...key, "_synced_at", "_run_id", ...(isScopedTable(name) ? ["_in_scope"] : [])],
+    version: [...key, "_synced_at", "_run_id", ...(hasScopeMark(name) ? ["_in_scope"] : [])],
     changedAt: "_synced_at",
   };
 };

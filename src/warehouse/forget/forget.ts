@@ -23,6 +23,7 @@ import { publishSnapshot, removeLeftovers } from "../publish/publish.ts";
 import { rewriteFile } from "../publish/rewrite-file.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
 import { type FeedTraces, findInFeed, redactInFeed } from "./feed.ts";
+import { removeMessages } from "./messages.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
 import { type ForgottenRows, forgetRows, type Person } from "./rows.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
@@ -59,7 +60,7 @@ export interface ForgetReport {
   readonly archiveFiles: number;
   /** Export folders that were brought up to date. */
   readonly exports: readonly string[];
-  /** Removed files: old copies of the working file, and DuckDB's spilled data. */
+  /** Removed files: old copies of the working file, DuckDB's spilled data, and messages of alert rules with the person. */
   readonly removed: readonly string[];
   readonly scan: Scan;
 }
@@ -219,7 +220,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   } finally {
     await database.close();
   }
-  const removed = await removeCopies(working);
+  const removed = [...(await removeCopies(working)), ...(await removeMessages(state, erased.people))];
   const folders = [...(await exportFolders(options.dataDir)), ...request.exportDirs];
   const exports = await refreshExports(folders, snapshot, memory);
   request.onStep("exports");

@@ -3,8 +3,9 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
-import { fromDuck, type OutValue } from "../duckdb/duck-values.ts";
+import { fromDuck } from "../duckdb/duck-values.ts";
 import { lockDown, threadsFor } from "../duckdb/instance.ts";
+import type { OutValue } from "../duckdb/out-values.ts";
 import { assertReadable } from "./readable.ts";
 import { withOurGuess } from "./unknown-table.ts";
 

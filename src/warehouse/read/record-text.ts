@@ -1,7 +1,7 @@
 // One row of a table as the text of a JSON object, written from plain cells (`Sql.cells`): the same object as `rowJson`
 // of row-json.ts writes in SQL, without its expression, which took longer to plan than the rows to read. PURE.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
-import type { OutValue } from "../duckdb/duck-values.ts";
+import type { OutValue } from "../duckdb/out-values.ts";
 
 const MIDNIGHT = "T00:00:00.000Z";
 

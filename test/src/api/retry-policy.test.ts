@@ -112,6 +112,9 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     ],
     [refused(429, { rate: rateOf({ remaining: 0, resetsAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }],
     [refused(429), { kind: "wait", untilMs: NOW + 1_500, why: "rate" }],
+    // The service named a second before, and refused the request again.
+    [refused(429, { rate: rateOf({ retryAt: NOW + 1_000 }) }), { kind: "wait", untilMs: NOW + 6_000 }, { attempt: 4 }],
+    [refused(429, { rate: rateOf({ retryAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }, { attempt: 4 }],
     [refused(429, { excerpt: "Quota of 60 requests per minute exceeded" }), { kind: "wait" }, { remainingCredits: 4 }],
     [refused(429), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 15 }],
   ],

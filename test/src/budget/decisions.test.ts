@@ -350,11 +350,15 @@ describe("limiter", () => {
     ]);
   });
 
-  test("only a guessed rate is lowered by a refusal, once in ten seconds", () => {
+  test("only a guessed rate is lowered by a refusal, once in a minute; refusals ten seconds apart count for caution", () => {
     const once = backOff(startLimiter(null), T0 + 5, T0);
     expect(once).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5, aloneUntil: -Infinity });
     expect(backOff(once, T0, T0 + 9_999)).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5 });
-    expect(backOff(once, T0, T0 + 10_000)).toMatchObject({ assumed: 60, slowedAt: T0 + 10_000 });
+    const twice = backOff(once, T0, T0 + 10_000);
+    expect(twice).toMatchObject({ assumed: 120, slowedAt: T0 + 10_000, refusals: 2 });
+    // The window may have been full of requests from before the step.
+    expect(backOff(twice, T0, T0 + 59_999)).toMatchObject({ assumed: 120 });
+    expect(backOff(twice, T0, T0 + 60_000)).toMatchObject({ assumed: 60, slowedAt: T0 + 60_000 });
     expect(backOff(startLimiter(60), T0, T0)).toMatchObject({ assumed: 300 });
     expect(backOff(learned({ limit: 60 }), T0, T0)).toMatchObject({ assumed: 300 });
     expect(backOff(learned({ limit: 60 }, 60), T0, T0)).toMatchObject({ assumed: 300 });

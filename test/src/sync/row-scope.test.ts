@@ -98,7 +98,7 @@ test("--erase moves rows outside to history, and later syncs neither miss nor br
   expect((await sync(scope, request)).sent).toHaveLength(3);
 });
 
-test("insights and company lists follow their accounts: outside they stay, uncounted, until --erase takes the insights along", async () => {
+test("insights, companies and their lists follow their accounts: outside they stay, marked and uncounted, until --erase", async () => {
   const { clock, sync, rig } = await start();
   const request = { streams: ["accounts", "account_insights", "job_openings"] };
   await sync({}, request);
@@ -111,12 +111,37 @@ test("insights and company lists follow their accounts: outside they stay, uncou
   const followed =
     "select table_name t, scopes from marts.freshness where table_name in ('account_insights', 'job_openings')";
   expect((await rig.rows(`${followed} order by t`)).map(({ scopes }) => Number(scopes))).toEqual([10, 10]);
-  const inside =
-    "select count(*) n, count(*) filter (a._in_scope) i from account_insights t join accounts a on a.id = t.account_id";
-  expect(await rig.rows(inside)).toEqual([{ n: 30, i: 10 }]);
+  const counts = (table: string) =>
+    rig.rows(`select count(*) n, count(*) filter (_in_scope) i from ${table}`).then(([row]) => [row?.n, row?.i]);
+  const tables = ["account_insights", "companies", "job_openings"];
+  for (const table of tables) expect(await counts(table), table).toEqual([30, 10]);
+  const wrong =
+    "select count(*) n from account_insights t join accounts a on a.id = t.account_id where t._in_scope <> a._in_scope";
+  expect(await rig.rows(wrong)).toEqual([{ n: 0 }]);
   await sync(scope, { ...request, eraseOutside: true });
-  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
-  expect(await rig.rows("select count(*) n from job_openings")).toEqual([{ n: 30 }]);
+  for (const table of tables) expect(await counts(table), table).toEqual([10, 10]);
+  expect(await rig.rows("select count(*) n from history.job_openings where change = 'delete'")).toEqual([{ n: 20 }]);
+  // A wider scope reads again what was erased, and marks it as inside.
+  const wide = await sync({}, request);
+  expect([wide.error, wide.report.streams.every(({ complete }) => complete)]).toEqual([null, true]);
+  for (const table of tables) expect(await counts(table), table).toEqual([30, 30]);
+});
+
+test("a company that is followed no more is marked, and inside again when it is followed again", async () => {
+  const { service, sync, rig } = await start();
+  service.data.companies.push(aCompany("c_extra"));
+  service.data.lists.c_extra = { "job-openings": [aJob("j_extra")] };
+  const request = { streams: ["companies", "job_openings"] };
+  const marks = async () =>
+    (await rig.rows("select _in_scope m from companies union all select _in_scope m from job_openings")).map(
+      ({ m }) => m,
+    );
+  await sync({}, request, { DUCKMIRROR_COMPANIES: "c_extra" });
+  expect(await marks()).toEqual([true, true]);
+  await sync({}, request);
+  expect(await marks()).toEqual([false, false]);
+  await sync({}, request, { DUCKMIRROR_COMPANIES: "c_extra" });
+  expect(await marks()).toEqual([true, true]);
 });
 
 test("a service that ignores the filters is noticed: its lists are read whole, and rows outside marked", async () => {

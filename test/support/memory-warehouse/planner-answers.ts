@@ -3,7 +3,7 @@ import { z } from "zod";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
 import { ROWS_BY_SCOPE } from "../../../src/sync/plan/rows-by-scope.ts";
-import type { OutValue } from "../../../src/warehouse/duckdb/duck-values.ts";
+import type { OutValue } from "../../../src/warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 import type { Cell } from "../../../src/warehouse/record/convert-cell.ts";

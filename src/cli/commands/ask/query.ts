@@ -1,11 +1,14 @@
-// duckmirror query: runs read-only SQL on the published snapshot; prints a table, CSV, JSON or NDJSON.
+// duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table, CSV, JSON or NDJSON.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { destinationsNamed } from "../../../../jobs/deliver.ts";
+import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
 import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
 import { visible } from "../../../core/text/visible.ts";
+import { queryDestination } from "../../../deliver/query-destination.ts";
 import { createQueryBoxes } from "../../../warehouse/box/boxed-query.ts";
 import type { QueryCursor } from "../../../warehouse/read/query.ts";
 import { assertReadable } from "../../../warehouse/read/readable.ts";
@@ -26,6 +29,7 @@ const DEFAULT_MEMORY = "2GiB";
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   file: z.string().optional(),
+  from: z.string().optional(),
   timeout: z.string().default(DEFAULT_TIMEOUT),
   memory: z.string().default(DEFAULT_MEMORY),
   format: z.enum(["table", "csv", "json", "ndjson"]).optional(),
@@ -127,20 +131,47 @@ const writeRows = async (
   return { rows: index, bytes };
 };
 
-const run = async (input: Input, context: CommandContext): Promise<number> => {
-  const { shared, signal } = context;
-  const format = input.format ?? (shared.json ? "json" : "table");
-  const config = await context.loadConfig();
-  const boxes = createQueryBoxes(limitsOf(input));
-  const sql = await sqlOf(input, context);
+interface Question {
+  readonly sql: string;
+  readonly limits: ReturnType<typeof limitsOf>;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the published snapshot. */
+const askMirror = <T>(config: Config, { sql, limits, signal }: Question, use: (cursor: QueryCursor) => Promise<T>) => {
   const snapshot = snapshotPath(config.dataDir);
   // In a folder without a mirror nothing is created.
   assertReadable(snapshot);
+  return createQueryBoxes(limits).stream({ snapshot, sql, signal }, use);
+};
+
+/** Asks the destination of this name. */
+const askDestination = <T>(
+  config: Config,
+  name: string,
+  { sql, limits, signal }: Question,
+  use: (cursor: QueryCursor) => Promise<T>,
+): Promise<T> => {
+  const [settings] = destinationsNamed(config, [name]);
+  if (settings === undefined) throw new DuckmirrorError("DESTINATIONS_MISSING");
+  return queryDestination(settings, { sql, ...limits, signal }, use);
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { shared, signal } = context;
+  const { from } = input;
+  const format = input.format ?? (shared.json ? "json" : "table");
+  const config = await context.loadConfig();
+  const limits = limitsOf(input);
+  const sql = await sqlOf(input, context);
+  const write = (cursor: QueryCursor) =>
+    format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context);
   const runIt = async () => {
+    const question = { sql, limits, signal };
     try {
-      return await boxes.stream({ snapshot, sql, signal }, (cursor) =>
-        format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context),
-      );
+      return await (from === undefined
+        ? askMirror(config, question, write)
+        : askDestination(config, from, question, write));
     } catch (error) {
       if (signal.aborted) throw new DuckmirrorError("INTERRUPTED", {}, { cause: error });
       throw error;
@@ -155,6 +186,7 @@ export const command = defineCommand({
     cli
       .argument("[sql...]", "the query; - reads it from stdin")
       .option("-f, --file <path>", "read the query from a file")
+      .option("--from <name>", "ask the lake that this destination fills, not the mirror")
       .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
       .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
       .option("--memory <size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),
@@ -163,6 +195,7 @@ export const command = defineCommand({
     'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':
       "the hottest accounts",
     'duckmirror query "from contacts" --format csv >contacts.csv': "a table as CSV",
+    "duckmirror query --from lake \"from ducklake_snapshots('lake')\"": "a destination of kind ducklake",
     "duckmirror query --file report.sql --format ndjson --timeout 1h --memory 8GiB": "a long query from a file",
   },
   input: inputSchema,

@@ -4,6 +4,7 @@ import { type PlanReport, planJob, planJson } from "../../../../jobs/plan.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { priceText } from "../../../sync/forecast/price-text.ts";
+import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf } from "../../terminal/plan/outlook-lines.ts";
@@ -56,12 +57,19 @@ const cutsText = ({ cuts }: PlanReport): string =>
     })
     .join("");
 
+/** `39`, or `39 to 112` where the size of pages is not known. */
+const rangeText = ({ requests, most }: { readonly requests: number; readonly most: number }): string =>
+  most > requests ? `${formatCount(requests)} to ${formatCount(most)}` : formatCount(requests);
+
 /** `39 requests, as many credits, 4s at 600 per minute`. */
 const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
   const time =
     minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
   if (forecast.atLeast) return "how many requests in all is not known, and so are the credits";
+  if (forecast.most > forecast.requests) {
+    return `${rangeText(forecast)} requests, as many credits: the largest page is not known, between ${DEFAULT_PAGE} rows, the default, and what is asked for\n\`duckmirror check\` finds it out for one credit`;
+  }
   const requests =
     forecast.requests === 1 ? "1 request, 1 credit" : `${formatCount(forecast.requests)} requests, as many credits`;
   return `${requests}${time}`;
@@ -78,7 +86,7 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
     forecast.streams.map((stream) => [
       stream.stream,
       readsText(stream),
-      stream.atLeast ? "not known" : formatCount(stream.requests),
+      stream.atLeast ? "not known" : rangeText(stream),
       reasonsText(stream.because),
     ]),
     terminal.columns,

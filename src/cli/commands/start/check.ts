@@ -1,5 +1,5 @@
-// duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: a list of one
-// account shows tier, quota, rate, version and the number of accounts; --totals asks for the numbers of contacts and
+// duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: the ids of some
+// accounts show tier, quota, rate, version, the number of accounts and the largest page; --totals asks for contacts and
 // signals as well, one credit each. A refusal costs nothing.
 import { existsSync } from "node:fs";
 import { z } from "zod";
@@ -16,14 +16,15 @@ import { isJsonObject } from "../../../core/json.ts";
 import { learnChecked } from "../../../core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../../../core/state/tier.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
+import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../../../sync/request/page-probe.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 
 /** Longest wait for the rate limit, at most once. */
 const LONGEST_WAIT_MS = 90_000;
-const ACCOUNTS = { endpoint: "listAccounts", path: "/v1/accounts", query: { perPage: "1" } } as const;
+const ACCOUNTS = { endpoint: "listAccounts", path: "/v1/accounts" } as const;
 const MORE_LISTS = [
-  { stream: "contacts", call: { endpoint: "listContacts", path: "/v1/contacts", query: { perPage: "1" } } },
-  { stream: "signals", call: { endpoint: "listSignals", path: "/v1/signals", query: { perPage: "1" } } },
+  { stream: "contacts", list: { endpoint: "listContacts", path: "/v1/contacts" } },
+  { stream: "signals", list: { endpoint: "listSignals", path: "/v1/signals" } },
 ] as const;
 
 const inputSchema = z
@@ -41,21 +42,43 @@ const tokenSource = (config: Config): string => {
   return config.origins[name] ?? name;
 };
 
-/** One usable response. Waits once for the rate limit; throws every other failure unchanged. */
+interface Answer {
+  readonly outcome: OkOutcome;
+  readonly requests: number;
+  /** Rows of the largest page; null: not shown. */
+  readonly page: number | null;
+}
+
+/**
+ * One usable response, of the largest page that the service grants. Waits once for the rate limit; throws every other failure
+ * unchanged.
+ */
 const ask = async (
   client: Client,
-  call: ApiCall,
+  list: Pick<ApiCall, "endpoint" | "path">,
+  largest: number,
   context: CommandContext,
-): Promise<{ outcome: OkOutcome; requests: number }> => {
+): Promise<Answer> => {
   const { clock, signal, terminal } = context;
+  let probe = probeOf(largest);
+  let waited = false;
   for (let requests = 1; ; requests++) {
+    const call = { ...list, query: probeQuery(probe) };
     const outcome: ApiOutcome = await client.send(call, signal);
-    if (outcome.kind === "ok") return { outcome, requests };
+    if (outcome.kind === "ok") return { outcome, requests, page: pageShownBy(probe, outcome) };
+    if (outcome.kind === "refused" && [400, 422].includes(outcome.status)) {
+      const next = probeAfterRefusal(probe, outcome.excerpt);
+      if (next !== null) {
+        probe = next;
+        continue;
+      }
+    }
     const now = clock.now();
     const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
-    if (verdict.kind === "wait" && requests === 1 && verdict.untilMs - now <= LONGEST_WAIT_MS) {
+    if (verdict.kind === "wait" && !waited && verdict.untilMs - now <= LONGEST_WAIT_MS) {
       terminal.err(`rate limit reached, waiting ${Math.ceil((verdict.untilMs - now) / 1000)} s\n`);
       await clock.sleep(verdict.untilMs - now, signal);
+      waited = true;
       continue;
     }
     if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
@@ -82,37 +105,44 @@ const noteTier = async (config: Config, outcome: OkOutcome, now: number): Promis
 };
 
 interface Asked {
-  /** The list of one account. */
+  /** The list of accounts. */
   readonly outcome: OkOutcome;
+  readonly page: number | null;
   /** Lists of --totals. */
-  readonly more: readonly { readonly stream: StreamName; readonly outcome: OkOutcome }[];
+  readonly more: readonly (Answer & { readonly stream: StreamName })[];
   readonly requests: number;
 }
 
-const askAll = async (client: Client, withTotals: boolean, context: CommandContext): Promise<Asked> => {
-  const first = await ask(client, ACCOUNTS, context);
-  const more: { stream: StreamName; outcome: OkOutcome }[] = [];
+const askAll = async (
+  client: Client,
+  withTotals: boolean,
+  largest: number,
+  context: CommandContext,
+): Promise<Asked> => {
+  const first = await ask(client, ACCOUNTS, largest, context);
+  const more: (Answer & { stream: StreamName })[] = [];
   let { requests } = first;
   // Without Full Access the other lists are empty, too.
-  for (const { stream, call } of withTotals && tierOf(first.outcome) === "full" ? MORE_LISTS : []) {
-    const answer = await ask(client, call, context);
-    more.push({ stream, outcome: answer.outcome });
+  for (const { stream, list } of withTotals && tierOf(first.outcome) === "full" ? MORE_LISTS : []) {
+    const answer = await ask(client, list, first.page ?? largest, context);
+    more.push({ stream, ...answer });
     requests += answer.requests;
   }
-  return { outcome: first.outcome, more, requests };
+  return { outcome: first.outcome, page: first.page, more, requests };
 };
 
 /** Keeps the lengths of the lists and the credits for a plan before the first sync. */
-const noteChecked = (config: Config, { outcome, more }: Asked, now: number): Promise<void> => {
-  const answers = [{ stream: "accounts" as const, outcome }, ...more];
+const noteChecked = (config: Config, { outcome, page: largest, more }: Asked, now: number): Promise<void> => {
+  const answers = [{ stream: "accounts" as const, outcome, page: largest }, ...more];
   const totals = answers.flatMap(({ stream, outcome: { page } }) =>
     page.totalCount === null ? [] : [[stream, page.totalCount] as const],
   );
+  const pageSizes = new Map(answers.flatMap(({ stream, page }) => (page === null ? [] : [[stream, page] as const])));
   const credits = answers.at(-1)?.outcome.usage ?? null;
-  return learnChecked(config.dataDir, { totals: new Map(totals), credits }, now);
+  return learnChecked(config.dataDir, { totals: new Map(totals), pageSizes, credits }, now);
 };
 
-const reportOf = (config: Config, { outcome, more, requests }: Asked, known: KnownTier | null) => {
+const reportOf = (config: Config, { outcome, page: largest, more, requests }: Asked, known: KnownTier | null) => {
   const last = more.at(-1)?.outcome ?? outcome;
   const { usage, rate } = last;
   const { page } = outcome;
@@ -129,6 +159,8 @@ const reportOf = (config: Config, { outcome, more, requests }: Asked, known: Kno
     accounts: page.totalCount,
     contacts: totalOf("contacts"),
     signals: totalOf("signals"),
+    /** Rows of the largest page of accounts; null: not shown. */
+    largest_page: largest,
     credits: {
       spent: [outcome, ...more.map((each) => each.outcome)].filter((each) => chargeOf(each) === "spent").length,
       remaining: usage?.remaining ?? null,
@@ -182,6 +214,7 @@ const render = (report: CheckReport, context: CommandContext): string => {
     tier: bold(tierText(report)),
     credits: creditText(report),
     "rate limit": rateText(report),
+    "largest page": report.largest_page === null ? "not found" : counted(report.largest_page, "row"),
     "API version": report.api_version ?? "not reported",
     cost: counted(report.credits.spent, "credit"),
   };
@@ -205,7 +238,7 @@ const run = async ({ offline, totals }: Input, context: CommandContext): Promise
       else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
       return EXIT.done;
     }
-    const asked = await askAll(client, totals, context);
+    const asked = await askAll(client, totals, config.maxPageSize, context);
     await noteChecked(config, asked, clock.now());
     const report = reportOf(config, asked, await noteTier(config, asked.outcome, clock.now()));
     if (shared.json) await context.printJson(report);

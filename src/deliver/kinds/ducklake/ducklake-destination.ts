@@ -1,8 +1,7 @@
 // Destination of kind ducklake. One transaction, and so one snapshot of the lake, takes rows, views and position; a reader
 // sees the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
@@ -114,9 +113,8 @@ const withLake = async <T>(
     },
     signal,
   );
-  const spill = await mkdtemp(join(tmpdir(), "duckmirror-lake-"));
   try {
-    await lake.run(`SET temp_directory = ${literal(spill)}`);
+    await lake.run("SET temp_directory = ''");
     if (catalogFile !== null) await mkdir(dirname(catalogFile), { recursive: true });
     await lake.run(address.attachSql).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -128,7 +126,6 @@ const withLake = async <T>(
     return result;
   } finally {
     await lake.close();
-    await rm(spill, { recursive: true, force: true });
   }
 };
 
@@ -150,6 +147,8 @@ const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState):
 };
 
 const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: DeliverySource): Promise<Delivered> => {
+  // In this delivery's own folder: what a kill leaves there goes with it (pinned-snapshot.ts).
+  await lake.run(`SET temp_directory = ${literal(join(dirname(source.snapshot), "spill"))}`);
   const held = await readHeld(lake, settings.schema);
   const state = await readState(lake, settings.schema, held);
   const from = state?.position ?? null;

@@ -11,6 +11,8 @@ export const LAKE = "lake";
 export interface LakeAddress {
   /** Statement that attaches the lake, and makes it where there is none. */
   readonly attachSql: string;
+  /** Statement that attaches the lake for reading. */
+  readonly readSql: string;
   /** In the order in which they must be loaded. */
   readonly extensions: readonly string[];
   readonly objectStore: ObjectStore | null;
@@ -47,6 +49,7 @@ export const lakeAddress = (settings: SettingsOf<"ducklake">, exists: (file: str
   const options = ["DATA_INLINING_ROW_LIMIT 0", ...(files === null ? [] : [`DATA_PATH ${literal(files)}`])];
   return {
     attachSql: `ATTACH ${literal(catalog.text)} AS ${LAKE} (${options.join(", ")})`,
+    readSql: `ATTACH ${literal(catalog.text)} AS ${LAKE} (READ_ONLY)`,
     extensions: ["ducklake", ...catalog.extensions, ...(isRemote ? ["httpfs"] : [])],
     objectStore: isRemote ? { region, endpoint, pathStyle } : null,
     catalogFile: catalog.file,

@@ -1,8 +1,10 @@
-// What a worker with Redis does at intervals: schedules, Redis's settings, cancelled syncs, claims, signs of life.
+// What a worker with Redis does at intervals: schedules, alerts, Redis's settings, cancelled syncs, claims, signs of life.
 import { checkRedis } from "../../../budget/store/redis-connection.ts";
+import { askAlerts } from "../../alerting/queued-alerts.ts";
 import type { ProgressBook } from "../../progress-book.ts";
 import { ABORT } from "../../sync-life.ts";
 import { cancelledOf, keepProgress, renewClaims } from "../redis-board.ts";
+import { atRedis } from "../redis-connections.ts";
 import { settleSchedules } from "../schedules.ts";
 import type { Taking } from "../take-jobs.ts";
 import type { WorkerDeps } from "../worker-deps.ts";
@@ -45,6 +47,7 @@ export const startChores = (
   };
   return [
     every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
+    every(times.alertCheck, () => atRedis(asking, () => askAlerts(queues, profiles))),
     // Redis's settings can change while it runs.
     every(times.scheduleCheck, () => checkRedis(asking)),
     every(times.cancelCheck, endCancelled),

@@ -2,6 +2,7 @@
 import type { Worker } from "bullmq";
 import { publishJob } from "../../../../jobs/publish.ts";
 import type { Sessions } from "../../../../jobs/session.ts";
+import { askAlerts, processAlert } from "../../alerting/queued-alerts.ts";
 import { askDeliveries, processDeliver } from "../../delivering/queued-deliveries.ts";
 import { exportPayload, parsePayload } from "../../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../../processors.ts";
@@ -18,6 +19,7 @@ import type { OpenWorker } from "./opened.ts";
 export const JOBS_PER_SYNC = 12;
 const EXPORTS_AT_ONCE = 2;
 const DELIVERIES_AT_ONCE = 4;
+const ALERTS_AT_ONCE = 8;
 
 export interface TakenQueues {
   readonly syncs: Worker;
@@ -41,6 +43,7 @@ const processingOf = (deps: WorkerDeps, opened: OpenWorker, sessions: Sessions):
     publish: publishJob,
     askDeliveries: (syncId, profile) =>
       atRedis(asking, () => askDeliveries(queues, syncId, profile, times.deliveryWait)),
+    askAlerts: (profile) => atRedis(asking, () => askAlerts(queues, [profile])),
     clock,
     random,
     scrubber,
@@ -57,7 +60,9 @@ export const takeQueues = (
   const { asking, board, complain } = opened;
   const processing = processingOf(deps, opened, sessions);
   const verify = deps.verify(asking);
-  const delivering = { log: deps.log, ...(deps.open === undefined ? {} : { open: deps.open }) };
+  const { log } = deps;
+  const logged = new Map<string, string>();
+  const delivering = { log, ...(deps.open === undefined ? {} : { open: deps.open }) };
 
   const exportAndReport = async (...[taken, using]: Parameters<typeof processExport>): Promise<readonly string[]> => {
     const startedAt = performance.now();
@@ -77,6 +82,7 @@ export const takeQueues = (
     publishing,
     taking.from("export", EXPORTS_AT_ONCE, (taken) => exportAndReport(taken, processing)),
     taking.from("deliver", DELIVERIES_AT_ONCE, (taken) => processDeliver(taken, { ...processing, ...delivering })),
+    taking.from("alert", ALERTS_AT_ONCE, (taken) => processAlert(taken, { ...processing, log }, logged)),
     taking.from("schedule", 1, (taken) => processTick(taken, processing)),
     verifying,
   ];

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import type { OutValue } from "../out-values.ts";
 import { type FromExtended, fromExtendedSchema, type Opening, type ToExtended } from "./messages.ts";
 
 /** What `npm install` takes to get the client of `extended/program.ts`. */
@@ -11,12 +12,26 @@ export const CLIENT_WITH_EXTENSIONS = "duckdb-with-extensions@npm:@duckdb/node-a
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** Most characters of a row of a user's statement. */
+const ROW_CHARACTERS = 100_000_000;
+
+/** Columns and rows of a user's statement. */
+export interface Answered {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;
+}
+
 export interface ExtendedDuckdb {
   /**
    * Runs one statement and returns its rows as JSON values. Throws an error with DuckDB's text; the reason of the signal
    * once it is aborted.
    */
   run(sql: string): Promise<readonly Row[]>;
+  /**
+   * Runs a user's statement, which may only read, and streams its rows to `use`. Throws USAGE, QUERY_LIMIT, an error with
+   * DuckDB's text, the signal's reason, or the error of `use`.
+   */
+  query<T>(sql: string, use: (answer: Answered) => Promise<T>): Promise<T>;
   /** Ends the process. What was not committed is undone. */
   close(): Promise<void>;
 }
@@ -40,10 +55,21 @@ const start = () => {
   });
 };
 
-const rowsOf = (answer: FromExtended): readonly Row[] => {
+type Answer = Extract<FromExtended, { readonly kind: "rows" | "columns" | "batch" }>;
+
+/** The answer, unless it is a failure. */
+const goodAnswer = (answer: FromExtended): Answer => {
   switch (answer.kind) {
     case "rows":
-      return answer.rows;
+    case "columns":
+    case "batch":
+      return answer;
+    case "refused":
+      throw new DuckmirrorError("USAGE", { detail: "one SELECT at a time can be asked: what writes is refused" });
+    case "tooLarge": {
+      const detail = `one of its rows has more than ${ROW_CHARACTERS / 1_000_000} million characters`;
+      throw new DuckmirrorError("QUERY_LIMIT", { detail });
+    }
     case "failed":
       throw new Error(answer.detail);
     case "clientMissing":
@@ -82,14 +108,14 @@ export const openExtended = async (opening: Omit<Opening, "kind">, signal: Abort
   child.once("disconnect", fail);
   const gone = once(child, "exit").then(fail, fail);
   signal.addEventListener("abort", kill, { once: true });
-  const ask = async (message: ToExtended): Promise<readonly Row[]> => {
+  const ask = async (message: ToExtended): Promise<Answer> => {
     signal.throwIfAborted();
     if (ended) throw new Error("the process of DuckDB with extensions ended");
     const answer = new Promise<FromExtended>((resolve, reject) => {
       waiting = { resolve, reject };
       child.send(message, (error) => error !== null && fail());
     });
-    return rowsOf(await answer);
+    return goodAnswer(await answer);
   };
   const close = async () => {
     signal.removeEventListener("abort", kill);
@@ -102,5 +128,22 @@ export const openExtended = async (opening: Omit<Opening, "kind">, signal: Abort
     await close();
     throw error;
   }
-  return { run: (sql) => ask({ kind: "run", sql }), close };
+  async function* batches() {
+    for (;;) {
+      const answer = await ask({ kind: "next" });
+      if (answer.kind !== "batch" || answer.batch.length === 0) return;
+      yield answer.batch;
+    }
+  }
+  return {
+    run: async (sql) => {
+      const answer = await ask({ kind: "run", sql });
+      return answer.kind === "rows" ? answer.rows : [];
+    },
+    query: async (sql, use) => {
+      const answer = await ask({ kind: "query", sql, rowCharacters: ROW_CHARACTERS });
+      return use({ columns: answer.kind === "columns" ? answer.columns : [], batches: batches() });
+    },
+    close,
+  };
 };

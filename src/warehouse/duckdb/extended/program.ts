@@ -2,8 +2,10 @@
 // and leaves what was not committed.
 import type { DuckDBConnection } from "duckdb-with-extensions";
 import { literal } from "../../../core/text/sql-text.ts";
+import { type OutValue, readerOf } from "../out-values.ts";
+import { answersOf, TooLarge } from "../row-answers.ts";
 import { ExtensionMissing, loadExtensions } from "./extensions.ts";
-import type { FromExtended, ObjectStore, Opening, ToExtended } from "./messages.ts";
+import type { FromExtended, ObjectStore, Opening, Question, ToExtended } from "./messages.ts";
 
 const secretSql = ({ region, endpoint, pathStyle }: ObjectStore, env: NodeJS.ProcessEnv): string => {
   const parts: (readonly [name: string, value: string | undefined])[] = [
@@ -37,18 +39,45 @@ const open = async (opening: Opening): Promise<DuckDBConnection> => {
   return connection;
 };
 
+/** Functions of the extensions that write, also inside a SELECT and in a lake that is attached for reading. */
+const WRITES =
+  /ducklake_(?:add|cleanup|delete|expire|flush|merge|rewrite|set)|(?:postgres|sqlite|mysql)_(?:execute|query)/i;
+
+/** Null: the statement does not only read. */
+const ask = async (connection: DuckDBConnection, { sql, rowCharacters }: Question) => {
+  const client = await import("duckdb-with-extensions");
+  const { SELECT, EXPLAIN } = client.StatementType;
+  const statements = await connection.extractStatements(sql);
+  const statement = statements.count === 1 ? await statements.prepare(0) : null;
+  if (statement === null || ![SELECT, EXPLAIN].includes(statement.statementType) || WRITES.test(sql)) return null;
+  const result = await statement.stream();
+  const types = result.columnTypes();
+  const columns = result
+    .columnNames()
+    .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
+  return { columns, batches: answersOf(result, rowCharacters, readerOf(client).fromDuck) };
+};
+
 let connection: DuckDBConnection | null = null;
+let batches: AsyncGenerator<OutValue[][], void> | null = null;
 const answer = async (message: ToExtended): Promise<FromExtended> => {
   if (message.kind === "open") {
     connection = await open(message);
     return { kind: "rows", rows: [] };
   }
   if (connection === null) throw new TypeError("the first message must open the database");
+  if (message.kind === "query") {
+    const asked = await ask(connection, message);
+    batches = asked?.batches ?? null;
+    return asked === null ? { kind: "refused" } : { kind: "columns", columns: asked.columns };
+  }
+  if (message.kind === "next") return { kind: "batch", batch: (await batches?.next())?.value ?? [] };
   const reader = await connection.runAndReadAll(message.sql);
   return { kind: "rows", rows: reader.getRowObjectsJson() };
 };
 
 const failure = (error: unknown): FromExtended => {
+  if (error instanceof TooLarge) return { kind: "tooLarge" };
   if (error instanceof ExtensionMissing) {
     return { kind: "extensionMissing", extension: error.extension, detail: error.message };
   }

@@ -97,7 +97,7 @@ describe("before the first sync", () => {
     expect([forecast.atLeast, forecast.unknown, forecast.requests]).toEqual([
       false,
       [],
-      1 + 4 + 11 + 1 + 5 * 40 + 2 + 2,
+      1 + 4 + 11 + 1 + 5 * 40 + 2 + 4,
     ]);
   });
 

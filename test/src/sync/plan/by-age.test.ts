@@ -45,9 +45,9 @@ const asked = async (service: FakeService, sync: () => Promise<unknown>): Promis
 
 const FOLLOWING = { DUCKMIRROR_COMPANIES: "c_f.example" };
 
-const startAt = async (service: FakeService) => {
+const startAt = async (service: FakeService, env = FOLLOWING) => {
   const clock = simulatedClock();
-  const started = await startSyncRig(service, FOLLOWING, clock);
+  const started = await startSyncRig(service, env, clock);
   rig = started;
   const { error } = await started.sync();
   expect(error).toBeNull();
@@ -124,6 +124,35 @@ test("a tracked company that the service does not embed although asked is refres
   expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
   await wait(31 * 24 * HOUR);
   expect(await asked(service, sync)).toContain("/v1/companies/c_1");
+});
+
+test("so is one that a followed input also names", async () => {
+  const service = aService({ included: "none" });
+  const { sync, wait, rows } = await startAt(service, { DUCKMIRROR_COMPANIES: "c_1.example" });
+  Object.assign(service.data.companies[0] ?? {}, { name: "Renamed" });
+  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
+  await wait(31 * 24 * HOUR);
+  expect(await asked(service, sync)).toContain("/v1/companies/c_1");
+  expect(await rows("select name from companies")).toEqual([{ name: "Renamed" }]);
+  expect(await asked(service, () => sync({ full: true }))).toContain("/v1/companies/c_1");
+});
+
+test("so is one that the service embedded at first, and does not any more", async () => {
+  const { service, sync } = await startMirrored();
+  service.options = { ...service.options, included: "none" };
+  await sync({ full: true });
+  expect(await asked(service, () => sync({ full: true }))).toContain("/v1/companies/c_1");
+});
+
+test("a list whose end nothing proves is read again by age, and not in every sync", async () => {
+  const beyondEnd = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+    path.endsWith("/job-openings") && Number(query.page) > 1 ? { status: 400, body: {} } : undefined;
+  const service = aService({ totals: false, before: beyondEnd });
+  const { sync, wait } = await startAt(service);
+  const path = "/v1/companies/c_f/job-openings";
+  expect(await asked(service, sync)).not.toContain(path);
+  await wait(streamSpec("job_openings").maxAgeMs + HOUR);
+  expect(await asked(service, sync)).toContain(path);
 });
 
 test("an input that the service does not know is asked for again by --full", async () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { isScopedTable, TABLE_NAMES, tableSpec } from "../../../../src/catalog/tables.ts";
+import { hasScopeMark, TABLE_NAMES, tableSpec } from "../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migration, readMigrations } from "../../../../src/warehouse/duckdb/sql-files.ts";
@@ -50,7 +50,7 @@ const catalogColumns = (more: readonly string[] = []) =>
         "_synced_at TIMESTAMP WITH TIME ZONE",
         "_run_id VARCHAR",
         "_extra JSON",
-        ...(more.length === 0 && isScopedTable(name) ? ["_in_scope BOOLEAN"] : []),
+        ...(more.length === 0 && hasScopeMark(name) ? ["_in_scope BOOLEAN"] : []),
         ...more,
       ],
     ]),

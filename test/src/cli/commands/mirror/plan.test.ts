@@ -1,7 +1,7 @@
 // duckmirror plan: before the first sync, and after one.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { learnChecked } from "../../../../../src/core/state/checked.ts";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
@@ -56,7 +56,7 @@ test("the credits that `check` saw decide how often usage is read, before the fi
   const cwd = aFolder();
   const totals = new Map(["accounts", "contacts", "signals"].map((list) => [list, 0]));
   const credits = { limit: 100, used: 1, remaining: 99, resetsAt: Date.now() + 8 * 86_400_000 };
-  await learnChecked(join(cwd, "data"), { totals, credits }, Date.now());
+  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits }, Date.now());
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const plan = JSON.parse((await cli(["plan", "usage", "--json"], { env, cwd })).out);
   expect(plan).toMatchObject({ roll_over: "unknown", projection: [{ stream: "usage", credits_per_day: 0.1 }] });
@@ -68,7 +68,7 @@ test("after `check --totals` it foresees the first sync, and `status` shows how 
   const cwd = aFolder();
   const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
   const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
-  expect(check).toMatchObject({ accounts: 3, credits: { spent: 3 }, requests: 3 });
+  expect(check).toMatchObject({ accounts: 3, credits: { spent: 3 }, requests: 4 });
   expect([check.contacts > 3, check.signals > 3]).toEqual([true, true]);
   const plan = JSON.parse((await cli(["plan", "--json"], { env, cwd })).out);
   expect(plan).toMatchObject({ at_least: false, unknown: [], limit: 10_000_000, remaining: check.credits.remaining });
@@ -85,4 +85,40 @@ test("after `check --totals` it foresees the first sync, and `status` shows how 
   expect((await cli(["plan"], { env, cwd })).out).toMatch(
     /^about [\d,]+ will be left at the reset; unspent credits roll over for up to 3 billing cycles, by the service's documentation$/m,
   );
+});
+
+test("with a small largest page it foresees the first sync: `check` finds the page size, for no credit more", async () => {
+  const small = await startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1, maxPerPage: 7 });
+  onTestFinished(() => small.close());
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: small.url, DUCKMIRROR_TOKEN: small.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
+  expect(check).toMatchObject({ largest_page: 7, credits: { spent: 3 } });
+  const plan = JSON.parse(
+    (await cli(["plan", "accounts", "contacts", "signals", "usage", "--json"], { env, cwd })).out,
+  );
+  expect([plan.at_least, plan.at_most]).toEqual([false, plan.credits]);
+  const streams = ["accounts", "contacts", "signals", "usage"];
+  const { credits } = JSON.parse((await cli(["sync", ...streams, "--quiet", "--json"], { env, cwd })).out);
+  expect(Math.abs(plan.credits - credits.spent)).toBeLessThanOrEqual(0.05 * credits.spent);
+  // Read anew, its pages share rows.
+  await cli(["sync", "--reset", "signals", "--quiet"], { env, cwd });
+  const { forecasts } = JSON.parse((await cli(["status", "--json"], { env, cwd })).out);
+  expect(Math.abs(forecasts.last[0].error_percent)).toBeLessThanOrEqual(5);
+});
+
+test("where no answer has shown how many rows a page holds, it names a range", async () => {
+  const cwd = aFolder();
+  const totals = new Map([
+    ["accounts", 60],
+    ["contacts", 556],
+    ["signals", 1687],
+  ]);
+  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits: null }, Date.now());
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { out } = await cli(["plan", "accounts", "contacts", "signals"], { env, cwd });
+  expect(out).toMatch(/│ signals +│ 1 list │ +2 to 85 │/);
+  expect(out).toContain("4 to 116 requests, as many credits: the largest page is not known");
+  const plan = JSON.parse((await cli(["plan", "signals", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ credits: 2, at_most: 85, at_least: false });
 });

@@ -46,7 +46,7 @@ describe("a good connection", () => {
       /^cost +1 credit$/m,
     ])
       expect(out).toMatch(line);
-    expect(service.seen.map(({ target }) => target)).toEqual(["/prefix/v1/accounts?perPage=1"]);
+    expect(service.seen.map(({ target }) => target)).toEqual(["/prefix/v1/accounts?perPage=1000&onlyWithFields=id"]);
     expect(service.seen[0]?.headers.authorization).toBe(`Bearer ${token}`);
     expect(service.seen[0]?.headers["user-agent"]).toBe("duckmirror/1.2.3");
     expect(out).not.toContain(token);
@@ -94,7 +94,6 @@ describe("failures", () => {
     [403, 3, "CREDENTIALS_REFUSED"],
     [402, 4, "QUOTA_SPENT"],
     [404, 5, "REQUEST_FAILED"],
-    [400, 5, "REQUEST_FAILED"],
     [500, 5, "REQUEST_FAILED"],
     [302, 5, "REQUEST_FAILED"],
   ])("status %i ends with exit code %i, %s, after one request", async (status, exit, name) => {
@@ -103,6 +102,26 @@ describe("failures", () => {
     expect([code, JSON.parse(out).error.code]).toEqual([exit, name]);
     expect(err + out).not.toContain(token);
     expect(service.seen.length).toBe(1);
+  });
+
+  test("too large a page is refused for nothing, until one is granted; without a size that helps, one row is asked for", async () => {
+    service.play(json({ error: "perPage must be at most 25" }, { status: 400 }), json({ ...anEnvelope(60) }));
+    const { out } = await check(["--json"]);
+    expect(JSON.parse(out)).toMatchObject({ ok: true, largest_page: 1, credits: { spent: 1 }, requests: 2 });
+    service.play(json({ error: "unknown field in onlyWithFields" }, { status: 400 }), json(anEnvelope(60)));
+    expect(JSON.parse((await check(["--json"])).out)).toMatchObject({ largest_page: null, requests: 2 });
+    expect(service.seen.map(({ target }) => target.split("?")[1])).toEqual([
+      "perPage=1000&onlyWithFields=id",
+      "perPage=25&onlyWithFields=id",
+      "perPage=1000&onlyWithFields=id",
+      "perPage=1",
+    ]);
+  });
+
+  test("a service that refuses every page ends with exit code 5", async () => {
+    service.play(...Array.from({ length: 14 }, () => json({ error: "no" }, { status: 400 })));
+    const { code, err } = await check();
+    expect([code, err.includes("REQUEST_FAILED"), service.seen.length]).toEqual([5, true, 13]);
   });
 
   test("a page that is no envelope is named as such", async () => {

@@ -1,0 +1,164 @@
+// Job alerts: evaluates the alert rules over the published snapshot and sends what they found. Spends no credit and takes no
+// writer's lock; a rule whose receiver is away does not stop the others.
+import { feedBoundsOf, readChangeEvents } from "../src/alerts/events/change-events.ts";
+import { readConditions } from "../src/alerts/events/conditions.ts";
+import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
+import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
+import { verdictOf } from "../src/alerts/sending/retry.ts";
+import { openRuleStore, type Position, type StoredMessage } from "../src/alerts/store/rule-store.ts";
+import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
+
+export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile">;
+export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve" | "query">;
+
+/** Changes that a test of a rule reads. */
+const TEST_CHANGES = 10_000;
+/** Events that a test sends. */
+const TEST_EVENTS = 3;
+
+/** The configured rules of these names; empty: all. Throws ALERTS_MISSING, ALERT_UNKNOWN. */
+export const rulesNamed = ({ alerts }: AlertsConfig, names: readonly string[]): readonly AlertSettings[] => {
+  if (alerts.length === 0) throw new DuckmirrorError("ALERTS_MISSING");
+  const unknown = names.find((name) => !alerts.some((rule) => rule.name === name));
+  if (unknown !== undefined) {
+    throw new DuckmirrorError("ALERT_UNKNOWN", { name: unknown, names: alerts.map(({ name }) => name).join(", ") });
+  }
+  return alerts.filter(({ name }) => names.length === 0 || names.includes(name));
+};
+
+const contextOf = ({ dataDir, profile }: AlertsConfig, context: AlertsContext): RuleContext => ({
+  ...context,
+  dataDir,
+  profile,
+});
+
+const failedPass = (name: string, error: unknown): RulePass => {
+  const known =
+    error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
+  return { name, sent: 0, dead: 0, waiting: 0, nextAt: null, error: known };
+};
+
+/** A pass of each rule. Resolves also when some failed: see `error`. Throws ALERTS_MISSING, ALERT_UNKNOWN, and the reason of `signal`. */
+export const alertsJob = async (
+  config: AlertsConfig,
+  names: readonly string[],
+  context: AlertsContext,
+): Promise<readonly RulePass[]> => {
+  const passes: RulePass[] = [];
+  for (const rule of rulesNamed(config, names)) {
+    context.signal.throwIfAborted();
+    const pass = runRule(rule, contextOf(config, context)).catch((error: unknown) => {
+      context.signal.throwIfAborted();
+      return failedPass(rule.name, error);
+    });
+    passes.push(await pass);
+  }
+  return passes;
+};
+
+const onlyRule = (config: AlertsConfig, name: string): AlertSettings => {
+  const [rule] = rulesNamed(config, [name]);
+  if (rule === undefined) throw new DuckmirrorError("ALERTS_MISSING");
+  return rule;
+};
+
+/**
+ * Sends a rule's dead letters and waiting messages again, at once and under their ids, and turns the rule on. `after`: also
+ * evaluates the changes behind this number again; null: goes on. Throws as alertsJob, ALERT_BUSY.
+ */
+export const replayAlert = async (
+  config: AlertsConfig,
+  { name, after }: { readonly name: string; readonly after: number | null },
+  context: AlertsContext,
+): Promise<RulePass> => {
+  const rule = onlyRule(config, name);
+  await alone(config.dataDir, name, async () => {
+    const store = openRuleStore(config.dataDir, name);
+    const anew = ({ seq, message }: StoredMessage): StoredMessage => ({
+      seq,
+      message: { ...message, attempts: 0, nextAt: 0, madeAt: context.clock.now() },
+    });
+    for (const letter of await store.messages("dead")) await store.move(anew(letter), "waiting");
+    for (const waiting of await store.messages("waiting")) await store.note(anew(waiting));
+    const position = await store.position();
+    const start = after === null ? {} : { after, snapshot: null };
+    await store.keep({ ...position, ...start, off: null, problem: null });
+  });
+  return runRule(rule, contextOf(config, context));
+};
+
+/** What a rule keeps. */
+export interface AlertState {
+  readonly rule: AlertSettings;
+  readonly position: Position;
+  readonly waiting: readonly StoredMessage[];
+  readonly dead: readonly StoredMessage[];
+}
+
+/** The rules with what they keep. Throws ALERTS_MISSING, ALERT_UNKNOWN, ALERTS_DAMAGED. */
+export const listAlerts = async (config: AlertsConfig, names: readonly string[]): Promise<readonly AlertState[]> =>
+  Promise.all(
+    rulesNamed(config, names).map(async (rule) => {
+      const store = openRuleStore(config.dataDir, rule.name);
+      const [position, waiting, dead] = [
+        await store.position(),
+        await store.messages("waiting"),
+        await store.messages("dead"),
+      ];
+      return { rule, position, waiting, dead };
+    }),
+  );
+
+/** What a rule would find now: in the last changes, or true. */
+const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, query }: AlertsContext) => {
+  const snapshot = snapshotPath(dataDir);
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  if (rule.event !== "changes") {
+    const conditions = await readConditions(rule, snapshot, now);
+    return conditions.map(({ key, row }): AlertEvent => ({ id: "", type: rule.event, at, key, row: { ...row } }));
+  }
+  const { last, goneTo } = await feedBoundsOf(snapshot);
+  const after = Math.max(goneTo, last - TEST_CHANGES);
+  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, now, signal, query })).events;
+};
+
+export interface AlertTest {
+  /** What the rule finds in the last 10,000 changes, or what is true now. */
+  readonly found: readonly AlertEvent[];
+  /** The receiver took the message. */
+  readonly taken: boolean;
+  readonly error: DuckmirrorError | null;
+}
+
+/**
+ * Sends one message of type duckmirror.test with a few of the events that a rule finds. Changes nothing of the rule. Throws
+ * as alertsJob, SNAPSHOT_MISSING, QUERY_FAILED, QUERY_LIMIT.
+ */
+export const testAlert = async (config: AlertsConfig, name: string, context: AlertsContext): Promise<AlertTest> => {
+  const rule = onlyRule(config, name);
+  const { clock } = context;
+  const send = await senderOf(rule, contextOf(config, context));
+  const found = await foundNow(rule, config.dataDir, context);
+  const now = clock.now();
+  const nothing: AlertEvent = {
+    id: "",
+    type: "test",
+    at: new Date(now).toISOString(),
+    key: "test",
+    row: { text: "duckmirror can reach this receiver" },
+  };
+  const shown = found.length === 0 ? [nothing] : found.slice(0, TEST_EVENTS);
+  const events = shown.map((event, nth) => ({ ...event, id: eventId("test", name, now, nth) }));
+  const of = { rule: name, profile: config.profile, batch: TEST_EVENTS, now, type: "duckmirror.test" };
+  const [message] = messagesOf(events, of);
+  if (message === undefined) return { found, taken: false, error: null };
+  const attempt = await send(message);
+  const verdict = verdictOf(attempt, { attempts: 1, madeAt: now, now, random: 0 });
+  if (verdict.kind === "sent") return { found, taken: true, error: null };
+  const error = new DuckmirrorError("ALERT_UNDELIVERED", { name, detail: verdict.detail });
+  return { found, taken: false, error };
+};

@@ -1,0 +1,18 @@
+-- Purpose: companies of which every mirrored row is outside the setting `scope`. Grain: one row per company. Readers:
+-- src/sync/settle/remove-company.ts.
+WITH marks AS (
+  SELECT id AS company_id, _in_scope FROM main.companies
+  UNION ALL
+  SELECT company_id, _in_scope FROM main.news_articles
+  UNION ALL
+  SELECT company_id, _in_scope FROM main.job_openings
+  UNION ALL
+  SELECT company_id, _in_scope FROM main.earnings_calls
+  UNION ALL
+  SELECT company_id, _in_scope FROM main.filings
+)
+SELECT company_id
+FROM marks
+GROUP BY company_id
+HAVING NOT bool_or(_in_scope)
+ORDER BY company_id;

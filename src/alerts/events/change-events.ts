@@ -1,0 +1,124 @@
+// Events of a rule on changes: the rows of its query over the changes since its position. The query is the user's, so it runs
+// in the locked-down process with limits of memory and time (warehouse/box), never in this one.
+import { z } from "zod";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { runBoxedQuery } from "../../warehouse/box/boxed-query.ts";
+import { openDatabase } from "../../warehouse/duckdb/database.ts";
+import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
+import { type AlertEvent, eventId } from "../message.ts";
+
+/** Limits of a rule's query. */
+const LIMITS = { memoryMiB: 1024, timeMs: 60_000 };
+/** Most events read at once; the next reading takes up the rest. */
+const MOST_EVENTS = 2_000;
+
+export interface ChangesQuestion {
+  /** Path of the published snapshot. */
+  readonly snapshot: string;
+  /** Id of the mirror's history: ids of events begin with it. */
+  readonly mirror: string;
+  readonly rule: { readonly name: string; readonly sql: string };
+  /** Last change that was considered; null: begin with the next one. */
+  readonly after: number | null;
+  readonly now: number;
+  readonly signal: AbortSignal;
+  /** Runs the query; unset: in a process of its own. Replaced in tests, because such a process takes a second. */
+  readonly query?: RunQuery | undefined;
+}
+
+export type RunQuery = typeof runBoxedQuery;
+
+export interface FoundEvents {
+  readonly events: readonly AlertEvent[];
+  /** Last change that was considered now. */
+  readonly after: number;
+  /** The snapshot holds more. */
+  readonly more: boolean;
+}
+
+const headRow = z.tuple([
+  z.union([z.number(), z.bigint()]).transform(Number),
+  z.string(),
+  z.string(),
+  z.string(),
+  z.string(),
+  z.string().nullable(),
+  z.string().nullable(),
+]);
+const HEADS = 7;
+
+const plain = (value: OutValue): unknown => {
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, plain(part)]));
+};
+
+/** A gap in the feed: changes that no longer exist, or another feed. The receiver is informed once. */
+const gapEvent = ({ mirror, rule, after, now }: ChangesQuestion, last: number): AlertEvent => ({
+  id: eventId(mirror, rule.name, "gap", after ?? 0, last),
+  type: "feed.gap",
+  at: new Date(now).toISOString(),
+  key: "feed",
+  row: { after, continues_after: last },
+});
+
+const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string =>
+  sqlText("alerts/found-changes.sql")
+    .replaceAll("{after}", String(after))
+    .replaceAll("{last}", String(last))
+    .replaceAll("{most}", String(MOST_EVENTS + 1))
+    .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
+
+/** First and last number that the snapshot holds. */
+export const feedBoundsOf = async (snapshot: string) => {
+  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
+  try {
+    return await readFeedBounds(database, snapshot);
+  } finally {
+    await database.close();
+  }
+};
+
+const eventsOf = (
+  { mirror, rule }: ChangesQuestion,
+  columns: readonly { readonly name: string }[],
+  rows: readonly (readonly OutValue[])[],
+): readonly (AlertEvent & { readonly n: number })[] => {
+  const nths = new Map<number, number>();
+  return rows.map((row) => {
+    const [n, at, table, change, ...keys] = headRow.parse(row.slice(0, HEADS));
+    const nth = nths.get(n) ?? 0;
+    nths.set(n, nth + 1);
+    const cells = columns.slice(HEADS).flatMap(({ name }, index) => {
+      return name === "n" ? [] : [[name, plain(row[HEADS + index] ?? null)] as const];
+    });
+    const key = [table, ...keys.filter((part) => part !== null)].join(":");
+    const found = Object.fromEntries(cells);
+    return { id: eventId(mirror, rule.name, n, nth), type: "change.found", at, key, n, table, change, row: found };
+  });
+};
+
+/**
+ * Throws QUERY_FAILED, QUERY_LIMIT, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
+ */
+export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
+  const { snapshot, after, signal, rule, query = runBoxedQuery } = question;
+  const { last, goneTo } = await feedBoundsOf(snapshot);
+  if (after === null) return { events: [], after: last, more: false };
+  if (after < goneTo || after > last) return { events: [gapEvent(question, last)], after: last, more: false };
+  if (after === last) return { events: [], after, more: false };
+  const sql = queryOf(question, after, last);
+  const { columns, rows } = await query({ snapshot, sql, signal }, LIMITS);
+  const events = eventsOf(question, columns, rows);
+  if (events.length <= MOST_EVENTS) return { events, after: last, more: false };
+  // The last change may have more rows.
+  const cut = events.at(-1)?.n ?? last;
+  const whole = events.filter(({ n }) => n < cut);
+  const end = whole.at(-1)?.n;
+  if (end !== undefined) return { events: whole, after: end, more: true };
+  const detail = `the query of ${rule.name} gives more than ${MOST_EVENTS} rows for change ${cut}`;
+  throw new DuckmirrorError("QUERY_LIMIT", { detail });
+};

@@ -1,0 +1,83 @@
+// States of the program that a rule can wait for, read from the published snapshot and the syncs since that found nothing
+// new: the last run failed, data older than its limit, credits that will not last until the reset.
+import { z } from "zod";
+import type { AlertSettings } from "../../core/config/alerts/alert-settings.ts";
+import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { type Look, looksSince } from "../../warehouse/read/looks.ts";
+import { assertReadable } from "../../warehouse/read/readable.ts";
+import type { Condition } from "./state-events.ts";
+
+type StateRule = Pick<AlertSettings, "event" | "afterMs">;
+
+const runRow = z.object({
+  run_id: z.string(),
+  status: z.string(),
+  error: z.string().nullable(),
+  started_at: z.number(),
+});
+const dueRow = z.object({ table_name: z.string(), stream: z.string(), due_at: z.number() });
+const creditsRow = z.object({
+  remaining: z.number(),
+  forecast_remaining: z.number(),
+  empty_on: z.string().nullable(),
+  resets_at: z.number().nullable(),
+});
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A sync that the budget stopped, or a person, did not fail. */
+const FAILURES = ["failed", "partial"];
+
+const failedRun = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
+  const [stored] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
+  const last = looks.at(-1)?.run ?? stored;
+  if (last === undefined || !FAILURES.includes(last.status)) return [];
+  const { run_id, status, error, started_at } = last;
+  return [{ key: "runs", row: { run_id, status, error, started_at: iso(started_at) } }];
+};
+
+const oldData = async (
+  database: Database,
+  looks: readonly Look[],
+  limitMs: number,
+  now: number,
+): Promise<readonly Condition[]> => {
+  const looked = new Map(looks.at(-1)?.tables.map((table) => [table.table_name, table.due_at]));
+  const streams = new Map<string, number>();
+  for (const { table_name: table, stream, due_at } of await database.query(sqlText("alerts/due.sql"), [], dueRow)) {
+    const dueAt = looked.get(table) ?? due_at;
+    streams.set(stream, Math.min(dueAt, streams.get(stream) ?? dueAt));
+  }
+  return [...streams]
+    .filter(([, dueAt]) => dueAt + limitMs < now)
+    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: iso(dueAt) } }));
+};
+
+const shortCredits = async (database: Database, now: number): Promise<readonly Condition[]> => {
+  const [found] = await database.query(sqlText("alerts/credits.sql"), [], creditsRow);
+  // After the reset, the figures are those of the period before.
+  if (found === undefined || found.resets_at === null || found.resets_at <= now) return [];
+  if (found.forecast_remaining >= 0) return [];
+  const { remaining, empty_on } = found;
+  const resets_at = iso(found.resets_at);
+  return [{ key: "credits", row: { remaining, missing: -found.forecast_remaining, empty_on, resets_at } }];
+};
+
+/** What is true now. Throws SNAPSHOT_MISSING and the errors of reading it. */
+export const readConditions = async (
+  { event, afterMs }: StateRule,
+  snapshot: string,
+  now: number,
+): Promise<readonly Condition[]> => {
+  assertReadable(snapshot);
+  const looks = looksSince(snapshot);
+  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
+  try {
+    if (event === "run_failed") return await failedRun(database, looks);
+    if (event === "data_old") return await oldData(database, looks, afterMs, now);
+    return await shortCredits(database, now);
+  } finally {
+    await database.close();
+  }
+};

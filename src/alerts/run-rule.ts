@@ -1,0 +1,218 @@
+// One pass of one rule: what is new becomes messages, kept together with the position; then messages are sent in order until
+// none waits, or the first one must wait for its next attempt. So events of one key arrive in order, and a kill at any moment
+// loses none and makes none up; a message whose answer was lost is sent again under its id.
+import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
+import { snapshotPath } from "../core/data-dir.ts";
+import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
+import { createScrubber } from "../core/secret.ts";
+import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
+import { openError } from "../warehouse/duckdb/duck-errors.ts";
+import { takeWriterLock } from "../warehouse/file/writer-lock.ts";
+import { fileVersion } from "../warehouse/read/looks.ts";
+import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
+import { readConditions } from "./events/conditions.ts";
+import { stateEvents } from "./events/state-events.ts";
+import { type Message, messagesOf } from "./message.ts";
+import { type Post, postOnce, type Resolve } from "./sending/post.ts";
+import { verdictOf } from "./sending/retry.ts";
+import { keysIn, signedHeaders } from "./sending/signature.ts";
+import { slackBody } from "./slack-text.ts";
+import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
+
+export interface RuleContext {
+  readonly dataDir: string;
+  readonly profile: string;
+  readonly clock: { now(): number };
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** Unset: the system's. */
+  readonly resolve?: Resolve;
+  /** Unset: in a process of its own. */
+  readonly query?: RunQuery;
+}
+
+/** What a pass came to. */
+export interface RulePass {
+  readonly name: string;
+  readonly sent: number;
+  /** Messages that became dead letters in this pass. */
+  readonly dead: number;
+  /** Messages that wait, and the time of the next attempt (ms since the epoch); null: none. */
+  readonly waiting: number;
+  readonly nextAt: number | null;
+  /** Why the rule could not be evaluated, or its first message was not taken; null: neither. */
+  readonly error: DuckmirrorError | null;
+}
+
+/** Runs `work` while no other process works on the rule. Throws ALERT_BUSY. */
+export const alone = async <T>(dataDir: string, rule: string, work: () => Promise<T>): Promise<T> => {
+  const folder = ruleFolder(dataDir, rule);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, "writer.lock");
+  const lock = await takeWriterLock(file, folder).catch((error: unknown) => {
+    const known = openError(error, file, folder);
+    throw isCode(known, "WRITER_BUSY") ? new DuckmirrorError("ALERT_BUSY", { name: rule }) : known;
+  });
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+};
+
+/** The keys that sign a rule's messages; null: it signs none. Throws CONFIG_INVALID, without the secret. */
+const keysOf = async ({ name, secret, unset }: AlertSettings): Promise<readonly Buffer[] | null> => {
+  const invalid = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail: `alerts: ${name}: ${detail}` });
+  if (unset.length > 0) throw invalid(`${unset.join(" and ")} ${unset.length === 1 ? "is" : "are"} not set`);
+  if (secret === null) return null;
+  const text =
+    "value" in secret
+      ? secret.value.reveal()
+      : await readFile(secret.file, "utf8").catch((cause: unknown) => {
+          throw invalid(`secret_file ${secret.file} cannot be read: ${detailOf(cause)}`);
+        });
+  const keys = keysIn(text);
+  if (keys === null) throw invalid("its secret is not whsec_ and the Base64 text of 24 to 64 bytes");
+  return keys;
+};
+
+/** Sends one message once. */
+export type SendOnce = (message: Message) => ReturnType<typeof postOnce>;
+
+/** How messages of a rule are sent. Throws CONFIG_INVALID where its address or secret is missing. */
+export const senderOf = async (rule: AlertSettings, context: RuleContext): Promise<SendOnce> => {
+  const { clock, signal, resolve } = context;
+  const keys = await keysOf(rule);
+  const url = rule.url.reveal();
+  return (message) => {
+    const body = keys === null ? slackBody(message) : JSON.stringify(message.body);
+    const signed = keys === null ? {} : signedHeaders({ id: message.id, body }, keys, clock.now());
+    const headers = { "content-type": "application/json", "user-agent": "duckmirror", ...signed };
+    const post: Post = { url, headers, body, allowPrivate: rule.allowPrivate, signal };
+    return postOnce(post, resolve);
+  };
+};
+
+/** The text without the address of the rule. */
+const scrubbed = (text: string, { url }: AlertSettings): string => {
+  const scrubber = createScrubber();
+  scrubber.hide(url);
+  return scrubber.scrub(text);
+};
+
+type Evaluated = { readonly position: Position; readonly messages: readonly Message[]; readonly more: boolean };
+
+const evaluate = async (rule: AlertSettings, position: Position, context: RuleContext): Promise<Evaluated> => {
+  const { dataDir, profile, clock, signal } = context;
+  const snapshot = snapshotPath(dataDir);
+  const version = fileVersion(snapshot);
+  const nothing = { position, messages: [], more: false };
+  if (version === null) return nothing;
+  const now = clock.now();
+  const mirror = await lastingId(dataDir, HISTORY_ID);
+  const of = { rule: rule.name, profile, batch: rule.batch, now };
+  const { event } = rule;
+  if (event !== "changes") {
+    const conditions = await readConditions(rule, snapshot, now);
+    const { events, active } = stateEvents(position.active, conditions, { event, mirror, rule: rule.name, now });
+    return { position: { ...position, active }, messages: messagesOf(events, of), more: false };
+  }
+  if (version === position.snapshot) return nothing;
+  const question = { snapshot, mirror, rule, after: position.after, now, signal, query: context.query };
+  const { events, after, more } = await readChangeEvents(question);
+  return { position: { ...position, after, snapshot: more ? null : version }, messages: messagesOf(events, of), more };
+};
+
+/** Makes messages of what is new; returns why it could not. */
+const takeUp = async (rule: AlertSettings, store: RuleStore, context: RuleContext): Promise<DuckmirrorError | null> => {
+  for (let more = true; more; ) {
+    const before = await store.position();
+    try {
+      const found = await evaluate(rule, before, context);
+      more = found.more;
+      const position = { ...found.position, problem: null };
+      if (JSON.stringify(position) !== JSON.stringify(before)) await store.commit(position, found.messages);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const known =
+        error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
+      const { code, message } = known;
+      const problem = { at: new Date(context.clock.now()).toISOString(), code, message };
+      if (before.problem?.message !== message) await store.keep({ ...before, problem });
+      return known;
+    }
+  }
+  return null;
+};
+
+type Sent = Omit<RulePass, "name" | "waiting"> & { readonly gone: string | null };
+
+/** Sends what waits, in order. */
+const sendAll = async (rule: AlertSettings, store: RuleStore, context: RuleContext): Promise<Sent> => {
+  const { clock, random } = context;
+  const send = await senderOf(rule, context);
+  const counts = { sent: 0, dead: 0 };
+  const undelivered = (detail: string) => new DuckmirrorError("ALERT_UNDELIVERED", { name: rule.name, detail });
+  let error: DuckmirrorError | null = null;
+  for (const { seq, message } of await store.messages("waiting")) {
+    context.signal.throwIfAborted();
+    const now = clock.now();
+    if (message.nextAt > now) {
+      return { ...counts, nextAt: message.nextAt, error: undelivered(message.error ?? ""), gone: null };
+    }
+    const attempts = message.attempts + 1;
+    const attempt = await send(message);
+    const verdict = verdictOf(attempt, { attempts, madeAt: message.madeAt, now: clock.now(), random: random() });
+    if (verdict.kind === "sent") {
+      await store.remove({ seq, message });
+      counts.sent += 1;
+      continue;
+    }
+    const detail = scrubbed(verdict.detail, rule);
+    error = undelivered(detail);
+    const nextAt = verdict.kind === "retry" ? verdict.nextAt : 0;
+    const tried: StoredMessage = { seq, message: { ...message, attempts, nextAt, error: detail } };
+    if (verdict.kind === "dead") {
+      await store.move(tried, "dead");
+      counts.dead += 1;
+      continue;
+    }
+    await store.note(tried);
+    if (verdict.kind === "gone") return { ...counts, nextAt: null, error, gone: detail };
+    return { ...counts, nextAt, error, gone: null };
+  }
+  return { ...counts, nextAt: null, error, gone: null };
+};
+
+const offError = (name: string, { at }: { readonly at: string }): DuckmirrorError =>
+  new DuckmirrorError("ALERT_OFF", { name, at });
+
+/**
+ * Evaluates a rule and sends its messages. Resolves also when messages were not taken: see `error`. Throws ALERT_BUSY,
+ * ALERTS_DAMAGED, CONFIG_INVALID, DATA_DIR_UNWRITABLE, and the reason of `signal`.
+ */
+export const runRule = (rule: AlertSettings, context: RuleContext): Promise<RulePass> =>
+  alone(context.dataDir, rule.name, async () => {
+    const { name } = rule;
+    const store = openRuleStore(context.dataDir, name);
+    const { off } = await store.position();
+    if (off !== null) {
+      const waiting = (await store.messages("waiting")).length;
+      return { name, sent: 0, dead: 0, waiting, nextAt: null, error: offError(name, off) };
+    }
+    const problem = await takeUp(rule, store, context);
+    const { sent, dead, nextAt, error, gone } = await sendAll(rule, store, context);
+    const position = await store.position();
+    const turned = gone === null ? null : { at: new Date(context.clock.now()).toISOString(), detail: gone };
+    if (sent + dead > 0 || error !== null) {
+      const failed = position.failed + (error === null ? 0 : 1);
+      await store.keep({ ...position, off: turned, sent: position.sent + sent, dead: position.dead + dead, failed });
+    }
+    const waiting = (await store.messages("waiting")).length;
+    const why = problem ?? (turned === null ? error : offError(name, turned));
+    return { name, sent, dead, waiting, nextAt, error: why };
+  });

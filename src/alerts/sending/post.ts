@@ -1,0 +1,84 @@
+// Posts one message: to public addresses only, unless the rule allows others. The address that was checked is the one
+// that is connected to, so that a name cannot resolve to another one in between. Follows no redirect, uses no proxy.
+import { lookup as systemLookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { Agent, request } from "undici";
+import { detailOf } from "../../core/errors.ts";
+import { isPublicAddress } from "./public-address.ts";
+import type { Attempt } from "./retry.ts";
+
+const CONNECT_MS = 10_000;
+const TOTAL_MS = 30_000;
+/** A longer answer is not read to its end. */
+const MOST_BYTES = 64 * 1024;
+
+export interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly allowPrivate: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves names; replaced in tests. */
+export type Resolve = LookupFunction;
+
+const privateError = (host: string, address: string): Error =>
+  new Error(`${host} is the private address ${address}, and the rule does not set allow_private`);
+
+/** Resolves a name, and fails where one of its addresses is private. */
+const publicOnly =
+  (resolve: Resolve): LookupFunction =>
+  (hostname, options, callback) =>
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, []);
+      const addresses = Array.isArray(found) ? found : [{ address: found, family: isIP(found) }];
+      const refused = addresses.find(({ address }) => !isPublicAddress(address));
+      if (refused !== undefined) return callback(privateError(hostname, refused.address), []);
+      const [first] = addresses;
+      if (options.all === true || first === undefined) return callback(null, addresses);
+      callback(null, first.address, first.family);
+    });
+
+/** Why the address cannot be used; null: it can, as far as it names no host that must be resolved. */
+const problemOf = (text: string, allowPrivate: boolean): string | null => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return "its address is no http address";
+  if (url.username !== "" || url.password !== "") return "its address holds a user name or password";
+  if (allowPrivate) return null;
+  if (url.protocol !== "https:")
+    return "its address does not begin with https, and the rule does not set allow_private";
+  // A literal address is not resolved.
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return isIP(host) !== 0 && !isPublicAddress(host) ? privateError(host, host).message : null;
+};
+
+/** Node says nothing where several addresses failed. */
+const reasonOf = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(detailOf).join(", ") : detailOf(error);
+
+/** Sends it once. Throws the reason of `signal` only. The detail never holds the address beyond its host. */
+export const postOnce = async (post: Post, resolve: Resolve = systemLookup): Promise<Attempt> => {
+  const { url, headers, body, allowPrivate, signal } = post;
+  signal.throwIfAborted();
+  const problem = problemOf(url, allowPrivate);
+  if (problem !== null) return { kind: "away", detail: problem };
+  const lookup = allowPrivate ? resolve : publicOnly(resolve);
+  const agent = new Agent({ connect: { timeout: CONNECT_MS, lookup }, pipelining: 0 });
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]);
+    const answer = await request(url, { method: "POST", headers, body, dispatcher: agent, signal: limited });
+    await answer.body.dump({ limit: MOST_BYTES }).catch(() => undefined);
+    const retryAfter = answer.headers["retry-after"];
+    return {
+      kind: "answer",
+      status: answer.statusCode,
+      retryAfter: typeof retryAfter === "string" ? retryAfter : null,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: "away", detail: reasonOf(error) };
+  } finally {
+    await agent.destroy();
+  }
+};

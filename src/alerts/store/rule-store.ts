@@ -1,0 +1,141 @@
+// Files of one rule in state/alerts/<rule>/: how far it has come, messages that wait, and those that were given up.
+// Position and new messages are kept in one step: the messages are written first, under numbers that the position does not
+// know yet, and replaced if the process is killed before it is written.
+//   position.json   waiting/000000000007.json   dead/000000000003.json
+import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { ALERTS } from "../../core/data-dir.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
+import { replaceFile } from "../../warehouse/archive/forgotten-list.ts";
+import { type Message, messageSchema } from "../message.ts";
+
+const positionSchema = z.object({
+  v: z.literal(1),
+  /** Number of the next message. */
+  seq: z.int(),
+  /** Last change that was considered; null: the rule has not been looked at yet. */
+  after: z.int().nullable(),
+  /** Version of the snapshot whose changes were all considered. */
+  snapshot: z.string().nullable(),
+  /** States that are true now, by key. */
+  active: z.record(z.string(), z.object({ since: z.string() })),
+  /** The receiver answered 410; null: it takes messages. */
+  off: z.object({ at: z.string(), detail: z.string() }).nullable(),
+  /** Why the rule could not be evaluated; null: it could. */
+  problem: z.object({ at: z.string(), code: z.string(), message: z.string() }).nullable(),
+  /** Messages so far, and failed attempts. */
+  sent: z.int(),
+  failed: z.int(),
+  dead: z.int(),
+});
+export type Position = z.output<typeof positionSchema>;
+
+const NEW: Position = {
+  v: 1,
+  seq: 1,
+  after: null,
+  snapshot: null,
+  active: {},
+  off: null,
+  problem: null,
+  sent: 0,
+  failed: 0,
+  dead: 0,
+};
+
+export interface StoredMessage {
+  readonly seq: number;
+  readonly message: Message;
+}
+export type Place = "waiting" | "dead";
+
+/** What one rule keeps. One process changes it at a time (run-rule.ts). */
+export interface RuleStore {
+  position(): Promise<Position>;
+  keep(position: Position): Promise<void>;
+  /** Keeps the position together with new messages. */
+  commit(position: Position, messages: readonly Message[]): Promise<void>;
+  /** In order. */
+  messages(place: Place): Promise<readonly StoredMessage[]>;
+  /** Notes a failed attempt. */
+  note(stored: StoredMessage): Promise<void>;
+  /** It was taken. */
+  remove(stored: StoredMessage): Promise<void>;
+  /** Moves a message to the dead letters, or back. */
+  move(stored: StoredMessage, to: Place): Promise<void>;
+}
+
+export const ruleFolder = (dataDir: string, rule: string): string => join(dataDir, "state", ALERTS, rule);
+
+const NAME = /^(\d{12})\.json$/;
+const nameOf = (seq: number): string => `${String(seq).padStart(12, "0")}.json`;
+
+const readIfThere = async (file: string): Promise<string | null> => {
+  assertOwnFile(file);
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+};
+
+const parsed = <T>(schema: z.ZodType<T>, file: string, text: string): T => {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new DuckmirrorError("ALERTS_DAMAGED", { file, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** Opens the files of a rule. Throws DATA_DIR_UNWRITABLE, ALERTS_DAMAGED. */
+export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
+  const folder = ruleFolder(dataDir, rule);
+  const positionFile = join(folder, "position.json");
+  const fileOf = (place: Place, seq: number) => join(folder, place, nameOf(seq));
+  const prepare = () => {
+    for (const part of ["", "waiting", "dead"]) makeOwnFolder(join(folder, part));
+  };
+  const position = async (): Promise<Position> => {
+    const text = await readIfThere(positionFile);
+    return text === null ? NEW : parsed(positionSchema, positionFile, text);
+  };
+  const keep = async (next: Position): Promise<void> => {
+    prepare();
+    await replaceFile(positionFile, `${JSON.stringify(next)}\n`);
+  };
+  const write = (place: Place, { seq, message }: StoredMessage) =>
+    replaceFile(fileOf(place, seq), `${JSON.stringify(message)}\n`);
+  return {
+    position,
+    keep,
+    commit: async (next, messages) => {
+      prepare();
+      for (const [nth, message] of messages.entries()) await write("waiting", { seq: next.seq + nth, message });
+      await keep({ ...next, seq: next.seq + messages.length });
+    },
+    messages: async (place) => {
+      const { seq: end } = await position();
+      const names = await readdir(join(folder, place)).catch(() => []);
+      const found: StoredMessage[] = [];
+      for (const name of names.sort()) {
+        const seq = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+        // Numbers from `end` on were left by a kill before their position was kept.
+        const text = seq < end ? await readIfThere(join(folder, place, name)) : null;
+        if (text !== null) found.push({ seq, message: parsed(messageSchema, join(folder, place, name), text) });
+      }
+      return found;
+    },
+    note: (stored) => write("waiting", stored),
+    remove: async ({ seq }) => {
+      await rm(fileOf("waiting", seq), { force: true });
+    },
+    move: async (stored, to) => {
+      const from = to === "dead" ? "waiting" : "dead";
+      await write(from, stored);
+      await rename(fileOf(from, stored.seq), fileOf(to, stored.seq));
+      await syncPath(join(folder, to));
+    },
+  };
+};

@@ -1,0 +1,60 @@
+// Rows of a user's statement in answers of limited size, converted on request. Used by processes that run users' SQL.
+import type { OutValue, ValueReader } from "./out-values.ts";
+
+/** Most characters per answer (or one row), so that the reader's event loop is busy for a few ms only. */
+const ANSWER_CHARACTERS = 256 * 1024;
+
+const sizeOf = (value: OutValue): number => {
+  if (typeof value === "string") return value.length + 2;
+  if (value === null || typeof value !== "object") return 8;
+  const parts: readonly OutValue[] = Array.isArray(value) ? value : Object.values(value);
+  return parts.reduce<number>((sum, part) => sum + sizeOf(part), 2);
+};
+
+interface Chunk {
+  readonly rowCount: number;
+  getRowValues(index: number): readonly unknown[];
+}
+
+/** A streaming result of either of DuckDB's clients. */
+interface Result {
+  fetchChunk(): Promise<Chunk | null>;
+}
+
+/** One row, or a value in it, has too many characters. */
+export class TooLarge extends Error {}
+
+/** The row in the form of answers. Throws TooLarge, also where Node has no string that long. */
+const rowOf = (chunk: Chunk, index: number, fromDuck: ValueReader["fromDuck"]): OutValue[] => {
+  try {
+    return chunk.getRowValues(index).map((cell) => fromDuck(cell, "iso"));
+  } catch (error) {
+    if (error instanceof RangeError || (error as NodeJS.ErrnoException).code === "ERR_STRING_TOO_LONG")
+      throw new TooLarge();
+    throw error;
+  }
+};
+
+/** Throws TooLarge for a row of more than `rowCharacters`. */
+export async function* answersOf(
+  result: Result,
+  rowCharacters: number,
+  fromDuck: ValueReader["fromDuck"],
+): AsyncGenerator<OutValue[][], void> {
+  let rows: OutValue[][] = [];
+  let characters = 0;
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    for (let index = 0; index < chunk.rowCount; index += 1) {
+      const row = rowOf(chunk, index, fromDuck);
+      const size = row.reduce<number>((sum, cell) => sum + sizeOf(cell), 2);
+      if (size > rowCharacters) throw new TooLarge();
+      rows.push(row);
+      characters += size;
+      if (characters < ANSWER_CHARACTERS) continue;
+      yield rows;
+      rows = [];
+      characters = 0;
+    }
+  }
+  if (rows.length > 0) yield rows;
+}

@@ -1,0 +1,80 @@
+// Deliveries to a real Postgres during which the program or Postgres is killed at named moments.
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openSource } from "../../src/deliver/source.ts";
+import { change } from "../support/change-mirror.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { seededRandom } from "../support/sync-rig.ts";
+import { aFolder } from "./a-lake.ts";
+import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
+import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
+import { dumpPostgres } from "./read-postgres.ts";
+
+const KILLS = Number(process.env.KILLS ?? 6);
+
+/** Statements of a delivery, in their order. */
+const STEPS = [
+  "^BEGIN",
+  "pg_advisory_xact_lock",
+  "^CREATE SCHEMA",
+  "^CREATE TABLE",
+  "^CREATE TEMP TABLE",
+  "^COPY",
+  "ADD PRIMARY KEY",
+  "^DELETE FROM",
+  "^INSERT INTO",
+  "duckmirror_position. .mirror",
+  "^COMMIT",
+];
+
+let server: TestPostgres;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server?.stop());
+
+const empty = async (): Promise<void> => {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query("DROP SCHEMA IF EXISTS duckmirror CASCADE");
+  await client.end();
+};
+
+test(`${KILLS} kills of the program and of Postgres: the tables equal a snapshot each time, and the newest in the end`, async () => {
+  const dataDir = aFolder();
+  const random = seededRandom(12);
+  const tally = createTally();
+  /** Position → tables, of every published snapshot. */
+  const published = new Map<string, Dump>();
+  const publish = async () => {
+    await move(dataDir, random);
+    const source = await openSource({ dataDir, now: Date.now() });
+    const { position } = await source.sourceFor({ name: "crm", tables: [], takeOver: false });
+    await source.close();
+    published.set(JSON.stringify({ ...position, n: String(position.n) }), await dumpOf(dataDir));
+  };
+  const destinations = () => JSON.stringify([{ name: "crm", kind: "postgres", url: server.url }]);
+  await change(dataDir, (warehouse) => commitSignals(warehouse, 10_000, 5_000, random));
+  for (let killed = 0, round = 0; killed < KILLS; round += 1) {
+    if (round > KILLS * 10) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+    // Every fourth time there is nothing yet: a first load.
+    if (round % 4 === 0) await empty();
+    await publish();
+    const moment = aMoment(STEPS, ["program", "program", server.pid()], random);
+    const ended = await killDelivery({ dataDir, destinations: destinations(), moment });
+    if (ended.killed === "") expect(ended).toMatchObject({ code: 0 });
+    else {
+      killed += 1;
+      tally.add(ended.killed);
+    }
+    if (typeof moment.victim === "number") await server.restart();
+    const { position, dump } = await dumpPostgres(server.url);
+    if (position === null) continue;
+    expect([...published.keys()]).toContain(position);
+    expect(dump).toEqual(published.get(position));
+  }
+  const last = await killDelivery({ dataDir, destinations: destinations(), moment: NEVER });
+  expect(last.code).toBe(0);
+  expect((await dumpPostgres(server.url)).dump).toEqual(await dumpOf(dataDir));
+  process.stderr.write(`postgres, ${KILLS} kills\n${tally.text()}\n`);
+});

@@ -1,0 +1,239 @@
+// Passes of rules over a real mirror, to a real receiver: which events there are, that each is sent once, in order, and what
+// happens when the receiver is away, refuses, or is gone. Virtual time.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
+import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { EXAMPLE_RULES } from "../../../src/core/config/alerts/alert-settings.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
+import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { change } from "../../support/change-mirror.ts";
+import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { simulatedClock } from "../../support/sync-rig.ts";
+import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
+import { type Answer, aReceiver, SECRET } from "./a-receiver.ts";
+
+const aDataDir = (): string => {
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-alerts-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  return dataDir;
+};
+
+const HOUR_MS = 3_600_000;
+
+/** `boxed`: the query runs in its own process, as it does for users; that takes a second. */
+const aRig = async (rule: object, answer?: (nth: number) => Answer, boxed = false) => {
+  const dataDir = aDataDir();
+  const receiver = await aReceiver(answer);
+  const env = {
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_ALERTS: JSON.stringify([
+      { name: "a", event: "changes", url_env: "URL", secret_env: "SECRET", allow_private: true, ...rule },
+    ]),
+    URL: receiver.url,
+    SECRET,
+  };
+  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const clock = simulatedClock();
+  const query = boxed ? {} : { query: runQuery };
+  const context = { clock, random: () => 0, signal: new AbortController().signal, ...query };
+  const pass = async () => {
+    const [found] = await alertsJob(config, [], context);
+    if (found === undefined) throw new Error("no pass");
+    return found;
+  };
+  const store = (table: "accounts" | "contacts" | "signals", rows: readonly object[]) =>
+    change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([aLoad(table, JSON.parse(JSON.stringify(rows)))])));
+  const state = async () => {
+    const [found] = await listAlerts(config, []);
+    if (found === undefined) throw new Error("no rule");
+    return found;
+  };
+  return { dataDir, config, clock, context, pass, store, state, ...receiver };
+};
+
+const EVERY_SIGNAL =
+  "SELECT c.n, s.id, s.headline FROM changes AS c JOIN main.signals AS s ON s.id = try_cast(c.key AS BIGINT) WHERE c.table_name = 'signals'";
+const signals = (...ids: number[]) => ids.map((id) => aSignal(id));
+
+test("a rule begins with the next change; its events are sent once, in batches, signed", async () => {
+  const { pass, store, received, state, dataDir } = await aRig({ sql: EVERY_SIGNAL, batch: 2 });
+  expect(await pass()).toMatchObject({ sent: 0, waiting: 0, error: null });
+  await store("signals", signals(1, 2));
+  expect(await pass()).toMatchObject({ sent: 0 });
+  await store("signals", signals(3, 4, 5));
+  expect(await pass()).toEqual({ name: "a", sent: 2, dead: 0, waiting: 0, nextAt: null, error: null });
+  expect(await pass()).toMatchObject({ sent: 0 });
+  expect(received.map(({ body }) => body)).toMatchObject([
+    {
+      type: "duckmirror.alert",
+      timestamp: "2026-11-21T00:00:00.000Z",
+      data: {
+        rule: "a",
+        profile: "default",
+        events: [
+          { type: "change.found", n: 3, table: "signals", change: "insert", key: "signals:3", row: { id: 3 } },
+          { n: 4, row: { headline: "Signal 4" } },
+        ],
+      },
+    },
+    { data: { events: [{ n: 5 }] } },
+  ]);
+  expect(new Set(received.flatMap(({ id, body }) => [id, ...body.data.events.map((event) => event.id)])).size).toBe(5);
+  expect(await state()).toMatchObject({ position: { after: 5, sent: 2 }, waiting: [], dead: [] });
+  // Files that a kill left before the position was kept are no messages.
+  writeFileSync(join(dataDir, "state/alerts/a/waiting/000000000009.json"), "{ half");
+  expect(await pass()).toMatchObject({ sent: 0, waiting: 0 });
+});
+
+test("the example rules: funding at an account with a score over 70, and a champion who left", async () => {
+  const [funding, left] = EXAMPLE_RULES;
+  const found = async (sql: string) => {
+    const { pass, store, received } = await aRig({ sql }, undefined, true);
+    await store("accounts", [anAccount(71, { name: "Hot" }), anAccount(20)]);
+    await store("contacts", [
+      aContact("p_1", { type: "champion", currentCompanyName: "Acme" }),
+      aContact("p_2", { type: "champion", currentCompanyName: "Acme" }),
+      aContact("p_3", { type: "prospect", currentCompanyName: "Acme" }),
+    ]);
+    await pass();
+    await store("signals", [
+      aSignal(1, { accountId: 71, type: "funding-alert" }),
+      aSignal(2, { accountId: 20, type: "funding-alert" }),
+      aSignal(3, { accountId: 71 }),
+    ]);
+    await store("contacts", [
+      aContact("p_1", { type: "champion", currentCompanyName: "Globex" }),
+      aContact("p_2", { type: "champion", currentCompanyName: "Acme", currentTitle: "CTO" }),
+      aContact("p_3", { type: "prospect", currentCompanyName: "Globex" }),
+    ]);
+    expect(await pass()).toMatchObject({ error: null });
+    return received.flatMap(({ body }) => body.data.events.map(({ key, row }) => ({ key, row })));
+  };
+  expect(await found(funding.sql)).toMatchObject([{ key: "signals:1", row: { account: "Hot", main_score: 71 } }]);
+  expect(await found(left.sql)).toMatchObject([
+    { key: "contacts:p_1", row: { last_name: "Müller p_1", left_company: "Acme", new_company: "Globex" } },
+  ]);
+});
+
+test("a receiver that is away: later events wait behind the first, each wait is longer, ids stay", async () => {
+  let fault: Answer = { status: 503 };
+  const { pass, store, received, taken, clock, state } = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, () => fault);
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2));
+  const start = clock.now();
+  expect(await pass()).toMatchObject({
+    sent: 0,
+    waiting: 1,
+    nextAt: start + 5_000,
+    error: { code: "ALERT_UNDELIVERED" },
+  });
+  await store("signals", signals(3));
+  expect(await pass()).toMatchObject({ waiting: 2, nextAt: start + 5_000 });
+  expect(received).toHaveLength(1);
+  await clock.sleep(5_000);
+  fault = { status: 429, headers: { "retry-after": "3600" } };
+  expect(await pass()).toMatchObject({ waiting: 2, nextAt: clock.now() + HOUR_MS });
+  fault = { reset: true };
+  await clock.sleep(HOUR_MS);
+  expect(await pass()).toMatchObject({ waiting: 2, nextAt: clock.now() + 120_000 });
+  expect((await state()).waiting[0]?.message.attempts).toBe(3);
+  fault = {};
+  await clock.sleep(120_000);
+  expect(await pass()).toMatchObject({ sent: 2, waiting: 0, error: null });
+  expect(taken().map(({ body }) => body.data.events[0]?.n)).toEqual([2, 3]);
+  expect(new Set(received.slice(0, 4).map(({ id }) => id)).size).toBe(1);
+});
+
+test("what is refused is a dead letter and holds up nothing; replay sends it under its id", async () => {
+  let answer = (nth: number): Answer => (nth === 0 ? { status: 400 } : {});
+  const rig = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, (nth) => answer(nth));
+  const { pass, store, received, config, context, state } = rig;
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2, 3));
+  expect(await pass()).toMatchObject({ sent: 1, dead: 1, waiting: 0, error: { code: "ALERT_UNDELIVERED" } });
+  const { dead } = await state();
+  expect(dead).toMatchObject([
+    { message: { attempts: 1, error: "it answered 400", body: { data: { events: [{ n: 2 }] } } } },
+  ]);
+  answer = () => ({});
+  expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({
+    sent: 1,
+    dead: 0,
+    error: null,
+  });
+  expect(received.map(({ body }) => body.data.events[0]?.n)).toEqual([2, 3, 2]);
+  expect(received[2]?.id).toBe(received[0]?.id);
+  // The changes again: the same events under the same ids.
+  expect(await replayAlert(config, { name: "a", after: 1 }, context)).toMatchObject({ sent: 2 });
+  expect(received.slice(3).map(({ id }) => id)).toEqual([received[0]?.id, received[1]?.id]);
+});
+
+test("410 turns the rule off, with a notice and without a loss; replay turns it on", async () => {
+  let status = 410;
+  const { pass, store, received, config, context, state } = await aRig({ sql: EVERY_SIGNAL }, () => ({ status }));
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2));
+  expect(await pass()).toMatchObject({ sent: 0, waiting: 1, error: { code: "ALERT_OFF" } });
+  await store("signals", signals(3));
+  expect(await pass()).toMatchObject({ waiting: 1, error: { code: "ALERT_OFF" } });
+  expect(received).toHaveLength(1);
+  expect((await state()).position.off).toMatchObject({ detail: "it answered 410" });
+  status = 204;
+  expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({ sent: 2, waiting: 0 });
+  expect(received.flatMap(({ body }) => body.data.events.map(({ n }) => n))).toEqual([2, 2, 3]);
+});
+
+test("a query that fails is an error of its rule, which goes on where it was once the query is right", async () => {
+  const { pass, store, config, context, state, received } = await aRig({ sql: EVERY_SIGNAL });
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2));
+  const wrong = { ...config, alerts: config.alerts.map((rule) => ({ ...rule, sql: "SELECT nothing FROM changes" })) };
+  expect(await alertsJob(wrong, [], context)).toMatchObject([{ sent: 0, error: { code: "QUERY_FAILED" } }]);
+  expect((await state()).position).toMatchObject({ after: 1, problem: { code: "QUERY_FAILED" } });
+  expect(await pass()).toMatchObject({ sent: 1, error: null });
+  expect((await state()).position.problem).toBeNull();
+  expect(received).toHaveLength(1);
+});
+
+test("a feed that is behind the position gives one notice, and the rule goes on from its end", async () => {
+  const { pass, store, config, context, received, state } = await aRig({ sql: EVERY_SIGNAL });
+  await store("signals", signals(1));
+  await pass();
+  await replayAlert(config, { name: "a", after: 99 }, context);
+  expect(received.map(({ body }) => body.data.events)).toMatchObject([
+    [{ type: "feed.gap", row: { after: 99, continues_after: 1 } }],
+  ]);
+  expect((await state()).position.after).toBe(1);
+});
+
+test("a test sends a few events, marked as a test, and changes nothing of the rule", async () => {
+  const { store, config, context, received, state, dataDir } = await aRig({ sql: EVERY_SIGNAL });
+  await store("signals", signals(1, 2, 3, 4));
+  expect(await testAlert(config, "a", context)).toMatchObject({ found: { length: 4 }, taken: true, error: null });
+  expect(received.map(({ body }) => [body.type, body.data.events.length])).toEqual([["duckmirror.test", 3]]);
+  expect((await state()).position.after).toBeNull();
+  expect(readdirSync(join(dataDir, "state"))).not.toContain("alerts");
+});
+
+test("without address or secret, and with a wrong one, the rule fails and names the cause, never the value", async () => {
+  const { config, context } = await aRig({ sql: EVERY_SIGNAL });
+  const [rule] = config.alerts;
+  if (rule === undefined) throw new Error("no rule");
+  const failure = async (more: object) => {
+    const [found] = await alertsJob({ ...config, alerts: [{ ...rule, ...more }] }, [], context);
+    return found?.error?.message;
+  };
+  expect(await failure({ unset: ["URL", "SECRET"] })).toContain("alerts: a: URL and SECRET are not set");
+  expect(await failure({ secret: { file: "/nowhere/key" } })).toContain("secret_file /nowhere/key cannot be read");
+  writeFileSync(join(config.dataDir, "key"), "whsec_hush");
+  const wrong = await failure({ secret: { file: join(config.dataDir, "key") } });
+  expect(wrong).toContain("its secret is not whsec_");
+  expect(wrong).not.toContain("hush");
+});

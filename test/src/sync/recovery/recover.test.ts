@@ -1,0 +1,70 @@
+// Pages that a killed run archived and did not commit: they join its cursor as they would have joined in it
+// (docs/decisions/0119-pages-after-a-kill.md).
+import { expect, test } from "vitest";
+import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
+import { recover } from "../../../../src/sync/recovery/recover.ts";
+import { initialShape } from "../../../../src/sync/request/list-shape.ts";
+import { storedProgress } from "../../../../src/sync/strategies/progress.ts";
+import { walkingState } from "../../../../src/sync/task/scope-state.ts";
+import { createTask, takePage } from "../../../../src/sync/task/scope-task.ts";
+import { parseCursor } from "../../../../src/sync/task/stored-cursor.ts";
+import { anAccount } from "../../../support/fake-data.ts";
+import { createMemoryArchive } from "../../../support/memory-archive.ts";
+import { createMemoryWarehouse } from "../../../support/memory-warehouse/memory-warehouse.ts";
+
+const T0 = Date.UTC(2026, 10, 22);
+const KILLED = "killed";
+const CANDIDATE: Candidate = {
+  stream: "accounts",
+  scope: "",
+  mode: "walk",
+  overlap: false,
+  because: "",
+  requests: null,
+  worth: 0,
+};
+const TOTAL = 6;
+const pageAt = (page: number) => ({ page, perPage: 2, role: "cover" }) as const;
+
+/** The cursor after recovery, where run `storedBy` committed page 1 of three, and the killed run archived page 2. */
+const recoveredCursor = async (storedBy: string) => {
+  const warehouse = createMemoryWarehouse({});
+  const archive = createMemoryArchive(() => undefined);
+  await warehouse.startRun({ runId: KILLED, mode: "incremental", startedAt: T0 });
+  const shape = initialShape(10);
+  const task = createTask({ candidate: CANDIDATE, before: undefined, shape, rows: 0, runId: storedBy, now: T0 });
+  takePage(task, { ...pageAt(1), ids: ["6", "5"], rows: 2, values: [null, null], total: TOTAL }, T0);
+  const committed = { runId: storedBy, loads: [], requests: [], quota: null };
+  await warehouse.commit({ ...committed, scopes: [walkingState(task, storedBy)] });
+  const open = archive.open({ runId: KILLED, now: T0 });
+  const body = { data: [anAccount(4), anAccount(3)], meta: { page: 2, perPage: 2, totalCount: TOTAL, totalPages: 3 } };
+  const bytes = Buffer.from(JSON.stringify(body));
+  const request = { requestId: "second", runId: KILLED, stream: "accounts", scope: "", sentAt: T0 };
+  const detail = { read: pageAt(2), overlap: false };
+  await open.response(
+    {
+      ...request,
+      url: "/v1/accounts?page=2&perPage=2",
+      walkId: task.walkId,
+      endpoint: "listAccounts",
+      detail,
+      receivedAt: T0,
+      status: 200,
+      bytes: bytes.length,
+    },
+    { bytes, encoding: "identity" },
+  );
+  const recovery = await recover(warehouse, archive, new Map(), T0);
+  expect(recovery).toEqual({ runs: 1, answers: 1, ambiguous: 0 });
+  expect(warehouse.ids("accounts")).toEqual(["4", "3"]);
+  const [state] = await warehouse.scopeStates("accounts");
+  return parseCursor(state?.cursor ?? null, storedProgress)?.progress;
+};
+
+test("a page of the run that stored the cursor joins it, so nothing is paid for twice", async () => {
+  expect(await recoveredCursor(KILLED)).toMatchObject({ coverage: { end: 4, waiting: [], fresh: true } });
+});
+
+test("a page of a later run waits for its boundary, because time has passed since the cursor was stored", async () => {
+  expect(await recoveredCursor("earlier")).toMatchObject({ coverage: { end: 2, waiting: [pageAt(2)], fresh: false } });
+});

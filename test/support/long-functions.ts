@@ -29,4 +29,5 @@ export const LONG_FUNCTIONS: readonly string[] = [
   "src/warehouse/load/collect-batch.ts collectBatch",
   "src/queue/run-family.ts processFamily",
   "src/queue/remote/loader/take-over.ts takeOver",
+  "src/deliver/stores/folder-store.ts folderStore",
 ];

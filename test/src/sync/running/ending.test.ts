@@ -11,7 +11,9 @@ test("runs that share a signal leave no listener on it, also after garbage was c
   const collect: unknown = runInNewContext("gc");
   if (typeof collect !== "function") throw new TypeError("this Node has no gc()");
   const { signal } = new AbortController();
-  const endings = Array.from({ length: 5 }, () => createEnding({ signal, hardSignal: signal, clock: standingClock(1) }));
+  const endings = Array.from({ length: 5 }, () =>
+    createEnding({ signal, hardSignal: signal, clock: standingClock(1) }),
+  );
   // Weak references hold until the current job ends.
   await new Promise(setImmediate);
   collect();

@@ -1,4 +1,5 @@
 // Jobs backup and restore: a proven copy of the mirror, and a data directory made of one. They send nothing.
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
@@ -43,26 +44,20 @@ interface Stored {
   readonly bucket?: BucketSettings;
 }
 
-const FOLDER = /^backup-on-its-way-(\d+)/;
+const ON_ITS_WAY = "backup-on-its-way-";
+/** No backup is on its way for longer. */
+const STALE_MS = 24 * 3_600_000;
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
-/** Runs `work` with a folder of state/ that only this process uses, and removes it, and those of killed processes. */
-const withFolder = async <T>(state: string, work: (folder: string) => Promise<T>): Promise<T> => {
+/** Runs `work` with a folder of state/ that nothing else uses, and removes it, and those of killed processes. */
+const withFolder = async <T>(state: string, now: number, work: (folder: string) => Promise<T>): Promise<T> => {
   await mkdir(state, { recursive: true, mode: 0o700 });
   for (const name of await readdir(state)) {
-    const [, pid] = FOLDER.exec(name) ?? [];
-    if (pid === undefined) continue;
-    if (Number(pid) === process.pid || !isAlive(Number(pid)))
-      await rm(join(state, name), { recursive: true, force: true });
+    const path = join(state, name);
+    const found = name.startsWith(ON_ITS_WAY) ? await stat(path).catch(() => null) : null;
+    const isOld = found !== null && now - found.mtimeMs > STALE_MS;
+    if (isOld) await rm(path, { recursive: true, force: true });
   }
-  const folder = join(state, `backup-on-its-way-${process.pid}`);
+  const folder = join(state, `${ON_ITS_WAY}${randomUUID()}`);
   try {
     return await work(folder);
   } finally {
@@ -86,7 +81,7 @@ export const backupJob = async (
   if (!isStored(target)) return reportOf(await write(target), snapshot, clock.now() - start);
   const place = { url: target, settings: bucket, signal };
   await checkBackupPlace(place, force);
-  const sent = await withFolder(state, async (folder) => sendBackup(await write(folder), place, force));
+  const sent = await withFolder(state, start, async (folder) => sendBackup(await write(folder), place, force));
   return reportOf(sent, snapshot, clock.now() - start);
 };
 
@@ -122,7 +117,7 @@ const fillFrom = async (source: string, dataDir: string, now: number, place: Omi
   };
   if (!isStored(source)) return whole(await readBackup(source));
   const { state } = warehousePaths(dataDir);
-  return withFolder(state, async (folder) => ({
+  return withFolder(state, now, async (folder) => ({
     ...(await whole(await fetchBackup({ ...place, url: source }, folder))),
     folder: source,
   }));

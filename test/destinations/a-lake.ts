@@ -95,3 +95,21 @@ export const differences = (dataDir: string, at: string, url = catalogUrl("sqlit
     },
     url,
   );
+
+/** The same for shared tables: rows that differ, by organization and table. `mirrors`: organization → its data directory. */
+export const differencesIn = (at: string, mirrors: Readonly<Record<string, string>>) =>
+  withReader(at, async (run) => {
+    const found: Record<string, unknown> = {};
+    for (const [organization, dataDir] of Object.entries(mirrors)) {
+      await run(`ATTACH '${join(dataDir, "warehouse.duckdb")}' AS snapshot (READ_ONLY)`);
+      for (const table of TABLE_NAMES) {
+        const lake = `(SELECT * EXCLUDE (organization) FROM lake.main.${table} WHERE organization = '${organization}')`;
+        const here = `snapshot.main.${table}`;
+        const [rows] = await run(`SELECT (SELECT count(*) FROM (FROM ${lake} EXCEPT ALL FROM ${here}))
+          + (SELECT count(*) FROM (FROM ${here} EXCEPT ALL FROM ${lake})) AS n`);
+        if (rows?.n !== "0") found[`${organization}.${table}`] = rows?.n;
+      }
+      await run("DETACH snapshot");
+    }
+    return found;
+  });

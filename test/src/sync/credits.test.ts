@@ -114,3 +114,10 @@ test("the last reading of the quota counts every credit of the run, those of the
     expect(burn).toMatchObject({ possible: true, here: service.spent() });
   }
 });
+
+test("each answer is stored with the id that the service gave it and its interface's version, as a support ticket needs them", async () => {
+  rig = await startSyncRig(createFakeService(anOrganization(1)), { DUCKMIRROR_STREAMS: "accounts" });
+  expect((await rig.sync()).error).toBeNull();
+  const answers = "SELECT DISTINCT service_request_id, api_version FROM sync.requests WHERE stream = 'accounts'";
+  expect(await rig.rows(answers)).toEqual([{ service_request_id: "r1", api_version: "1.0.0" }]);
+});

@@ -10,6 +10,11 @@ export const ducklakeSettings = z.strictObject({
   data_path: textLike("a path", /\S/).optional(),
   /** Schema of the tables; each mirror in one lake has its own. The analysts' views are in `marts` or `<schema>_marts`. */
   schema: textLike("the name of a schema", /^[A-Za-z]\w{0,62}$/).default("main"),
+  /**
+   * Name of this mirror's organization: its rows share the tables of the schema with those of other organizations, in a
+   * column `organization`. Unset: the tables are this mirror's alone.
+   */
+  organization: textLike("a name of letters, digits, - and _", /^[A-Za-z0-9][\w-]{0,62}$/).optional(),
   /** Folder with files NAME.duckdb_extension; unset: DuckDB's own, where it installs them from the internet. */
   extension_directory: textLike("a folder", /\S/).optional(),
   /** The bucket's region; unset: AWS_REGION or AWS_DEFAULT_REGION. */

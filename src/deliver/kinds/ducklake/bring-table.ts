@@ -14,7 +14,7 @@ export interface BroughtTable {
 
 interface Bringing {
   readonly lake: ExtendedDuckdb;
-  readonly schema: string;
+  readonly place: sql.LakePlace;
   readonly table: DeliveredTable;
   readonly held: Held;
   readonly from: Position | null;
@@ -35,7 +35,7 @@ const wantedComments = ({ name, columns }: DeliveredTable) => {
   return [{ column: null, comment: described?.grain ?? "" }, ...ofColumns];
 };
 
-const bringComments = async ({ lake, schema, table, held }: Bringing) => {
+const bringComments = async ({ lake, place: { schema }, table, held }: Bringing) => {
   const there = held.get(table.name);
   for (const { column, comment } of wantedComments(table)) {
     const found = column === null ? there?.comment : there?.columns.get(column);
@@ -43,15 +43,23 @@ const bringComments = async ({ lake, schema, table, held }: Bringing) => {
   }
 };
 
-const fill = async ({ lake, schema, table }: Bringing): Promise<number> => {
-  for (const statement of sql.createSql(schema, table)) await lake.run(statement);
-  const [filled] = countRow.parse(await lake.run(sql.fillSql(schema, table)));
+const create = async ({ lake, place, table }: Bringing): Promise<void> => {
+  for (const statement of sql.createSql(place, table)) await lake.run(statement);
+};
+
+const fill = async ({ lake, place, table }: Bringing): Promise<number> => {
+  const [filled] = countRow.parse(await lake.run(sql.fillSql(place, table)));
   return filled?.Count ?? 0;
 };
 
 /** A new table: the catalog keeps least and greatest values of the old one until its snapshots are removed. */
 const replace = async (bringing: Bringing): Promise<number> => {
-  await bringing.lake.run(`DROP TABLE ${sql.lakePath(bringing.schema, bringing.table.name)}`);
+  const { lake, place, table } = bringing;
+  const isShared = place.organization !== null;
+  if (isShared) await lake.run(sql.keepOthersSql(place, table));
+  await lake.run(`DROP TABLE ${sql.lakePath(place.schema, table.name)}`);
+  await create(bringing);
+  if (isShared) await lake.run(sql.putOthersSql(place, table));
   const written = await fill(bringing);
   await bringComments({ ...bringing, held: new Map() });
   return written;
@@ -59,7 +67,7 @@ const replace = async (bringing: Bringing): Promise<number> => {
 
 /** Brings the table; throws DuckDB's error. */
 export const bringTable = async (bringing: Bringing): Promise<BroughtTable> => {
-  const { lake, schema, table, held, from } = bringing;
+  const { lake, place, table, held, from } = bringing;
   const { name } = table;
   const done = (written: number, deleted: number, erased = false): BroughtTable => ({
     rows: { table: name, extent: table.extent, written, deleted },
@@ -67,20 +75,21 @@ export const bringTable = async (bringing: Bringing): Promise<BroughtTable> => {
   });
   const there = held.get(name);
   if (there === undefined) {
+    await create(bringing);
     const written = await fill(bringing);
     await bringComments(bringing);
     return done(written, 0);
   }
   const added = table.columns.filter((column) => !there.columns.has(column.name));
-  for (const column of added) await lake.run(sql.addColumnSql(schema, name, column));
+  for (const column of added) await lake.run(sql.addColumnSql(place.schema, name, column));
   await bringComments(bringing);
   const byFeed = table.extent === "changes" && added.length === 0 && from !== null;
   if (byFeed && table.changes === 0) return done(0, 0);
-  await lake.run(byFeed ? sql.movedByFeedSql(schema, table, from) : sql.movedByContentSql(schema, table));
+  await lake.run(byFeed ? sql.movedByFeedSql(place, table, from) : sql.movedByContentSql(place, table));
   const [moved] = movedRow.parse(await lake.run(sql.MOVED_COUNTS));
   const { held: old, written, deleted } = moved ?? { held: 0, written: 0, deleted: 0 };
   if (!byFeed && old > 0 && HOLD_PERSONS.includes(name)) return done(await replace(bringing), deleted, true);
-  if (old > 0) await lake.run(sql.deleteMovedSql(schema, table));
-  if (written > 0) await lake.run(sql.insertMovedSql(schema, table));
+  if (old > 0) await lake.run(sql.deleteMovedSql(place, table));
+  if (written > 0) await lake.run(sql.insertMovedSql(place, table));
   return done(written, deleted);
 };

@@ -24,14 +24,16 @@ import {
   type Held,
   inlineStateSql,
   type LakeState,
+  otherStateTable,
   readHeld,
   readState,
-  STATE_TABLE,
+  setStateSql,
+  stateTable,
   writeStateSql,
 } from "./lake-state.ts";
-import { readViews, viewsSchema } from "./lake-views.ts";
+import { NO_VIEWS, readViews, viewsSchema } from "./lake-views.ts";
 import { maintain, purge } from "./maintenance.ts";
-import { lakePath, SNAPSHOT } from "./table-sql.ts";
+import { type LakePlace, SNAPSHOT } from "./table-sql.ts";
 
 type Settings = SettingsOf<"ducklake">;
 
@@ -39,12 +41,20 @@ const runAll = async (lake: ExtendedDuckdb, statements: readonly string[]): Prom
   for (const statement of statements) await lake.run(statement);
 };
 
-/** Refuses to mix with tables that others made. Throws DESTINATION_FAILED. */
-const assertOurs = ({ name, schema }: Settings, held: Held, state: LakeState | null, tables: readonly string[]) => {
-  const foreign = state === null ? tables.find((table) => held.has(table)) : undefined;
+const placeOf = ({ schema, organization }: Settings): LakePlace => ({ schema, organization: organization ?? null });
+
+/** Refuses to mix with tables that others made, and with tables of the other form. Throws DESTINATION_FAILED. */
+const assertOurs = (settings: Settings, held: Held, tables: readonly string[]) => {
+  const { name, schema } = settings;
+  const place = placeOf(settings);
+  const refuse = (detail: string) => new DuckmirrorError("DESTINATION_FAILED", { name, detail });
+  if (held.has(otherStateTable(place))) {
+    const found = place.organization === null ? "organizations share" : "one mirror fills";
+    throw refuse(`schema ${schema} is one that ${found}; set another schema`);
+  }
+  const foreign = held.has(stateTable(place)) ? undefined : tables.find((table) => held.has(table));
   if (foreign === undefined) return;
-  const detail = `schema ${schema} has a table ${foreign} that duckmirror did not make; set another schema`;
-  throw new DuckmirrorError("DESTINATION_FAILED", { name, detail });
+  throw refuse(`schema ${schema} has a table ${foreign} that duckmirror did not make; set another schema`);
 };
 
 const noteOf = ({ run, position }: DeliverySource): string => {
@@ -64,26 +74,30 @@ interface Commit {
 /** Rows, views and position in one transaction. */
 const commitDelivery = async ({ lake, settings, source, held, state }: Commit) => {
   const { schema } = settings;
+  const place = placeOf(settings);
   const from = state?.position ?? null;
   const tables = await source.tablesSince(from);
   const names = tables.map(({ name }) => name);
-  assertOurs(settings, held, state, names);
+  assertOurs(settings, held, names);
   await lake.run(`ATTACH ${literal(source.snapshot)} AS ${SNAPSHOT} (READ_ONLY)`);
-  const views = await readViews(lake, schema, names);
+  // Over shared tables the views would join rows of different organizations.
+  const views = place.organization === null ? await readViews(lake, schema, names) : NO_VIEWS;
   await lake.run("BEGIN");
   const brought: BroughtTable[] = [];
   await runAll(
     lake,
-    [schema, viewsSchema(schema)].map((one) => `CREATE SCHEMA IF NOT EXISTS ${LAKE}."${one}"`),
+    [schema, ...(place.organization === null ? [viewsSchema(schema)] : [])].map(
+      (one) => `CREATE SCHEMA IF NOT EXISTS ${LAKE}."${one}"`,
+    ),
   );
-  if (!held.has(STATE_TABLE)) await lake.run(createStateSql(schema));
-  for (const table of tables) brought.push(await bringTable({ lake, schema, table, held, from }));
+  if (!held.has(stateTable(place))) await lake.run(createStateSql(place));
+  for (const table of tables) brought.push(await bringTable({ lake, place, table, held, from }));
   if (views.digest !== state?.views) await runAll(lake, views.statements);
   const erasing = state?.erasing === true || brought.some(({ erased }) => erased);
   const maintainedAt = state?.maintainedAt ?? systemClock.now();
   const after: LakeState = { position: source.position, views: views.digest, erasing, maintainedAt };
-  await runAll(lake, [...writeStateSql(schema, after), noteOf(source), "COMMIT"]);
-  if (!held.has(STATE_TABLE)) await lake.run(inlineStateSql(schema));
+  await runAll(lake, [...writeStateSql(place, after), noteOf(source), "COMMIT"]);
+  if (!held.has(stateTable(place))) await lake.run(inlineStateSql(place));
   return { brought, after };
 };
 
@@ -131,18 +145,18 @@ const withLake = async <T>(
 
 /** Cleans the lake when it is due, or when rows of erased persons must go. */
 const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState): Promise<void> => {
-  const { schema, maintain_every: every, keep_snapshots: keepMs } = settings;
+  const place = placeOf(settings);
+  const { maintain_every: every, keep_snapshots: keepMs } = settings;
   const now = systemClock.now();
   const isDue = every > 0 && now - state.maintainedAt >= every;
   if (!state.erasing && !isDue) return;
-  const path = lakePath(schema, STATE_TABLE);
   if (isDue) {
     await maintain(lake, keepMs);
-    await lake.run(`UPDATE ${path} SET maintained_ms = ${now}`);
+    await lake.run(setStateSql(place, `maintained_ms = ${now}`));
   }
   if (state.erasing) {
     await purge(lake);
-    await lake.run(`UPDATE ${path} SET erasing = false`);
+    await lake.run(setStateSql(place, "erasing = false"));
   }
 };
 
@@ -150,7 +164,7 @@ const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: Del
   // In this delivery's own folder: what a kill leaves there goes with it (pinned-snapshot.ts).
   await lake.run(`SET temp_directory = ${literal(join(dirname(source.snapshot), "spill"))}`);
   const held = await readHeld(lake, settings.schema);
-  const state = await readState(lake, settings.schema, held);
+  const state = await readState(lake, placeOf(settings), held);
   const from = state?.position ?? null;
   if (state !== null && isSamePosition(from, source.position)) {
     await tidy(lake, settings, state);
@@ -171,7 +185,7 @@ export const openDucklake = (settings: Settings, { memory }: { readonly memory: 
     position: () =>
       inLake(new AbortController().signal, async (lake): Promise<Position | null> => {
         const held = await readHeld(lake, settings.schema);
-        return (await readState(lake, settings.schema, held))?.position ?? null;
+        return (await readState(lake, placeOf(settings), held))?.position ?? null;
       }),
     deliver: (source, signal) => inLake(signal, (lake) => deliverOnce(lake, settings, source)),
     close: async () => {},

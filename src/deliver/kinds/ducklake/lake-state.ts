@@ -1,12 +1,20 @@
-// What duckmirror notes in a lake: one row per schema with the position, written in the transaction of the rows.
+// What duckmirror notes in a lake: one row per schema, or per organization of a shared schema, with the position, written in
+// the transaction of the rows.
 import { z } from "zod";
 import { literal } from "../../../core/text/sql-text.ts";
 import type { ExtendedDuckdb } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
 import type { Position } from "../../destination.ts";
 import { LAKE } from "./lake-address.ts";
-import { lakePath } from "./table-sql.ts";
+import { type LakePlace, lakePath, ORGANIZATION } from "./table-sql.ts";
 
-export const STATE_TABLE = "_duckmirror";
+/** Positions of a schema that one mirror fills, and of one that organizations share. */
+const OWN_STATE = "_duckmirror";
+const SHARED_STATE = "_duckmirror_shared";
+
+export const stateTable = ({ organization }: LakePlace): string => (organization === null ? OWN_STATE : SHARED_STATE);
+/** The table that a schema of the other form has. */
+export const otherStateTable = ({ organization }: LakePlace): string =>
+  organization === null ? SHARED_STATE : OWN_STATE;
 
 export interface LakeState {
   readonly position: Position;
@@ -49,25 +57,45 @@ export const readHeld = async (lake: ExtendedDuckdb, schema: string): Promise<He
   return held;
 };
 
-/** Null: duckmirror has delivered nothing to this schema. */
-export const readState = async (lake: ExtendedDuckdb, schema: string, held: Held): Promise<LakeState | null> => {
-  if (!held.has(STATE_TABLE)) return null;
-  const [found] = z.array(row).parse(await lake.run(`FROM ${lakePath(schema, STATE_TABLE)}`));
+const whereOwn = ({ organization }: LakePlace): string =>
+  organization === null ? "" : ` WHERE ${ORGANIZATION} = ${literal(organization)}`;
+
+const pathOf = (place: LakePlace): string => lakePath(place.schema, stateTable(place));
+
+/** Null: duckmirror has delivered nothing to this place. */
+export const readState = async (lake: ExtendedDuckdb, place: LakePlace, held: Held): Promise<LakeState | null> => {
+  if (!held.has(stateTable(place))) return null;
+  const [found] = z.array(row).parse(await lake.run(`FROM ${pathOf(place)}${whereOwn(place)}`));
   if (found === undefined) return null;
   const { mirror, n, mark, views, erasing, maintained_ms: maintainedAt } = found;
   return { position: { mirror, n, mark }, views, erasing, maintainedAt };
 };
 
-export const createStateSql = (schema: string): string => `CREATE TABLE ${lakePath(schema, STATE_TABLE)}
-  (mirror VARCHAR, n BIGINT, mark VARCHAR, views VARCHAR, erasing BOOLEAN, maintained_ms BIGINT)`;
+export const createStateSql = (place: LakePlace): string => `CREATE TABLE ${pathOf(place)}
+  (${place.organization === null ? "" : `${ORGANIZATION} VARCHAR, `}mirror VARCHAR, n BIGINT, mark VARCHAR, views VARCHAR, erasing BOOLEAN, maintained_ms BIGINT)`;
 
-export const writeStateSql = (schema: string, state: LakeState): readonly string[] => {
+export const writeStateSql = (place: LakePlace, state: LakeState): readonly string[] => {
   const { position, views, erasing, maintainedAt } = state;
-  const cells = [literal(position.mirror), position.n, literal(position.mark), literal(views), erasing, maintainedAt];
-  const path = lakePath(schema, STATE_TABLE);
-  return [`DELETE FROM ${path}`, `INSERT INTO ${path} VALUES (${cells.join(", ")})`];
+  const own = place.organization === null ? [] : [literal(place.organization)];
+  const cells = [
+    ...own,
+    literal(position.mirror),
+    position.n,
+    literal(position.mark),
+    literal(views),
+    erasing,
+    maintainedAt,
+  ];
+  return [
+    `DELETE FROM ${pathOf(place)}${whereOwn(place)}`,
+    `INSERT INTO ${pathOf(place)} VALUES (${cells.join(", ")})`,
+  ];
 };
 
+/** Changes a cell of the row. */
+export const setStateSql = (place: LakePlace, set: string): string =>
+  `UPDATE ${pathOf(place)} SET ${set}${whereOwn(place)}`;
+
 /** This one table may hold its row in the catalog, where it costs no file. */
-export const inlineStateSql = (schema: string): string =>
-  `CALL ${LAKE}.set_option('data_inlining_row_limit', 10, schema => ${literal(schema)}, table_name => '${STATE_TABLE}')`;
+export const inlineStateSql = (place: LakePlace): string =>
+  `CALL ${LAKE}.set_option('data_inlining_row_limit', 10, schema => ${literal(place.schema)}, table_name => '${stateTable(place)}')`;

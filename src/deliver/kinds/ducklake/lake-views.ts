@@ -13,6 +13,8 @@ export interface LakeViews {
   readonly statements: readonly string[];
 }
 
+export const NO_VIEWS: LakeViews = { digest: "none", statements: [] };
+
 /** Schema of the views beside the tables' schema. */
 export const viewsSchema = (schema: string): string => (schema === "main" ? "marts" : `${schema}_marts`);
 

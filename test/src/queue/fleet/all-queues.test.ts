@@ -49,7 +49,7 @@ test("a loader makes the queue of its mirror's pages known, with its profile", a
   const pages = (await read()).queues.filter(({ profile }) => profile !== null);
   expect(pages).toMatchObject([{ name: expect.stringMatching(/^pages-[0-9a-f]{16}$/), profile: "acme" }]);
   await loader.close();
-  expect((await read()).queues).toHaveLength(8);
+  expect((await read()).queues).toHaveLength(9);
 });
 
 test("jobs of every state are counted, and the age is that of the oldest job that waits, with and without priority", async () => {

@@ -12,8 +12,13 @@ const elsewhere = [
 ];
 // These leave nothing running behind, so they may share processes: a process of its own costs each file half a second of
 // processor time, and again what its code costs until it is compiled.
-const sharing =
-  "test/src/{api,budget,catalog,cli,core,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts";
+const sharing = [
+  "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
+  "test/src/queue/*.test.ts",
+  "test/src/queue/remote/{fetcher/*,mailbox,packed-answer}.test.ts",
+  "test/{bench,jobs}/**/*.test.ts",
+  "test/{architecture,deploy}.test.ts",
+];
 const redis = "test/support/redis-available.ts";
 const folder = "test/setup/one-folder.ts";
 
@@ -33,7 +38,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, acceptance, sharing, ...elsewhere],
+          exclude: [...configDefaults.exclude, acceptance, ...sharing, ...elsewhere],
           globalSetup: [folder, redis],
         },
       },
@@ -41,7 +46,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "sharing",
-          include: [sharing],
+          include: sharing,
           exclude: [...configDefaults.exclude, ...elsewhere],
           globalSetup: [folder, redis],
           isolate: false,

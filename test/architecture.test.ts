@@ -65,6 +65,7 @@ describe("the checker refuses", () => {
     ["a barrel", "src/api/index.ts", "export const x = 1;"],
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
     ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
+    ["a function of 70 lines", "src/api/a.ts", `export const x = () => {\n${"  y();\n".repeat(68)}};`],
     ["more than 300 lines", "src/api/a.ts", "export const x = 1;\n".repeat(300)],
   ])("%s", (_, path, code) => {
     expect(problems([path, code])).toHaveLength(1);
@@ -94,14 +95,15 @@ describe("the checker refuses", () => {
   });
 });
 
-test("a folder with more than fourteen files is named, but for the one of commands", () => {
+test("a folder with more than fourteen files is named, but for the one of jobs", () => {
   const files = (folder: string) =>
     Array.from({ length: 15 }, (_, n) => ({
       path: `${folder}/a${n}.ts`,
       text: `// What it is.\nexport const a = ${n};\n`,
     }));
-  expect(architectureProblems(files("src/api"))).toEqual(["src/api: 15 files side by side"]);
-  expect(architectureProblems(files("src/cli/commands"))).toEqual([]);
+  for (const folder of ["src/api", "src/cli/commands"])
+    expect(architectureProblems(files(folder))).toEqual([`${folder}: 15 files side by side`]);
+  expect(architectureProblems(files("jobs"))).toEqual([]);
 });
 
 describe("the checker allows", () => {

@@ -1,165 +1,207 @@
-// THE table of commands: name, one line for --help, and where it is. A command is only loaded when it is called.
-import type { CommandEntry } from "./command.ts";
+// THE table of commands, by group: name, one line for --help, and where it is. A command is only loaded when it is called.
+import type { CommandEntry, CommandGroup } from "./command.ts";
+
+/** Headings of --help, in its order. */
+export const COMMAND_GROUPS: Readonly<Record<CommandGroup, string>> = {
+  start: "Start",
+  mirror: "Mirror the service",
+  ask: "Ask the mirror",
+  share: "Hand it on",
+  operate: "Run unattended",
+  keep: "Keep, rebuild and erase",
+};
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "demo",
+    group: "start",
     summary: "See it work: a generated service, a complete mirror of it, and a tour",
-    load: () => import("./commands/demo.ts"),
+    load: () => import("./commands/start/demo.ts"),
   },
   {
     name: "init",
+    group: "start",
     summary: "Write a commented duckmirror.yaml",
-    load: () => import("./commands/init.ts"),
+    load: () => import("./commands/start/init.ts"),
   },
   {
     name: "check",
+    group: "start",
     summary: "Check configuration, address and token; name the tier and the credits left",
-    load: () => import("./commands/check.ts"),
-  },
-  {
-    name: "plan",
-    summary: "What the next sync would request and why, in credits and time; sends nothing",
-    load: () => import("./commands/plan.ts"),
-  },
-  {
-    name: "sync",
-    summary: "Mirror what is due, within the rate limit and the credits",
-    load: () => import("./commands/sync.ts"),
-  },
-  {
-    name: "follow",
-    summary: "Follow companies: by id, domain, website, stock symbol or profile address",
-    load: () => import("./commands/follow.ts"),
-  },
-  {
-    name: "unfollow",
-    summary: "Follow companies no more; with --erase remove their rows, too",
-    load: () => import("./commands/unfollow.ts"),
-  },
-  {
-    name: "following",
-    summary: "List followed companies: what each input resolved to, since when, and what failed",
-    load: () => import("./commands/following.ts"),
-  },
-  {
-    name: "worker",
-    summary: "Sync on a schedule and on demand; with Redis on several machines",
-    load: () => import("./commands/worker.ts"),
-  },
-  {
-    name: "trigger",
-    summary: "Ask the worker for a sync; with --wait ends as sync does",
-    load: () => import("./commands/trigger.ts"),
-  },
-  {
-    name: "jobs",
-    summary: "What is queued or under way, what failed, who works; retry, drop and cancel",
-    load: () => import("./commands/jobs.ts"),
-  },
-  {
-    name: "pause",
-    summary: "Let nothing new start: in a profile, a queue, or the whole fleet before a deploy",
-    load: () => import("./commands/pause.ts"),
-  },
-  {
-    name: "resume",
-    summary: "End a pause; what waited starts at once",
-    load: () => import("./commands/resume.ts"),
-  },
-  {
-    name: "query",
-    summary: "Run read-only SQL on the mirror: table, CSV, JSON or NDJSON",
-    load: () => import("./commands/query.ts"),
-  },
-  {
-    name: "changes",
-    summary: "Show every insert, update and delete in order, with a cursor; --follow waits for more",
-    load: () => import("./commands/changes.ts"),
-  },
-  {
-    name: "lookup",
-    summary: "One company or account: from the mirror if it is fresh enough, else for one credit",
-    load: () => import("./commands/lookup.ts"),
-  },
-  {
-    name: "export",
-    summary: "Write the mirror as Parquet, CSV or NDJSON: only what changed",
-    load: () => import("./commands/export.ts"),
-  },
-  {
-    name: "deliver",
-    summary: "Bring the configured destinations (databases, lakes, folders) up to date with the mirror",
-    load: () => import("./commands/deliver.ts"),
-  },
-  {
-    name: "alerts",
-    summary: "Show the alert rules, send what they found, try one out, send dead letters again",
-    load: () => import("./commands/alerts.ts"),
-  },
-  {
-    name: "schema",
-    summary: "Say what every table and column means",
-    load: () => import("./commands/schema.ts"),
-  },
-  {
-    name: "status",
-    summary: "Show what the mirror holds, how fresh it is and what it cost",
-    load: () => import("./commands/status.ts"),
-  },
-  {
-    name: "verify",
-    summary: "Compare the mirror with the service at the fewest credits, and repair it",
-    load: () => import("./commands/verify.ts"),
-  },
-  {
-    name: "replay",
-    summary: "Rebuild the working database from the archive, without a request",
-    load: () => import("./commands/replay.ts"),
-  },
-  {
-    name: "backup",
-    summary: "Write a proven copy of the mirror to a folder",
-    load: () => import("./commands/backup.ts"),
-  },
-  {
-    name: "restore",
-    summary: "Make an empty data directory a mirror again, from a backup",
-    load: () => import("./commands/restore.ts"),
-  },
-  {
-    name: "serve",
-    summary: "Serve the status page, a local copy of the API and metrics over the mirror",
-    load: () => import("./commands/serve.ts"),
-  },
-  {
-    name: "key",
-    summary: "Make, list and revoke keys of page, API and metrics, each with a role",
-    load: () => import("./commands/key.ts"),
-  },
-  {
-    name: "audit",
-    summary: "Show who queried, synced, exported and erased what, and who was refused",
-    load: () => import("./commands/audit.ts"),
-  },
-  {
-    name: "forget",
-    summary: "Erase a contact from tables, archive and exports, and keep it out",
-    load: () => import("./commands/forget.ts"),
-  },
-  {
-    name: "feedback",
-    summary: "Tell the service what is wrong or missing; costs one credit",
-    load: () => import("./commands/feedback.ts"),
+    load: () => import("./commands/start/check.ts"),
   },
   {
     name: "sandbox",
+    group: "start",
     summary: "Run the whole service on this machine, with generated data, to try things out",
-    load: () => import("./commands/sandbox.ts"),
+    load: () => import("./commands/start/sandbox.ts"),
   },
   {
     name: "completion",
+    group: "start",
     summary: "Print a script that completes commands and options in bash, zsh or fish",
-    load: () => import("./commands/completion.ts"),
+    load: () => import("./commands/start/completion.ts"),
+  },
+  {
+    name: "plan",
+    group: "mirror",
+    summary: "What the next sync would request and why, in credits and time; sends nothing",
+    load: () => import("./commands/mirror/plan.ts"),
+  },
+  {
+    name: "sync",
+    group: "mirror",
+    summary: "Mirror what is due, within the rate limit and the credits",
+    load: () => import("./commands/mirror/sync.ts"),
+  },
+  {
+    name: "follow",
+    group: "mirror",
+    summary: "Follow companies: by id, domain, website, stock symbol or profile address",
+    load: () => import("./commands/mirror/follow.ts"),
+  },
+  {
+    name: "unfollow",
+    group: "mirror",
+    summary: "Follow companies no more; with --erase remove their rows, too",
+    load: () => import("./commands/mirror/unfollow.ts"),
+  },
+  {
+    name: "following",
+    group: "mirror",
+    summary: "List followed companies: what each input resolved to, since when, and what failed",
+    load: () => import("./commands/mirror/following.ts"),
+  },
+  {
+    name: "verify",
+    group: "mirror",
+    summary: "Compare the mirror with the service at the fewest credits, and repair it",
+    load: () => import("./commands/mirror/verify.ts"),
+  },
+  {
+    name: "feedback",
+    group: "mirror",
+    summary: "Tell the service what is wrong or missing; costs one credit",
+    load: () => import("./commands/mirror/feedback.ts"),
+  },
+  {
+    name: "status",
+    group: "ask",
+    summary: "Show what the mirror holds, how fresh it is and what it cost",
+    load: () => import("./commands/ask/status.ts"),
+  },
+  {
+    name: "query",
+    group: "ask",
+    summary: "Run read-only SQL on the mirror: table, CSV, JSON or NDJSON",
+    load: () => import("./commands/ask/query.ts"),
+  },
+  {
+    name: "schema",
+    group: "ask",
+    summary: "Say what every table and column means",
+    load: () => import("./commands/ask/schema.ts"),
+  },
+  {
+    name: "changes",
+    group: "ask",
+    summary: "Show every insert, update and delete in order, with a cursor; --follow waits for more",
+    load: () => import("./commands/ask/changes.ts"),
+  },
+  {
+    name: "lookup",
+    group: "ask",
+    summary: "One company or account: from the mirror if it is fresh enough, else for one credit",
+    load: () => import("./commands/ask/lookup.ts"),
+  },
+  {
+    name: "export",
+    group: "share",
+    summary: "Write the mirror as Parquet, CSV or NDJSON: only what changed",
+    load: () => import("./commands/share/export.ts"),
+  },
+  {
+    name: "deliver",
+    group: "share",
+    summary: "Bring the configured destinations (databases, lakes, folders) up to date with the mirror",
+    load: () => import("./commands/share/deliver.ts"),
+  },
+  {
+    name: "serve",
+    group: "share",
+    summary: "Serve the status page, a local copy of the API and metrics over the mirror",
+    load: () => import("./commands/share/serve.ts"),
+  },
+  {
+    name: "key",
+    group: "share",
+    summary: "Make, list and revoke keys of page, API and metrics, each with a role",
+    load: () => import("./commands/share/key.ts"),
+  },
+  {
+    name: "worker",
+    group: "operate",
+    summary: "Sync on a schedule and on demand; with Redis on several machines",
+    load: () => import("./commands/operate/worker.ts"),
+  },
+  {
+    name: "trigger",
+    group: "operate",
+    summary: "Ask the worker for a sync; with --wait ends as sync does",
+    load: () => import("./commands/operate/trigger.ts"),
+  },
+  {
+    name: "jobs",
+    group: "operate",
+    summary: "What is queued or under way, what failed, who works; retry, drop and cancel",
+    load: () => import("./commands/operate/jobs.ts"),
+  },
+  {
+    name: "alerts",
+    group: "operate",
+    summary: "Show the alert rules, send what they found, try one out, send dead letters again",
+    load: () => import("./commands/operate/alerts.ts"),
+  },
+  {
+    name: "pause",
+    group: "operate",
+    summary: "Let nothing new start: in a profile, a queue, or the whole fleet before a deploy",
+    load: () => import("./commands/operate/pause.ts"),
+  },
+  {
+    name: "resume",
+    group: "operate",
+    summary: "End a pause; what waited starts at once",
+    load: () => import("./commands/operate/resume.ts"),
+  },
+  {
+    name: "audit",
+    group: "operate",
+    summary: "Show who queried, synced, exported and erased what, and who was refused",
+    load: () => import("./commands/operate/audit.ts"),
+  },
+  {
+    name: "backup",
+    group: "keep",
+    summary: "Write a proven copy of the mirror to a folder",
+    load: () => import("./commands/keep/backup.ts"),
+  },
+  {
+    name: "restore",
+    group: "keep",
+    summary: "Make an empty data directory a mirror again, from a backup",
+    load: () => import("./commands/keep/restore.ts"),
+  },
+  {
+    name: "replay",
+    group: "keep",
+    summary: "Rebuild the working database from the archive, without a request",
+    load: () => import("./commands/keep/replay.ts"),
+  },
+  {
+    name: "forget",
+    group: "keep",
+    summary: "Erase a contact from tables, archive and exports, and keep it out",
+    load: () => import("./commands/keep/forget.ts"),
   },
 ];

@@ -68,9 +68,13 @@ export interface CommandModule {
   execute(typed: Readonly<Record<string, unknown>>, context: CommandContext): Promise<number>;
 }
 
+/** What a user wants: a heading of --help, and the folder of `commands/` that holds the command. */
+export type CommandGroup = "start" | "mirror" | "ask" | "share" | "operate" | "keep";
+
 /** An entry in the table of commands; the command is loaded when it is called. */
 export interface CommandEntry {
   readonly name: string;
+  readonly group: CommandGroup;
   readonly summary: string;
   readonly load: () => Promise<{ readonly command: CommandModule }>;
 }

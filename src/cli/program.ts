@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
-import { COMMANDS } from "./command-table.ts";
+import { COMMAND_GROUPS, COMMANDS } from "./command-table.ts";
 import { contextFor } from "./context.ts";
 import { addShared } from "./options/shared-options.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
@@ -67,8 +67,9 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
   const help: string[] = [];
   const program = buildProgram(deps, help);
   const module: CommandModule | null = entry ? (await entry.load()).command : null;
-  for (const { name: other, summary } of COMMANDS) {
+  for (const { name: other, group, summary } of COMMANDS) {
     const command = addShared(program.command(other)).summary(summary).description(`${summary}.`);
+    command.helpGroup(`${COMMAND_GROUPS[group]}:`);
     command.copyInheritedSettings(program);
     if (module && other === name) module.configure(command);
   }

@@ -7,3 +7,12 @@ export interface JsonObject {
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A text of duckmirror's own as JSON; null for what is none, such as a line that a crash cut off. */
+export const jsonOrNull = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};

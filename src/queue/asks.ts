@@ -1,5 +1,4 @@
-// Requests for syncs, and the states of requested syncs, with Redis and without. The interface of triggers equals
-// that of src/server/triggers.ts, which this layer may not import. PURE.
+// Requests for syncs, and the states of requested syncs, with Redis and without. PURE.
 import { createHash } from "node:crypto";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { callersExtent } from "../../jobs/asked-extent.ts";
@@ -9,38 +8,12 @@ import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
 import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../core/errors.ts";
 import type { Fleet } from "../core/report/fleet.ts";
-import type { SyncProgress } from "../core/report/sync-progress.ts";
 import type { RunStatus } from "../core/report/sync-report.ts";
+import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../core/report/triggers.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import { newRunId } from "../sync/run/run-id.ts";
 import { covers, type SyncExtent } from "./extents.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
-
-export interface SyncAsk {
-  /** Empty: the configured streams. */
-  readonly streams: readonly string[];
-  readonly full: boolean;
-  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
-  readonly reset?: readonly string[] | undefined;
-  /** Read what is dated after this day (`2026-11-01`), and nothing else. */
-  readonly since?: string | undefined;
-  /** null: the only profile. */
-  readonly profile: string | null;
-  /** Within a day, the same key means the same sync. */
-  readonly idempotencyKey: string | null;
-  /** W3C `traceparent` of the caller. */
-  readonly traceparent?: string | null | undefined;
-  /** A schedule is due. A running sync suffices, because the next tick follows anyway. */
-  readonly scheduled?: boolean;
-  /** Time limit of the sync, including waiting, ms; null or unset: none. */
-  readonly timeoutMs?: number | null | undefined;
-}
-
-export interface Started {
-  readonly runId: string;
-  /** True when an already requested sync includes this one. */
-  readonly joined: boolean;
-}
 
 /** A sync that was requested for a profile; null: the only one of the worker. */
 export interface ProfileStart extends Started {
@@ -50,35 +23,8 @@ export interface ProfileStart extends Started {
 /** Profiles whose syncs are requested at once, when all are. */
 export const STARTS_AT_ONCE = 50;
 
-export type AskedState = "queued" | "running" | "done" | "partial" | "stopped" | "failed" | "cancelled";
-
-/** A requested sync. */
-export interface AskedSync {
-  readonly runId: string;
-  readonly state: AskedState;
-  readonly profile: string;
-  /** ms since the epoch. */
-  readonly askedAt: number;
-  /** The report, as printed by `sync --json`; null until the sync has ended. */
-  readonly report: unknown;
-  /** Reason why it is incomplete; null: it is complete, or has not ended. */
-  readonly error: Problem | null;
-  /** Deadline set by its callers, ms since the epoch; null: none. Unset: it has ended. */
-  readonly dueAt?: number | null;
-  /** Progress of the present run; null: no run. Unset: it has ended. */
-  readonly progress?: SyncProgress | null;
-  /** It waits because its profile, the fleet or the queue of syncs is paused. Unset: it has ended, or nothing can be paused. */
-  readonly paused?: boolean;
-}
-
-export interface Triggers {
-  /** Throws USAGE, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and, where the queue is in Redis, REDIS_UNAVAILABLE. */
-  start(ask: SyncAsk): Promise<Started>;
-  find(runId: string): Promise<AskedSync | null>;
-  /** Returns false when it is unknown or has ended. */
-  cancel(runId: string): Promise<boolean>;
-  /** Compares the mirror with the service; absent where this is not possible. */
-  verify?(ask: { readonly profile: string | null }): Promise<Started>;
+/** What a worker implements. */
+export interface Triggers extends SyncTriggers {
   /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
   active(): Promise<readonly AskedSync[]>;
 }

@@ -3,8 +3,9 @@
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import type { Started, SyncAsk } from "../core/report/triggers.ts";
 import { openTrail, type Result } from "../warehouse/audit/trail.ts";
-import type { Started, SyncAsk, Triggers } from "./asks.ts";
+import type { Triggers } from "./asks.ts";
 
 export interface ScheduledStart {
   readonly triggers: Pick<Triggers, "start">;

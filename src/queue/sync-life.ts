@@ -14,7 +14,7 @@
 import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
 import type { SyncOutcome } from "../../jobs/merge-results.ts";
 import { DuckmirrorError, isCode } from "../core/errors.ts";
-import type { AskedState } from "./asks.ts";
+import type { AskedState } from "../core/report/triggers.ts";
 
 type End = "finished" | "failed" | "cancelled" | "expired";
 export type Life = "asked" | "waiting" | "running" | "redelivered" | "lost" | End;

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
+import type { SyncTriggers } from "../core/report/triggers.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
@@ -13,7 +14,6 @@ import { createKeyring, type Keyring } from "./door/keyring.ts";
 import { createSessions, type Sessions } from "./door/sessions.ts";
 import { HttpRefusal } from "./refusals.ts";
 import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
-import type { SyncTriggers } from "./triggers.ts";
 
 /** Response to feedback, and its cost. */
 export interface FeedbackReceipt {

@@ -1,8 +1,8 @@
 // Login, buttons that start work, several profiles, and the API reference, in a real browser.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProgressEvent } from "../../src/core/report/progress-events.ts";
+import type { AskedSync, SyncAsk, SyncTriggers } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { SyncAsk, SyncTriggers, TriggeredRun } from "../../src/server/triggers.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 
@@ -27,7 +27,7 @@ const fakeWorker = () => {
   const asks: SyncAsk[] = [];
   const cancelled: string[] = [];
   const listeners = new Set<Parameters<NonNullable<SyncTriggers["listen"]>>[0]>();
-  let state: TriggeredRun["state"] = "running";
+  let state: AskedSync["state"] = "running";
   const triggers: SyncTriggers = {
     start: async (ask) => {
       asks.push(ask);

@@ -1,5 +1,6 @@
 // What the file tree and the imports must look like, as a checker over file texts. Pure, so that it can be tested.
 import { posix } from "node:path";
+import { LONG_FUNCTIONS } from "./long-functions.ts";
 import { isRelative, type Parsed, packageOf, parse, resolveFrom, type SourceFile } from "./parsed-source.ts";
 
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
@@ -123,8 +124,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 const MOST_LINES = 300;
 const MOST_FILES = 14;
-/** One file per command, and per job. */
-const FLAT_FOLDERS = ["src/cli/commands", "jobs"];
+const MOST_FUNCTION_LINES = 65;
+/** One file per job. */
+const FLAT_FOLDERS = ["jobs"];
 /** Pure tables, which are better long than split. */
 const LONG_TABLES = ["src/catalog/resources.ts", "src/catalog/streams.ts", "src/core/errors.ts"];
 /** The one parser of times; and code that runs in a browser, where times are shown as people there know them. */
@@ -200,6 +202,13 @@ const nameProblems = ({ path, text }: Parsed): string[] => {
   ];
 };
 
+const functionProblems = ({ path, functions }: Parsed): string[] =>
+  functions.flatMap(({ name, lines }) =>
+    layerOf(path) === null || lines <= MOST_FUNCTION_LINES || LONG_FUNCTIONS.includes(`${path} ${name}`)
+      ? []
+      : [`${path}: ${name} has ${lines} lines: cut it by meaning`],
+  );
+
 const wordProblems = ({ path, text }: Parsed): string[] =>
   layerOf(path) === null
     ? []
@@ -252,6 +261,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...timeProblems(file),
       ...nameProblems(file),
       ...wordProblems(file),
+      ...functionProblems(file),
     ]),
     ...crowdProblems([...layered.keys()]),
     ...cycleProblems(layered),

@@ -8,7 +8,8 @@ import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { replaceFile, syncDir } from "../../warehouse/archive/forgotten-list.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
+import { replaceFile } from "../../warehouse/archive/forgotten-list.ts";
 import { type Message, messageSchema } from "../message.ts";
 
 const positionSchema = z.object({
@@ -134,7 +135,7 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
       const from = to === "dead" ? "waiting" : "dead";
       await write(from, stored);
       await rename(fileOf(from, stored.seq), fileOf(to, stored.seq));
-      await syncDir(join(folder, to));
+      await syncPath(join(folder, to));
     },
   };
 };

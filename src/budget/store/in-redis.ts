@@ -1,11 +1,13 @@
 // State store in Redis: the state is JSON text under one key, read together with the server's time, and replaced only
 // if it has not changed since. The pure functions decide here, not in Lua, so memory and Redis share one
 // implementation.
+
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import type { Fence, StateStore, Stepped } from "./state-store.ts";
 
@@ -40,14 +42,6 @@ const replySchema = z
 type Reply = z.output<typeof replySchema>;
 
 const VERSION = 1;
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-
 /** Time limit for retrying an update before the run ends. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 100;
@@ -133,7 +127,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
       found ??= await tried(() => run(redis, READ, [key], []));
       if (found === null) continue;
       if (sent !== null && found.text === sent.text) return sent.result;
-      const stored = envelope.safeParse(parseJson(found.text));
+      const stored = envelope.safeParse(jsonOrNull(found.text));
       const state = stored.success ? stored.data.state : start(found.now);
       const next = step(state, found.now);
       if (stored.success && next.state === state) return next.result;

@@ -1,14 +1,17 @@
 // Connection of commands to the worker: the queue if there is Redis, else HTTP to the worker's address.
+
 import { z } from "zod";
 import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
+import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
-import { type AskedSync, errorOf, type ProfileStart, type SyncAsk, type Triggers } from "../../queue/asks.ts";
+import { errorOf, type ProfileStart, type Triggers } from "../../queue/asks.ts";
 import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Steering } from "../../queue/fleet/pauses.ts";
@@ -98,7 +101,7 @@ export const httpWorker = (
     } catch (cause) {
       throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: detailOf(cause) }, { cause });
     }
-    const parsed = z.string().transform(parseJson).pipe(z.unknown()).parse(text);
+    const parsed = z.string().transform(jsonOrNull).pipe(z.unknown()).parse(text);
     if (status < 300) return { status, body: parsed };
     if (status === 404 && method !== "POST") return { status, body: null };
     const problem = errorSchema.safeParse(parsed).data?.error;
@@ -143,14 +146,6 @@ export const httpWorker = (
       );
     },
   };
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 };
 
 /** Opens the connection. Throws REDIS_UNAVAILABLE and the like; without Redis it calls nothing yet. */

@@ -1,13 +1,15 @@
 // A local folder as a store. A file is written under a name of its own and renamed. A conditional write holds the folder's lock
 // from the check to the rename, so that two processes of one machine do not both pass the check.
+
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, constants, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
 import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
-import { modesOf, refuseLinks, syncPath } from "../../warehouse/export/swap.ts";
+import { modesOf, refuseLinks } from "../../warehouse/export/swap.ts";
 import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
 import type { Condition, ObjectStore, StoredFile } from "./object-store.ts";
 

@@ -4,8 +4,9 @@ import type { Job } from "bullmq";
 import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import type { Started } from "../../core/report/triggers.ts";
 import { askAlert } from "../alerting/queued-alerts.ts";
-import type { Started, Triggers } from "../asks.ts";
+import type { Triggers } from "../asks.ts";
 import { askDelivery } from "../delivering/queued-deliveries.ts";
 import { toldFailure } from "../failures.ts";
 import {

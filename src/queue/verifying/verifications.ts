@@ -4,9 +4,10 @@ import { problemOf } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
+import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../sync/run/run-id.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
-import { type AskedState, type AskedSync, profileOf, type Started, type Triggers } from "../asks.ts";
+import { profileOf, type Triggers } from "../asks.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
 export interface VerificationDeps extends VerificationRunDeps {

@@ -5,12 +5,12 @@ import { z } from "zod";
 import { withParents } from "../../catalog/streams.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import type { AskedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import { notesOf } from "../trail/request-notes.ts";
-import type { Started, SyncTriggers, TriggeredRun } from "../triggers.ts";
 
 const timeoutSchema = z
   .string()
@@ -62,7 +62,7 @@ const partOf = ({ reset, since }: z.output<typeof askSchema>) => ({
 
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
-const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: TriggeredRun) => ({
+const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: AskedSync) => ({
   run_id: runId,
   asked_at: askedAt,
   ...run,
@@ -114,7 +114,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.get("/api/syncs", async () => {
     const active = (await triggers().active?.()) ?? [];
-    const isUnderWay = ({ state }: TriggeredRun) => state === "queued" || state === "running";
+    const isUnderWay = ({ state }: AskedSync) => state === "queued" || state === "running";
     return { runs: active.filter(isUnderWay).map(runJson) };
   });
 

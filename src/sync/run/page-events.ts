@@ -1,5 +1,4 @@
 // Reports a stream's progress in numbers after every response.
-
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { totalOf } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";

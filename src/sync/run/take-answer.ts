@@ -20,10 +20,12 @@ import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
-import type { WantedCall } from "../task/wanted-call.ts";
+import { type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
+/** Rows of the ledger that are committed with an answer. */
+type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
 type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
 
 const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
@@ -130,10 +132,6 @@ const distrusts = async (run: SyncRun, task: ScopeTask, outcome: OkOutcome): Pro
   return held.length > 0;
 };
 
-/** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
-const whereOf = (task: ScopeTask, { call }: WantedCall, request: ReadRequest | null): string =>
-  `${task.stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
-
 /** Error when a record does not fit a frozen table, so that nothing of the response is loaded. */
 const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[]): DuckmirrorError | null => {
   const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
@@ -151,7 +149,7 @@ export const takeListAnswer = async (
   request: ReadRequest,
   wanted: WantedCall,
   result: AnswerResult,
-  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+  requests: Requests,
 ): Promise<void> => {
   const { outcome } = result;
   if (!Array.isArray(outcome.data)) {
@@ -205,7 +203,7 @@ export const takeEnd = async (
   run: SyncRun,
   task: ScopeTask,
   request: ReadRequest,
-  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+  requests: Requests,
 ): Promise<void> => {
   takePage(task, refusedPage(request), run.deps.clock.now());
   await run.committer.commit({ loads: [], requests, states: statesOf(run, task), bytes: 0 });
@@ -218,7 +216,7 @@ export const takeSingleAnswer = async (
   task: ScopeTask,
   wanted: WantedCall,
   result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
-  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+  requests: Requests,
 ): Promise<void> => {
   const { requestId, receivedAt } = result;
   const { scope, mode } = task.candidate;
@@ -259,7 +257,7 @@ export const takeAbsence = async (
   request: ReadRequest | null,
   wanted: WantedCall,
   result: Extract<FetchResult, { kind: "absent" }>,
-  requests: Parameters<SyncRun["committer"]["commit"]>[0]["requests"],
+  requests: Requests,
 ): Promise<void> => {
   if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
   landed(task, request);

@@ -1,11 +1,13 @@
 // List of erased contacts: keyed hashes of their ids, beside the archive, so that no later sync stores them again.
 // The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
+
 import { createHmac, randomBytes } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 
 const KEY_BYTES = 32;
@@ -44,16 +46,6 @@ const readIfThere = async (file: string): Promise<Buffer | null> => {
   }
 };
 
-/** Makes renames in a folder last. */
-export const syncDir = async (dir: string) => {
-  const handle = await open(dir, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
-
 /** Replaces a file atomically and durably; only its owner can read it. */
 export const replaceFile = async (file: string, content: Buffer | string): Promise<void> => {
   const fresh = `${file}.new`;
@@ -68,7 +60,7 @@ export const replaceFile = async (file: string, content: Buffer | string): Promi
       await handle.close();
     }
     await rename(fresh, file);
-    await syncDir(dirname(file));
+    await syncPath(dirname(file));
   } catch (error) {
     throw statementError(error);
   }

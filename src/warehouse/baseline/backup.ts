@@ -1,8 +1,10 @@
 // Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
+
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import { HISTORY_ID } from "../../core/state/lasting-id.ts";
 import { replaceFile } from "../archive/forgotten-list.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
@@ -107,7 +109,7 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
 export const readBackup = async (folder: string): Promise<Backup> => {
   const text = await readFile(join(folder, NOTE), "utf8").catch(() => null);
   if (text === null) throw damaged(folder, `it holds no ${NOTE}`);
-  const note = noteSchema.safeParse(parsed(text));
+  const note = noteSchema.safeParse(jsonOrNull(text));
   if (!note.success) throw damaged(join(folder, NOTE), "it is no note that this version reads");
   for (const [name, facts] of Object.entries(note.data.files)) {
     const path = join(folder, name);
@@ -117,14 +119,6 @@ export const readBackup = async (folder: string): Promise<Backup> => {
     if (found.sha256 !== facts.sha256) throw damaged(path, "its checksum differs");
   }
   return { ...note.data, folder };
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 };
 
 /** Copies the small files of a backup to `state`. Only the names that this version writes. */

@@ -1,18 +1,20 @@
 // Exports the published snapshot as Parquet, CSV or NDJSON. Writes only files whose rows changed and replaces the set
 // as a whole (swap.ts). Reads the snapshot only, so a sync may run at the same time.
+
 import { mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
 import { type Part, partsOf } from "./parts.ts";
-import { modesOf, recoverSwap, stagingDir, swapIn, syncPath } from "./swap.ts";
+import { modesOf, recoverSwap, stagingDir, swapIn } from "./swap.ts";
 import { type ExportFormat, exportTables } from "./tables.ts";
 import { eachPart, lastRun, openSnapshot, type PartStyle, writePart } from "./write-parts.ts";
 

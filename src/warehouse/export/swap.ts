@@ -2,26 +2,18 @@
 // moves. Once the plan exists, the new set is certain: this process, or the next one after a kill, carries the plan
 // out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
 // manifest is replaced last. Staged files without a plan are deleted.
+
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
 const PLAN_NAME = "plan.json";
 
 /** Folder for the files of an unfinished set. */
 export const stagingDir = (dir: string): string => join(dir, ".staging");
-
-/** Makes a file, or the entries of a directory, durable. */
-export const syncPath = async (path: string): Promise<void> => {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
 
 /** Permissions of an export's files and folders: those of the folder that contains them. */
 export const modesOf = (dir: string): { readonly file: number; readonly folder: number } => {

@@ -1,9 +1,11 @@
 // Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
 // old file is never opened, so it may be damaged or missing; it is kept under another name.
+
 import { rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import { type Baseline, copyDurably, proveBaseline } from "../baseline/baseline.ts";
@@ -15,7 +17,7 @@ import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
 import { besides } from "../publish/fresh-folder.ts";
-import { type Published, publishSnapshot, removeLeftovers, syncPath } from "../publish/publish.ts";
+import { type Published, publishSnapshot, removeLeftovers } from "../publish/publish.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";

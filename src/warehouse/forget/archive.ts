@@ -1,10 +1,12 @@
 // Erases people from the archive: bodies, request records, the journal. Each file is rewritten beside the old one and
 // renamed over it, so a crash leaves one of the two, whole. A record that an earlier crash cut off is dropped.
+
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { type ArchiveHeader, INTENTS, RESPONSES, responseRecord } from "../archive/archive.ts";
 import { replaceFile } from "../archive/forgotten-list.ts";
 import { archiveFiles, records } from "../archive/read-archive.ts";
@@ -60,8 +62,7 @@ const cleanResponses = async (file: string, bodies: ArchiveBodies, eraser: IdEra
       await handle.close();
     }
     await rename(fresh, file);
-    const folder = await open(dirname(file), "r");
-    await folder.sync().finally(() => folder.close());
+    await syncPath(dirname(file));
   } catch (error) {
     await rm(fresh, { force: true });
     throw statementError(error);

@@ -1,11 +1,13 @@
 // Reads the journal: every change that was made, in order. If a number occurs twice, the first change was never made
 // (its transaction failed or the process ended) and the later entry replaces it.
+
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 
 /** End of a journal file's name, after the number of its first entry. */
@@ -29,21 +31,12 @@ export const journalFiles = async (dir: string): Promise<readonly string[]> => {
   return files.map(({ path }) => path);
 };
 
-const parsed = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // A line that a crash cut off.
-    return null;
-  }
-};
-
 /** Parsed lines; with `text`, only those that hold it. */
 async function* lines(file: string, text = ""): AsyncIterable<unknown> {
   const input = createReadStream(file);
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (!line.includes(text)) continue;
-    const value = parsed(line);
+    const value = jsonOrNull(line);
     if (value !== null) yield value;
   }
 }

@@ -1,10 +1,12 @@
 // Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
 // sees the old or the new snapshot, whole; a reader with the old one open keeps it.
+
 import { constants } from "node:fs";
 import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { READING_OWN } from "../../core/own-files.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { readApplied } from "../journal/journal.ts";
@@ -16,16 +18,6 @@ export interface Published {
 }
 
 const temporaryName = (snapshot: string) => `.${basename(snapshot)}.new`;
-
-/** Syncs a file, or the entries of a directory, to disk. */
-export const syncPath = async (path: string): Promise<void> => {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
 
 /** Opens the copy as a reader would. Rejects a copy that is unreadable or stale. */
 const proveCopy = async (copy: string, applied: number): Promise<void> => {

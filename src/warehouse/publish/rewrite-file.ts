@@ -1,17 +1,18 @@
 // Rewrites the working file: erased values disappear, because a new file never held them, and unused blocks are given
 // back. The copy is compared with the old file before it takes its place.
+
 import { chmod, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { STORAGE_VERSION } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { besides } from "./fresh-folder.ts";
-import { syncPath } from "./publish.ts";
 
 /** Share of unused blocks from which a rewrite is worth its cost: until then the file is 1.5 times its contents. */
 const MOST_UNUSED = 1 / 3;

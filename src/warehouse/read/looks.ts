@@ -1,9 +1,11 @@
 // Looks: syncs that found nothing new and therefore published no snapshot. Each leaves a line in state/looks.ndjson with
 // what it would have changed in a snapshot: its run, times of checks, credits. Readers add them to what the snapshot
 // says. The first line names the snapshot; after a publish the file begins anew.
+
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { jsonOrNull } from "../../core/json.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 
 const LOOKS_NAME = "looks.ndjson";
@@ -92,15 +94,6 @@ export const fileVersion = (path: string): string | null => {
   return file?.isFile() ? `${file.ino}-${file.mtimeNs}` : null;
 };
 
-const parsed = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // A line that a crash cut off.
-    return null;
-  }
-};
-
 const textOf = (dataDir: string): string => {
   const file = looksFile(dataDir);
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return "";
@@ -111,10 +104,10 @@ const textOf = (dataDir: string): string => {
 /** Looks since the snapshot was published; null when the file belongs to another snapshot, is missing or damaged. */
 export const readLooks = (snapshot: string): Looks | null => {
   const [first = "", ...lines] = textOf(dirname(snapshot)).split("\n");
-  const head = headSchema.safeParse(parsed(first));
+  const head = headSchema.safeParse(jsonOrNull(first));
   if (!head.success || head.data.snapshot !== fileVersion(snapshot)) return null;
   const looks = lines.flatMap((line) => {
-    const look = lookSchema.safeParse(parsed(line));
+    const look = lookSchema.safeParse(jsonOrNull(line));
     return look.success ? [look.data] : [];
   });
   return { publishedAt: head.data.published_at, news: head.data.news, looks };

@@ -1,7 +1,8 @@
 // The shell around the commands: help, mistyped words, exit codes, where things are written.
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
-import { COMMANDS } from "../../../src/cli/command-table.ts";
+import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
 import { aFolder, cli } from "../../support/cli.ts";
 
 describe("help", () => {
@@ -10,6 +11,22 @@ describe("help", () => {
     expect([code, err]).toEqual([0, ""]);
     for (const { name, summary } of COMMANDS)
       expect(out).toMatch(new RegExp(`^ +${name} .*${summary.slice(0, 20)}`, "m"));
+  });
+
+  test("lists the commands under what a user wants, in the order of the folders that hold them", async () => {
+    const { out } = await cli(["--help"]);
+    const headings = Object.values(COMMAND_GROUPS).map((heading) => `${heading}:`);
+    const lines = out.split("\n");
+    expect(lines.filter((line) => headings.includes(line))).toEqual(headings);
+    let heading = "";
+    const shown = lines.flatMap((line) => {
+      if (/^\S.*:$/.test(line)) heading = line;
+      const name = /^ {2}(\w+) \[options\]/.exec(line)?.[1];
+      return name === undefined ? [] : [[name, heading]];
+    });
+    expect(shown).toEqual(COMMANDS.map(({ name, group }) => [name, `${COMMAND_GROUPS[group]}:`]));
+    for (const { name, group } of COMMANDS)
+      expect(existsSync(new URL(`../../../src/cli/commands/${group}/${name}.ts`, import.meta.url)), name).toBe(true);
   });
 
   test.each(COMMANDS.map(({ name }) => name))("of %s shows the shared options and examples", async (name) => {

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
-import { askDigest, payloadOf, type SyncAsk } from "../../../src/queue/asks.ts";
+import type { SyncAsk } from "../../../src/core/report/triggers.ts";
+import { askDigest, payloadOf } from "../../../src/queue/asks.ts";
 import { covers } from "../../../src/queue/extents.ts";
 import { readability } from "../../../src/queue/payloads.ts";
 

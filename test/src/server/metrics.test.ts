@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
-import type { SyncTriggers } from "../../../src/server/triggers.ts";
+import type { SyncTriggers } from "../../../src/core/report/triggers.ts";
 import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
 
 let mirror: ServedMirror;

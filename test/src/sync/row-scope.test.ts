@@ -1,52 +1,14 @@
 // The setting `scope`: lists are read with the service's filters, rows outside are marked and never deleted.
-import { afterEach, expect, test } from "vitest";
-import { aCompany, aContact, aJob, anAccount, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions } from "../../support/fake-service.ts";
-import { type SyncRig, seededRandom, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
-
-let rig: SyncRig;
-afterEach(() => rig.close());
-
-const DAY_MS = 86_400_000;
-const TYPES = ["customer", "prospect", "churned"];
-
-const start = async (options: FakeOptions = {}) => {
-  const service = createFakeService(emptyData(), { maxPerPage: 10, overPage: "honest", ...options });
-  for (let id = 1; id <= 30; id++) {
-    service.data.accounts.push(anAccount(id, { type: TYPES[id % 3] }));
-    service.data.companies.push(aCompany(`c_${id}`));
-    service.data.lists[`c_${id}`] = { "job-openings": [aJob(`j_${id}`)] };
-    service.data.signals.push(aSignal(id, { accountId: id, type: id % 2 === 0 ? "podcast" : "funding-alert" }));
-    service.data.contacts.push(aContact(`p_${id}`, { accountId: id, type: id % 2 === 0 ? "champion" : "prospect" }));
-    service.data.insights[String(id)] = {};
-  }
-  const clock = simulatedClock();
-  rig = await startSyncRig(service, {}, clock);
-  const sync = async (
-    scope: object,
-    request: Parameters<SyncRig["sync"]>[0] = {},
-    env: Record<string, string> = {},
-  ) => {
-    const before = service.log.length;
-    const { report, error } = await rig.sync(request, { DUCKMIRROR_SCOPE: JSON.stringify(scope), ...env });
-    const complete = report.streams.filter(({ stream }) => stream in { accounts: 1, contacts: 1, signals: 1 });
-    return { report, error, sent: service.log.slice(before), complete: complete.every((stream) => stream.complete) };
-  };
-  const ids = async (table: string, inScope = true) =>
-    (await rig.rows(`select id from ${table} where _in_scope = ${inScope} order by id`)).map(({ id }) => id);
-  const there = (test: (row: Record<string, unknown>) => boolean, table: "accounts" | "contacts" | "signals") =>
-    service.data[table]
-      .filter(test)
-      .map(({ id }) => id)
-      .sort((a, b) => (a < b ? -1 : 1));
-  return { service, clock, sync, ids, there };
-};
+import { expect, test } from "vitest";
+import { aCompany, aJob } from "../../support/fake-data.ts";
+import { DAY_MS, startScoped as start } from "./scoped-rig.ts";
 
 const isCustomer = ({ type }: Record<string, unknown>) => type === "customer";
 
 test("only accounts inside are read, and insights and company lists only of them", async () => {
-  const { sync, ids, there } = await start();
-  const { sent, error, complete } = await sync({ accounts: { type: ["customer"] } });
+  const { sync, ids, there, rig } = await start();
+  const lists = ["accounts", "contacts", "signals", "account_insights", "job_openings"];
+  const { sent, error, complete } = await sync({ accounts: { type: ["customer"] } }, { streams: lists });
   expect([error, complete]).toEqual([null, true]);
   expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
   expect(await rig.rows("select count(*) n from accounts")).toEqual([{ n: 10 }]);
@@ -59,7 +21,7 @@ test("only accounts inside are read, and insights and company lists only of them
 });
 
 test("a narrower scope marks rows and deletes none; a wider one brings them back", async () => {
-  const { sync, ids, there } = await start();
+  const { sync, ids, there, rig } = await start();
   const request = { streams: ["accounts", "contacts", "signals"] };
   await sync({}, request);
   const narrow = await sync({ accounts: { type: ["customer"] }, signals: { type: ["podcast"] } }, request);
@@ -78,7 +40,7 @@ test("a narrower scope marks rows and deletes none; a wider one brings them back
 test("an account that leaves the scope is marked, one that comes in is read", async () => {
   const { service, clock, sync, ids, there } = await start();
   const scope = { accounts: { type: ["customer"] } };
-  await sync(scope);
+  await sync(scope, { streams: ["accounts"] });
   await clock.sleep(DAY_MS);
   const [first, second] = [service.data.accounts[2], service.data.accounts[0]];
   if (first === undefined || second === undefined) throw new Error("there are accounts");
@@ -102,7 +64,7 @@ test("filters that only the service can judge: text, signals of a type after a d
 });
 
 test("signals since a date", async () => {
-  const { sync, there } = await start();
+  const { sync, there, rig } = await start();
   const { complete } = await sync({ signals: { since: "2026-01-20" } }, { streams: ["accounts", "signals"] });
   expect(complete).toBe(true);
   const since = there(({ date }) => String(date) > "2026-01-20T00:00:00.000Z", "signals");
@@ -110,7 +72,7 @@ test("signals since a date", async () => {
 });
 
 test("full content is fetched only of the signals that the scope names", async () => {
-  const { service, sync } = await start();
+  const { service, sync, rig } = await start();
   for (const signal of service.data.signals) signal.fullContent = `All of ${signal.id}`;
   const content = { type: ["podcast"], accounts: [2, 4, 5, 28], since: "2026-01-04" };
   const scope = { content: { "signals.fullContent": content } };
@@ -123,7 +85,7 @@ test("full content is fetched only of the signals that the scope names", async (
 });
 
 test("--erase moves rows outside to history, and later syncs neither miss nor bring them", async () => {
-  const { sync } = await start();
+  const { sync, rig } = await start();
   const request = { streams: ["accounts", "contacts", "signals"] };
   await sync({}, request);
   const scope = { contacts: { type: ["champion"] } };
@@ -137,7 +99,7 @@ test("--erase moves rows outside to history, and later syncs neither miss nor br
 });
 
 test("insights, companies and their lists follow their accounts: outside they stay, marked and uncounted, until --erase", async () => {
-  const { clock, sync } = await start();
+  const { clock, sync, rig } = await start();
   const request = { streams: ["accounts", "account_insights", "job_openings"] };
   await sync({}, request);
   await clock.sleep(60 * DAY_MS);
@@ -166,7 +128,7 @@ test("insights, companies and their lists follow their accounts: outside they st
 });
 
 test("a company that is followed no more is marked, and inside again when it is followed again", async () => {
-  const { service, sync } = await start();
+  const { service, sync, rig } = await start();
   service.data.companies.push(aCompany("c_extra"));
   service.data.lists.c_extra = { "job-openings": [aJob("j_extra")] };
   const request = { streams: ["companies", "job_openings"] };
@@ -183,7 +145,7 @@ test("a company that is followed no more is marked, and inside again when it is 
 });
 
 test("a service that ignores the filters is noticed: its lists are read whole, and rows outside marked", async () => {
-  const { service, clock, sync, ids, there } = await start({ filters: "ignore" });
+  const { service, clock, sync, ids, there, rig } = await start({ filters: "ignore" });
   const scope = { accounts: { type: ["customer"] } };
   await sync(scope, { streams: ["accounts"] });
   const { complete, error } = await sync(scope, { streams: ["accounts", "account_insights"] });
@@ -198,7 +160,7 @@ test("a service that ignores the filters is noticed: its lists are read whole, a
 });
 
 test("a service that refuses the filters is asked without them: whole lists, rows outside marked, and it is remembered", async () => {
-  const { service, sync, ids, there } = await start({ filters: "refuse" });
+  const { service, sync, ids, there, rig } = await start({ filters: "refuse" });
   for (const { ownerId } of service.data.accounts) service.data.owners.push({ id: String(ownerId) });
   const scope = { accounts: { type: ["customer"] } };
   const first = await sync(scope, { streams: ["accounts", "account_insights"] });
@@ -214,7 +176,7 @@ test("a service that refuses the filters is asked without them: whole lists, row
 });
 
 test("companies.accounts_only: a followed company without an account is neither resolved nor read", async () => {
-  const { service, sync } = await start();
+  const { service, sync, rig } = await start();
   const extra = "c_extra";
   service.data.companies.push(aCompany(extra));
   service.data.lists[extra] = { "job-openings": [aJob("j_extra")] };
@@ -238,44 +200,9 @@ test("several priorities, which the service takes one at a time, are chosen from
 });
 
 test("a scope without any account is no organization without Full Access", async () => {
-  const { sync } = await start();
+  const { sync, rig } = await start();
   const first = await sync({ accounts: { type: ["competitor"] } });
   expect(first.error).toBeNull();
   expect(first.sent.map(({ path }) => path)).toContain("/v1/contacts");
   expect(await rig.rows("select count(*) n from signals")).toEqual([{ n: 30 }]);
-});
-
-test("whatever the scope and its changes: mirror = source inside it, and no row is deleted that is there (seed 7)", async () => {
-  const random = seededRandom(7);
-  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
-  const { service, clock, sync, there } = await start();
-  const scopes = [
-    {},
-    ...TYPES.map((type) => ({ accounts: { type: [type] } })),
-    { accounts: { type: TYPES.slice(0, 2) } },
-  ];
-  const request = { streams: ["accounts", "contacts", "signals"] };
-  let next = 100;
-  for (let round = 0; round < 25; round++) {
-    await clock.sleep(DAY_MS);
-    const updatedAt = new Date(clock.now()).toISOString();
-    for (let change = 0; change < 3; change++) {
-      const kind = random();
-      if (kind < 0.3) service.data.accounts.push(anAccount(next++, { type: pick(TYPES), updatedAt }));
-      else if (kind < 0.5) service.data.accounts.splice(Math.floor(random() * service.data.accounts.length), 1);
-      else Object.assign(pick(service.data.accounts), { type: pick(TYPES), updatedAt });
-    }
-    const scope: { accounts?: { type: string[] } } = pick(scopes);
-    const types = scope.accounts?.type ?? TYPES;
-    const { error, complete } = await sync(scope, { ...request, full: random() < 0.2 });
-    expect([round, error, complete]).toEqual([round, null, true]);
-    const rows = await rig.rows("select id from accounts where _in_scope order by id");
-    expect(
-      rows.map(({ id }) => id),
-      `round ${round}`,
-    ).toEqual(there(({ type }) => types.includes(String(type)), "accounts"));
-    const deleted = await rig.rows("select distinct id from history.accounts where change = 'delete'");
-    const alive = new Set(service.data.accounts.map(({ id }) => id));
-    expect(deleted.filter(({ id }) => alive.has(Number(id)))).toEqual([]);
-  }
 });

@@ -1,7 +1,8 @@
 // Waits for the end of a sync that was asked for, and asks again for one that is lost.
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
-import type { AskedSync, Started, SyncAsk, Triggers } from "../../../queue/asks.ts";
+import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
+import type { Triggers } from "../../../queue/asks.ts";
 
 const POLL_MS = 500;
 /** Time for which the worker or Redis may be away while waiting for the end of a sync, ms. */

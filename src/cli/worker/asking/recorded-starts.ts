@@ -2,8 +2,9 @@
 
 import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import type { Config } from "../../../core/config/config.ts";
+import type { SyncAsk } from "../../../core/report/triggers.ts";
 import { noTracer } from "../../../core/tracing.ts";
-import { type ProfileStart, profileOf, STARTS_AT_ONCE, type SyncAsk } from "../../../queue/asks.ts";
+import { type ProfileStart, profileOf, STARTS_AT_ONCE } from "../../../queue/asks.ts";
 import { tracedTriggers } from "../../../queue/traced-triggers.ts";
 import { audited } from "../../audited.ts";
 import type { CommandContext } from "../../command.ts";

@@ -1,7 +1,8 @@
 // Idempotency keys: one Redis key for each, with its sync, for a day.
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { askDigest, KEY_LASTS_S, keyDigest, type SyncAsk } from "../../asks.ts";
+import type { SyncAsk } from "../../../core/report/triggers.ts";
+import { askDigest, KEY_LASTS_S, keyDigest } from "../../asks.ts";
 import { keyOf } from "../queues.ts";
 import type { RedisCommand } from "./together.ts";
 

@@ -6,7 +6,8 @@ import type { RedisConnection } from "../../../budget/store/redis-connection.ts"
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
-import { type AskedSync, endedState, profileOf, type Triggers } from "../../asks.ts";
+import type { AskedSync } from "../../../core/report/triggers.ts";
+import { endedState, profileOf, type Triggers } from "../../asks.ts";
 import { toldFailure } from "../../failures.ts";
 import { isPaused } from "../../fleet/pauses.ts";
 import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";

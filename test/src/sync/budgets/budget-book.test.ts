@@ -33,7 +33,8 @@ const start = async (options: FakeOptions = {}) => {
 test("a stream stops at its credits per day, and goes on the next day", async () => {
   const { clock, sync } = await start();
   const budgets = "job_openings.per_day=7,account_insights.per_day=0";
-  const first = await sync(budgets);
+  const request = { streams: ["accounts", "job_openings", "filings", "account_insights"] };
+  const first = await sync(budgets, request);
   expect(first.count(/job-openings/)).toBe(7);
   expect(first.count(/account-insights/)).toBe(0);
   expect(first.count(/filings/)).toBe(20);
@@ -43,11 +44,11 @@ test("a stream stops at its credits per day, and goes on the next day", async ()
   const status = new Map(first.report.streams.map(({ stream, status }) => [stream, status]));
   expect([status.get("job_openings"), status.get("filings")]).toEqual(["stopped", "done"]);
   // The same day: nothing is left of the budget.
-  expect((await sync(budgets)).count(/job-openings/)).toBe(0);
+  expect((await sync(budgets, request)).count(/job-openings/)).toBe(0);
   await clock.sleep(DAY_MS);
-  expect((await sync(budgets)).count(/job-openings/)).toBe(7);
+  expect((await sync(budgets, request)).count(/job-openings/)).toBe(7);
   await clock.sleep(DAY_MS);
-  expect((await sync("job_openings.per_day=7")).count(/job-openings/)).toBe(6);
+  expect((await sync("job_openings.per_day=7", request)).count(/job-openings/)).toBe(6);
   expect(await rig.rows("select count(*) n from job_openings")).toEqual([{ n: 20 }]);
 });
 
@@ -55,7 +56,7 @@ test("free answers take nothing of a budget", async () => {
   const { service, sync } = await start();
   for (let id = 1; id <= 15; id++) delete service.data.lists[`c_${id}`];
   service.data.companies = service.data.companies.filter(({ id }) => Number(String(id).slice(2)) > 15);
-  const { count, error } = await sync("job_openings.per_day=6");
+  const { count, error } = await sync("job_openings.per_day=6", { streams: ["accounts", "job_openings"] });
   expect(count(/job-openings/)).toBe(5);
   expect(error).toBeNull();
 });
@@ -83,16 +84,18 @@ test("a walk that a budget interrupts goes on where it stopped, and the counts a
 
 test("a share of the period's credits", async () => {
   const { sync } = await start({ credits: 200 });
-  const { count, error } = await sync("filings.per_period=4%");
+  const request = { streams: ["accounts", "filings"] };
+  const { count, error } = await sync("filings.per_period=4%", request);
   expect(count(/filings/)).toBe(8);
   expect(error?.code).toBe("BUDGET_REACHED");
-  expect((await sync("filings.per_period=4%")).count(/filings/)).toBe(0);
+  expect((await sync("filings.per_period=4%", request)).count(/filings/)).toBe(0);
 });
 
 test("min_interval: insights of accounts that change every day are read again only when it is over", async () => {
   const { service, clock, sync } = await start();
   const budgets = "account_insights.min_interval=7d";
-  expect((await sync(budgets)).count(/account-insights/)).toBe(20);
+  const request = { streams: ["accounts", "account_insights"] };
+  expect((await sync(budgets, request)).count(/account-insights/)).toBe(20);
   const daily: number[] = [];
   for (let day = 1; day <= 8; day++) {
     await clock.sleep(DAY_MS);
@@ -100,7 +103,7 @@ test("min_interval: insights of accounts that change every day are read again on
       account.mainScore = Number(account.mainScore) + 1;
       account.updatedAt = new Date(clock.now()).toISOString();
     }
-    const { count, error } = await sync(budgets, { streams: ["accounts", "account_insights"] });
+    const { count, error } = await sync(budgets, request);
     expect(error).toBeNull();
     daily.push(count(/account-insights/));
   }

@@ -1,0 +1,113 @@
+// duckmirror changes: prints every insert, update and delete of the mirror in commit order, from the snapshot.
+import { z } from "zod";
+import { snapshotPath } from "../../../core/data-dir.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { visible } from "../../../core/text/visible.ts";
+import { type Change, changeTables } from "../../../warehouse/read/changes/change.ts";
+import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
+import { assertReadable } from "../../../warehouse/read/readable.ts";
+import { jsonText } from "../../../warehouse/record/json-text.ts";
+import { audited } from "../../audited.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+import { rowWriter } from "../../terminal/query-output.ts";
+
+const inputSchema = z.object({
+  after: z.string().optional(),
+  limit: z.string().optional(),
+  tables: z.string().optional(),
+  follow: z.boolean().default(false),
+  csv: z.boolean().default(false),
+});
+type Input = z.output<typeof inputSchema>;
+
+/** A whole number of an option. Throws USAGE. */
+const wholeOf = (option: string, text: string | undefined, least: number): number | null => {
+  if (text === undefined) return null;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+  if (value >= least) return value;
+  throw new DuckmirrorError("USAGE", { detail: `${option}: "${text}" is not a whole number from ${least} on` });
+};
+
+const requestOf = ({ after, limit, tables, follow }: Input) => ({
+  after: wholeOf("--after", after, 0),
+  limit: wholeOf("--limit", limit, 1),
+  tables: changeTables((tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]))),
+  follow,
+});
+
+const json = (value: Change | Change["key"] | Change["before"]): string =>
+  jsonText(value === null ? null : { ...value }).text;
+
+const csv = rowWriter(
+  "csv",
+  ["n", "at", "run_id", "table", "key", "change", "fields", "before", "after"].map((name) => ({
+    name,
+    type: "VARCHAR",
+  })),
+);
+const csvRow = ({ n, at, run_id, table, key, change, fields, before, after }: Change): string =>
+  csv.row([n, at, run_id, table, json(key), change, [...fields], before && json(before), after && json(after)], 0);
+
+const plainRow = ({ n, at, table, change, key, fields }: Change): string => {
+  const keys = Object.entries(key).map(([column, value]) => `${column}=${String(value)}`);
+  const text = [String(n), at, change, table, keys.join(" "), fields.join(", ")].join("  ").trimEnd();
+  return `${visible(text)}\n`;
+};
+
+/** Line of a change, and what comes before the first one. */
+const writerOf = ({ csv: asCsv }: Input, { shared }: CommandContext) => {
+  if (asCsv && shared.json) throw new DuckmirrorError("USAGE", { detail: "give either --csv or --json" });
+  if (asCsv) return { head: csv.head, row: csvRow };
+  return { head: "", row: shared.json ? (change: Change) => `${json(change)}\n` : plainRow };
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { terminal, clock, signal } = context;
+  const request = requestOf(input);
+  const { head, row } = writerOf(input, context);
+  const config = await context.loadConfig();
+  const snapshot = snapshotPath(config.dataDir);
+  // In a folder without a mirror nothing is created.
+  assertReadable(snapshot);
+  const write = async () => {
+    let rows = 0;
+    let bytes = 0;
+    const out = async (text: string) => {
+      bytes += Buffer.byteLength(text);
+      if (text !== "") await terminal.out(terminal.isTty.out ? visible(text) : text);
+    };
+    await out(head);
+    for await (const changes of streamChanges({ ...request, snapshot, clock, signal })) {
+      for (const change of changes) await out(row(change));
+      rows += changes.length;
+    }
+    return { rows, bytes };
+  };
+  const subject = `changes of ${input.tables === undefined ? "every table" : request.tables.join(",")}`;
+  try {
+    await audited(config, context, { action: "read", subject }, write, (written) => written);
+    return EXIT.done;
+  } catch (error) {
+    // Being stopped is how --follow ends; the changes printed so far are whole.
+    if (input.follow && signal.aborted && error === signal.reason) return EXIT.interrupted;
+    throw error;
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .option("--after <n>", "continue behind this number (default: the oldest change that is kept)")
+      .option("--tables <list>", "changes of these tables only, e.g. contacts,signals")
+      .option("--limit <n>", "end after this many changes")
+      .option("--follow", "wait for later changes until stopped")
+      .option("--csv", "CSV; key, before and after as JSON"),
+  examples: {
+    "duckmirror changes": "one line per change, the oldest first",
+    "duckmirror changes --after 1042 --json": "what changed since, with values before and after, one object per line",
+    "duckmirror changes --after 1042 --tables contacts --follow --json": "the same for contacts, and what comes later",
+    "duckmirror changes --limit 1000 --csv >changes.csv": "the first thousand as CSV",
+  },
+  input: inputSchema,
+  run,
+});

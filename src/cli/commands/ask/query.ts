@@ -1,0 +1,203 @@
+// duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table, CSV, JSON or NDJSON.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { destinationsNamed } from "../../../../jobs/deliver.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { snapshotPath } from "../../../core/data-dir.ts";
+import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
+import { visible } from "../../../core/text/visible.ts";
+import { queryDestination } from "../../../deliver/query-destination.ts";
+import { createQueryBoxes } from "../../../warehouse/box/boxed-query.ts";
+import type { QueryCursor } from "../../../warehouse/read/query.ts";
+import { assertReadable } from "../../../warehouse/read/readable.ts";
+import { audited } from "../../audited.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../../terminal/query-output.ts";
+import { renderTable } from "../../terminal/table.ts";
+
+/** Most rows of a table on a terminal; other outputs get all rows. */
+const MOST_ROWS_SHOWN = 1000;
+/** Approximate number of characters per write to stdout. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
+const MIB = 1024 ** 2;
+const DEFAULT_TIMEOUT = "10m";
+const DEFAULT_MEMORY = "2GiB";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  file: z.string().optional(),
+  from: z.string().optional(),
+  timeout: z.string().default(DEFAULT_TIMEOUT),
+  memory: z.string().default(DEFAULT_MEMORY),
+  format: z.enum(["table", "csv", "json", "ndjson"]).optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+const sqlOf = async ({ args, file }: Input, context: CommandContext): Promise<string> => {
+  if (file !== undefined && args.length > 0)
+    throw new DuckmirrorError("USAGE", { detail: "give either SQL or --file" });
+  if (file !== undefined && file !== "-") {
+    try {
+      return readFileSync(resolve(context.cwd, file), "utf8");
+    } catch (cause) {
+      throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
+    }
+  }
+  const sql = file === "-" || args.join(" ") === "-" ? await context.terminal.readInput() : args.join(" ");
+  if (sql.trim() === "") throw new DuckmirrorError("USAGE", { detail: "no SQL was given" });
+  return sql;
+};
+
+/** Limits of the statement. Throws USAGE. */
+const limitsOf = ({ timeout, memory }: Input) => {
+  const timeMs = parseDuration(timeout);
+  if (timeMs === null || timeMs === 0) {
+    throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
+  }
+  const bytes = parseBytes(memory);
+  if (bytes === null || bytes < 64 * MIB) {
+    throw new DuckmirrorError("USAGE", {
+      detail: `--memory: "${memory}" is not a size from 64MiB on, like 512MiB or 4GiB`,
+    });
+  }
+  return { timeMs, memoryMiB: Math.floor(bytes / MIB) };
+};
+
+/** Number of rows and bytes written. */
+interface Written {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext): Promise<Written> => {
+  const { terminal, shared } = context;
+  const most = terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY;
+  const rows: (readonly Cell[])[] = [];
+  let more = false;
+  for await (const batch of batches) {
+    for (const row of batch) {
+      if (rows.length < most) rows.push(row);
+      else more = true;
+    }
+    if (more) break;
+  }
+  context.signal.throwIfAborted();
+  const { dim } = terminal.outColours;
+  const heads = columns.map(({ name, type }) => ({ name, align: isNumeric(type) ? "right" : "left" }) as const);
+  const text = renderTable(
+    heads,
+    rows.map((row) => row.map(tableCell)),
+    terminal.columns,
+    (cell, column, row) => (rows[row]?.[column] === null ? dim(cell) : cell),
+  );
+  await terminal.out(`${text}\n`);
+  const written = { rows: rows.length, bytes: Buffer.byteLength(text) };
+  if (!terminal.isTty.err || shared.quiet) return written;
+  const count = counted(rows.length, "row");
+  terminal.err(more ? `the first ${count}; --format csv or ndjson writes all of them\n` : `${count}\n`);
+  return written;
+};
+
+const writeRows = async (
+  format: Exclude<QueryFormat, "table">,
+  { columns, batches }: QueryCursor,
+  context: CommandContext,
+): Promise<Written> => {
+  const writer = rowWriter(format, columns);
+  const { out, isTty } = context.terminal;
+  // A file or program gets every character unchanged.
+  let bytes = 0;
+  const write = (text: string) => {
+    bytes += Buffer.byteLength(text);
+    return out(isTty.out ? visible(text) : text);
+  };
+  let text = writer.head;
+  let index = 0;
+  for await (const batch of batches) {
+    for (const row of batch) {
+      text += writer.row(row, index);
+      index += 1;
+      if (text.length < CHUNK_CHARACTERS) continue;
+      await write(text);
+      text = "";
+    }
+  }
+  // An interrupted query ends its rows early; without this check, half a result would look complete.
+  context.signal.throwIfAborted();
+  await write(text + writer.foot);
+  return { rows: index, bytes };
+};
+
+interface Question {
+  readonly sql: string;
+  readonly limits: ReturnType<typeof limitsOf>;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the published snapshot. */
+const askMirror = <T>(config: Config, { sql, limits, signal }: Question, use: (cursor: QueryCursor) => Promise<T>) => {
+  const snapshot = snapshotPath(config.dataDir);
+  // In a folder without a mirror nothing is created.
+  assertReadable(snapshot);
+  return createQueryBoxes(limits).stream({ snapshot, sql, signal }, use);
+};
+
+/** Asks the destination of this name. */
+const askDestination = <T>(
+  config: Config,
+  name: string,
+  { sql, limits, signal }: Question,
+  use: (cursor: QueryCursor) => Promise<T>,
+): Promise<T> => {
+  const [settings] = destinationsNamed(config, [name]);
+  if (settings === undefined) throw new DuckmirrorError("DESTINATIONS_MISSING");
+  return queryDestination(settings, { sql, ...limits, signal }, use);
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { shared, signal } = context;
+  const { from } = input;
+  const format = input.format ?? (shared.json ? "json" : "table");
+  const config = await context.loadConfig();
+  const limits = limitsOf(input);
+  const sql = await sqlOf(input, context);
+  const write = (cursor: QueryCursor) =>
+    format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context);
+  const runIt = async () => {
+    const question = { sql, limits, signal };
+    try {
+      return await (from === undefined
+        ? askMirror(config, question, write)
+        : askDestination(config, from, question, write));
+    } catch (error) {
+      if (signal.aborted) throw new DuckmirrorError("INTERRUPTED", {}, { cause: error });
+      throw error;
+    }
+  };
+  await audited(config, context, { action: "query", sql }, runIt, (written) => written);
+  return EXIT.done;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[sql...]", "the query; - reads it from stdin")
+      .option("-f, --file <path>", "read the query from a file")
+      .option("--from <name>", "ask the lake that this destination fills, not the mirror")
+      .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
+      .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
+      .option("--memory <size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),
+  examples: {
+    'duckmirror query "show tables"': "what is there",
+    'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':
+      "the hottest accounts",
+    'duckmirror query "from contacts" --format csv >contacts.csv': "a table as CSV",
+    "duckmirror query --from lake \"from ducklake_snapshots('lake')\"": "a destination of kind ducklake",
+    "duckmirror query --file report.sql --format ndjson --timeout 1h --memory 8GiB": "a long query from a file",
+  },
+  input: inputSchema,
+  run,
+});

@@ -1,0 +1,213 @@
+// duckmirror status: shows rows, freshness and cost of the mirror. Reads the snapshot only.
+import { z } from "zod";
+import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
+import { snapshotPath } from "../../../core/data-dir.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { readTier } from "../../../core/state/tier.ts";
+import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
+import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
+import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
+import { diskJson, diskLines } from "../../terminal/status/disk-lines.ts";
+import { forecastLines, medianError } from "../../terminal/status/forecast-lines.ts";
+import { renderTable, type TableColumn } from "../../terminal/table.ts";
+
+const inputSchema = z.object({ runs: z.string().default("5") });
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** What the command shows: the published state, and files of the data directory. */
+type Shown = MirrorStatus & { readonly disk: DiskUsage };
+
+/** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
+const toJson = (status: Shown) => ({
+  tier: status.tier?.tier ?? "unknown",
+  tier_since: status.tier?.since ?? null,
+  snapshot: {
+    path: status.snapshot.path,
+    bytes: status.snapshot.bytes,
+    published_at: iso(status.snapshot.publishedAt),
+  },
+  disk: diskJson(status.disk, status.snapshot.freeShare),
+  tables: status.tables.map(({ table, rows, lastChangeAt }) => ({ table, rows, last_change_at: iso(lastChangeAt) })),
+  streams: inOrder(status).map(({ stream, state, found }) => ({
+    stream,
+    state,
+    scopes: found?.scopes ?? 0,
+    last_check_at: iso(found?.lastCheckAt ?? null),
+    oldest_check_at: iso(found?.oldestCheckAt ?? null),
+    oldest_walk_at: iso(found?.oldestWalkAt ?? null),
+    /** No row of the stream is older than this; the reason is what the short read cannot see. */
+    worst_case_at: iso(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
+    worst_case_because: streamSpec(stream).blindSpot,
+    total_count: found?.totalCount ?? null,
+    complete: found?.complete ?? false,
+    unconfirmed: found?.unconfirmed ?? 0,
+    unconfirmed_because: found?.because ?? null,
+    error: found?.error ?? null,
+  })),
+  credits: creditJson(status.spending),
+  runs: status.runs.map((run) => ({
+    run_id: run.runId,
+    mode: run.mode,
+    status: run.status,
+    started_at: iso(run.startedAt),
+    finished_at: iso(run.finishedAt),
+    requests: run.requests,
+    forecast_requests: run.forecastRequests,
+    credits: run.credits,
+    ambiguous: run.ambiguous,
+    error: run.error,
+  })),
+  forecasts: {
+    median_error_percent: medianError(status.forecasts),
+    last: status.forecasts.map((forecast) => ({
+      run_id: forecast.runId,
+      started_at: iso(forecast.startedAt),
+      credits: forecast.credits,
+      at_least: forecast.atLeast,
+      spent: forecast.spent,
+      error_percent: forecast.errorPercent,
+    })),
+  },
+  rejects: status.rejects,
+  schema_drift: status.schemaDrifts,
+});
+
+type StreamStatus = MirrorStatus["streams"][number];
+
+const stateOf = (found: StreamStatus | undefined, isAsked: boolean): string => {
+  if (!isAsked && (found === undefined || found.complete)) return "not in this tier";
+  if (!found || (found.lastCheckAt === null && !found.complete && found.walking === 0)) return "never synced";
+  if (found.failed > 0) return found.scopes === 1 ? "failed" : `${found.failed} of ${found.scopes} failed`;
+  if (found.walking > 0) return "under way";
+  if (found.neverChecked > 0) return `${found.neverChecked} of ${found.scopes} to do`;
+  return found.complete ? "complete" : unconfirmedText(found.unconfirmed);
+};
+
+const inOrder = (status: MirrorStatus) =>
+  STREAM_NAMES.map((stream) => {
+    const found = status.streams.find((each) => each.stream === stream);
+    const isAsked = streamSpec(stream).tier === "public" || status.tier?.tier !== "public";
+    return { stream, found, state: stateOf(found, isAsked) };
+  });
+
+const right = (name: string): TableColumn => ({ name, align: "right" });
+
+const tierLine = ({ tier }: MirrorStatus): string => {
+  if (tier === null) return "tier: not known yet";
+  const name = tier.tier === "full" ? "Full Access" : "public API only";
+  return `tier: ${name} since ${tier.since.slice(0, 10)} (${tier.evidence})`;
+};
+
+const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
+  renderTable(
+    [
+      { name: "run" },
+      { name: "mode" },
+      { name: "status" },
+      { name: "started" },
+      right("took"),
+      right("requests"),
+      right("foreseen"),
+      right("credits"),
+      { name: "error" },
+    ],
+    status.runs.map((run) => [
+      run.runId,
+      run.mode,
+      run.status,
+      ago(run.startedAt),
+      run.finishedAt === null ? "" : formatDuration(run.finishedAt - run.startedAt),
+      formatCount(run.requests),
+      run.forecastRequests === null ? "" : formatCount(run.forecastRequests),
+      formatCount(run.credits),
+      run.error ?? "",
+    ]),
+    columns,
+  );
+
+const render = (status: Shown, { terminal, clock }: CommandContext): string => {
+  const { columns, outColours: colours } = terminal;
+  const now = clock.now();
+  const ago = (ms: number | null) => (ms === null ? "never" : `${formatDuration(Math.max(0, now - ms))} ago`);
+  const { path, bytes, publishedAt } = status.snapshot;
+  const streams = renderTable(
+    [
+      { name: "stream" },
+      { name: "state" },
+      right("scopes"),
+      { name: "checked" },
+      { name: "furthest behind" },
+      { name: "walked completely" },
+    ],
+    inOrder(status).map(({ stream, state, found }) => [
+      stream,
+      state,
+      formatCount(found?.scopes ?? 0),
+      ago(found?.lastCheckAt ?? null),
+      ago(found?.oldestCheckAt ?? null),
+      ago(found?.oldestWalkAt ?? null),
+    ]),
+    columns,
+    (text, column) => (column === 1 && text.includes("failed") ? colours.red(text) : text),
+  );
+  const tables = renderTable(
+    [{ name: "table" }, right("rows"), { name: "last change" }],
+    status.tables.map(({ table, rows, lastChangeAt }) => [table, formatCount(rows), ago(lastChangeAt)]),
+    columns,
+  );
+  const errors = inOrder(status).flatMap(({ stream, found }) =>
+    found?.error ? [`${colours.red(stream)}: ${found.error}`] : [],
+  );
+  const open = inOrder(status).flatMap(({ stream, found }) =>
+    found?.because && !found.error && found.lastCheckAt !== null
+      ? [`${colours.yellow(stream)}: ${unconfirmedText(found.unconfirmed)}: ${found.because}`]
+      : [],
+  );
+  const looks = [
+    status.rejects > 0 ? `${counted(status.rejects, "record")} could not become rows: see sync.rejects` : "",
+    status.schemaDrifts > 0
+      ? `${counted(status.schemaDrifts, "difference")} from the API document: see sync.schema_drift`
+      : "",
+  ].filter((line) => line !== "");
+  return [
+    `${path} (${formatBytes(bytes)}, published ${ago(publishedAt)})`,
+    ...diskLines(status.disk, status.snapshot.freeShare),
+    tables,
+    streams,
+    ...errors,
+    ...open,
+    tierLine(status),
+    ...creditLines(status.spending, ago),
+    ...forecastLines(status.forecasts),
+    ...looks,
+    ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
+  ].join("\n");
+};
+
+const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandContext): Promise<number> => {
+  if (!/^\d{1,4}$/.test(runs))
+    throw new DuckmirrorError("USAGE", { detail: `--runs: "${runs}" is not a number of runs` });
+  const config = await context.loadConfig();
+  const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
+  // `check` may have learned the tier since the last run.
+  const known = await readTier(config.dataDir);
+  const tier = known === null ? published.tier : { ...known, since: new Date(known.since).toISOString() };
+  const status = { ...published, tier, disk: readDiskUsage(config.dataDir, context.clock.now()) };
+  if (context.shared.json) await context.printJson(toJson(status));
+  else await context.terminal.out(`${render(status, context)}\n`);
+  return EXIT.done;
+};
+
+export const command = defineCommand({
+  configure: (cli) => cli.option("--runs <n>", "how many of the last runs to show (default: 5)"),
+  examples: {
+    "duckmirror status": "rows, freshness, credits and the last runs",
+    "duckmirror status --json": "the same for a monitor",
+    "duckmirror status --runs 50": "more of the past",
+  },
+  input: inputSchema,
+  run,
+});

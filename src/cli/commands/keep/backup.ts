@@ -1,0 +1,49 @@
+// duckmirror backup: writes a proven copy of the mirror to a folder or to object storage.
+import { resolve } from "node:path";
+import { z } from "zod";
+import { backupJob } from "../../../../jobs/backup.ts";
+import { EXIT } from "../../../core/errors.ts";
+import { formatBytes, formatDuration } from "../../../core/text/units.ts";
+import { packageVersion } from "../../../core/version.ts";
+import { isStored } from "../../../deliver/stored-backup.ts";
+import { audited } from "../../audited.ts";
+import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
+import { defineCommand } from "../../command.ts";
+
+const inputSchema = z.object({ target: z.string().min(1), force: z.boolean().default(false), ...bucketInput });
+
+export const command = defineCommand({
+  configure: (cli) =>
+    withBucketOptions(
+      cli
+        .argument("<target>", "folder that the backup becomes, or s3://bucket/prefix, gs://bucket/prefix")
+        .option("--force", "replace an earlier backup there"),
+    ),
+  examples: {
+    "duckmirror backup /backups/2026-11-23": "the published snapshot, keys, followed companies, erased contacts",
+    "duckmirror backup /backups/latest --force": "replace the backup of yesterday",
+    "duckmirror backup s3://backups/mirror --force": "to object storage, with the credentials that AWS tools use",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, terminal, cwd, signal } = context;
+    const config = await context.loadConfig();
+    const target = isStored(input.target) ? input.target : resolve(cwd, input.target);
+    const request = { target, force: input.force, version: packageVersion(), bucket: bucketOf(input) };
+    const report = await audited(
+      config,
+      context,
+      { action: "backup", subject: request.target },
+      () => backupJob(config, request, { clock, signal }),
+      ({ bytes }) => ({ bytes }),
+    );
+    if (shared.json) await context.printJson(report);
+    else {
+      const took = formatDuration(report.duration_ms);
+      await terminal.out(
+        `${report.backup}: ${formatBytes(report.bytes)} in ${report.files} files, read and compared (${took})\n`,
+      );
+    }
+    return EXIT.done;
+  },
+});

@@ -1,0 +1,134 @@
+// duckmirror forget: erases contacts from every file, keeps later syncs from storing them, and reports the search for
+// remains.
+import { resolve } from "node:path";
+import { z } from "zod";
+import { forgetJob } from "../../../../jobs/forget.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { counted, formatBytes } from "../../../core/text/units.ts";
+import type { ForgetReport } from "../../../warehouse/forget/forget.ts";
+import type { Hit } from "../../../warehouse/forget/scan.ts";
+import { audited } from "../../audited.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  all: z.boolean().default(false),
+  resume: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  exportDir: z.array(z.string()).default([]),
+});
+type Input = z.output<typeof inputSchema>;
+
+/** Contract of `forget --json`. */
+const toJson = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport) => ({
+  contacts: hashes.length,
+  hashes,
+  rows: { current: rows.current, history: rows.versions, rejects: rows.rejects },
+  archive_files: archiveFiles,
+  exports,
+  removed_files: removed,
+  scan: {
+    files: scan.files,
+    bytes: scan.bytes,
+    tables: scan.tables,
+    rows: scan.rows,
+    texts: scan.texts,
+    left: scan.left,
+    mentions: scan.mentions,
+  },
+});
+
+/** Most hashes in a line of the audit trail; state/archive/forgotten.json has all of them. */
+const MOST_HASHES = 10;
+
+/** The contacts by their keyed hashes only. */
+const auditResult = ({ hashes, rows }: ForgetReport) => {
+  const more = hashes.length - MOST_HASHES;
+  const subject = hashes.slice(0, MOST_HASHES).join(",");
+  return {
+    subject: more > 0 ? `${subject} and ${more} more` : subject,
+    rows: rows.current + rows.versions + rows.rejects,
+  };
+};
+
+const KINDS: Readonly<Record<Hit["kind"], string>> = {
+  id: "the id",
+  email: "the e-mail address",
+  phone: "the phone number",
+  address: "a profile address",
+  name: "the name",
+};
+
+const mention = ({ file, table, kind, times }: Hit): string =>
+  `  ${KINDS[kind]} also occurs in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
+
+const render = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport): string => {
+  const lines = [
+    `${counted(hashes.length, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
+    ...exports.map((dir) => `export brought up to date: ${dir}`),
+    ...removed.map((file) => `removed: ${file}`),
+    `searched ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,
+    ...(scan.mentions.length === 0 ? [] : ["the same texts in records that are not the contact's:"]),
+    ...scan.mentions.slice(0, 20).map(mention),
+  ];
+  return `${lines.join("\n")}\n`;
+};
+
+const confirmed = async ({ args, yes }: Input, { terminal, ask }: CommandContext): Promise<boolean> => {
+  if (yes) return true;
+  if (!terminal.isTty.in || !terminal.isTty.err) {
+    throw new DuckmirrorError("USAGE", { detail: "what is forgotten cannot be brought back: add --yes" });
+  }
+  const answer = await ask.choice({
+    message: `Forget ${args.join(", ")} for good?`,
+    choices: [
+      { value: "no", name: "No, change nothing" },
+      { value: "yes", name: "Yes, erase everything about them" },
+    ],
+  });
+  return answer === "yes";
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { shared, clock, terminal, cwd } = context;
+  if (input.args.length === 0 && !input.resume) {
+    throw new DuckmirrorError("USAGE", { detail: "give the id or e-mail address of a contact, or --resume" });
+  }
+  const config = await context.loadConfig();
+  if (!input.resume && !(await confirmed(input, context))) return EXIT.done;
+  const progress = await context.progress(config);
+  try {
+    const request = {
+      contacts: input.args,
+      all: input.all,
+      exportDirs: input.exportDir.map((dir) => resolve(cwd, dir)),
+    };
+    const forgetThem = () => forgetJob(config, request, { clock, emit: progress.sink });
+    const report = await audited(config, context, { action: "forget" }, forgetThem, auditResult);
+    progress.end();
+    if (shared.json) await context.printJson(toJson(report));
+    else await terminal.out(render(report));
+    return EXIT.done;
+  } catch (error) {
+    progress.end();
+    throw error;
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[contacts...]", "ids or e-mail addresses of contacts")
+      .option("--all", "forget every contact that has the e-mail address")
+      .option("--resume", "finish what was begun and interrupted")
+      .option("--export-dir <dir...>", "exports in other places, when they were copied or moved there")
+      .option("--yes", "do not ask"),
+  examples: {
+    "duckmirror forget 8a6e0804-2bd0-4672-b79d-d97027f9071a": "erase a contact from everything, after asking",
+    "duckmirror forget ada@example.com --yes --json":
+      "the same by e-mail address, without asking; what was done as JSON",
+    "duckmirror forget --resume": "after a crash: go on until nothing is left",
+  },
+  input: inputSchema,
+  run,
+});

@@ -1,0 +1,38 @@
+// duckmirror restore: makes an empty data directory a mirror again, from a backup.
+import { resolve } from "node:path";
+import { z } from "zod";
+import { restoreJob } from "../../../../jobs/backup.ts";
+import { EXIT } from "../../../core/errors.ts";
+import { isStored } from "../../../deliver/stored-backup.ts";
+import { audited } from "../../audited.ts";
+import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
+import { defineCommand } from "../../command.ts";
+
+const inputSchema = z.object({ source: z.string().min(1), ...bucketInput });
+
+export const command = defineCommand({
+  configure: (cli) =>
+    withBucketOptions(cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://bucket/prefix")),
+  examples: {
+    "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
+    "duckmirror restore /backups/2026-11-23 --data-dir ./trial": "into another one, e.g. to try the backup",
+    "duckmirror restore s3://backups/mirror": "from object storage",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { shared, clock, terminal, cwd, signal } = context;
+    const config = await context.loadConfig();
+    const source = isStored(input.source) ? input.source : resolve(cwd, input.source);
+    const report = await audited(
+      config,
+      context,
+      { action: "restore", subject: source },
+      () => restoreJob(config, { source, bucket: bucketOf(input) }, { clock, signal }),
+      ({ bytes }) => ({ bytes }),
+    );
+    if (shared.json) await context.printJson(report);
+    else
+      await terminal.out(`${report.warehouse} is the mirror of ${report.made_at}; the next sync reads what is new\n`);
+    return EXIT.done;
+  },
+});

@@ -1,0 +1,126 @@
+// duckmirror plan: forecasts the next sync's requests with reasons, in requests, credits and time. Sends nothing.
+import { z } from "zod";
+import { type PlanReport, planJob, planJson } from "../../../../jobs/plan.ts";
+import { EXIT } from "../../../core/errors.ts";
+import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
+import { priceText } from "../../../sync/forecast/price-text.ts";
+import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { creditLinesOf, projectionOf, unknownLinesOf } from "../../terminal/plan/outlook-lines.ts";
+import { renderTable } from "../../terminal/table.ts";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  full: z.boolean().default(false),
+  maxCredits: z.string().optional(),
+  with: z.string().optional(),
+});
+
+const MOST_REASONS = 2;
+
+type StreamForecast = PlanReport["forecast"]["streams"][number];
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** `39 lists`, `40 records`, `1 list, 12 records`: the parts of a stream to read. */
+const readsText = ({ scopes, lists }: StreamForecast): string =>
+  [...(lists > 0 ? [counted(lists, "list")] : []), ...(scopes > lists ? [counted(scopes - lists, "record")] : [])].join(
+    ", ",
+  );
+
+const reasonsText = (because: StreamForecast["because"]): string => {
+  const named = because
+    .slice(0, MOST_REASONS)
+    .map(({ reason, scopes }) => (because.length === 1 ? reason : `${formatCount(scopes)} ${reason}`));
+  return because.length > MOST_REASONS ? `${named.join(", ")}, …` : named.join(", ");
+};
+
+/** One line for each field of `--with`. */
+const contentText = ({ content }: PlanReport): string =>
+  content.map((price) => `${price.stream}.${price.field}: ${priceText(price)}\n`).join("");
+
+/** Lines on the tier where it leaves streams out; else nothing. */
+const tierText = ({ tier, followed }: PlanReport): string => {
+  if (tier?.tier !== "public") return "";
+  const since = iso(tier.since)?.slice(0, 10);
+  const nothing = followed > 0 ? "" : "no company is followed: `duckmirror follow INPUT` adds one\n";
+  return `no Full Access since ${since} (${tier.evidence}), so its lists are left out\n${nothing}`;
+};
+
+/** One line for each budget that leaves due work out. */
+const cutsText = ({ cuts }: PlanReport): string =>
+  cuts
+    .map(({ budget, allowed, spent, leftOut }) => {
+      const before = spent === 0 ? "" : `, ${formatCount(spent)} spent`;
+      return `budget ${budget} (${formatCount(allowed)}${before}) leaves out ${counted(leftOut, "request")}\n`;
+    })
+    .join("");
+
+/** `39`, or `39 to 112` where the size of pages is not known. */
+const rangeText = ({ requests, most }: { readonly requests: number; readonly most: number }): string =>
+  most > requests ? `${formatCount(requests)} to ${formatCount(most)}` : formatCount(requests);
+
+/** `39 requests, as many credits, 4s at 600 per minute`. */
+const totalText = ({ forecast, outlook }: PlanReport): string => {
+  const { minutes, ratePerMinute } = outlook;
+  const time =
+    minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
+  if (forecast.atLeast) return "how many requests in all is not known, and so are the credits";
+  if (forecast.most > forecast.requests) {
+    return `${rangeText(forecast)} requests, as many credits: the largest page is not known, between ${DEFAULT_PAGE} rows, the default, and what is asked for\n\`duckmirror check\` finds it out for one credit`;
+  }
+  const requests =
+    forecast.requests === 1 ? "1 request, 1 credit" : `${formatCount(forecast.requests)} requests, as many credits`;
+  return `${requests}${time}`;
+};
+
+const render = (report: PlanReport, { terminal }: CommandContext): string => {
+  const { forecast } = report;
+  const notes = `${contentText(report)}${tierText(report)}${cutsText(report)}`;
+  if (forecast.streams.length === 0) {
+    return `${report.cuts.length === 0 ? "Nothing is due." : "Nothing fits the budgets."}\n${notes}`;
+  }
+  const table = renderTable(
+    [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
+    forecast.streams.map((stream) => [
+      stream.stream,
+      readsText(stream),
+      stream.atLeast ? "not known" : rangeText(stream),
+      reasonsText(stream.because),
+    ]),
+    terminal.columns,
+  );
+  const lines = [
+    table,
+    totalText(report),
+    ...unknownLinesOf(report),
+    ...creditLinesOf(report),
+    ...projectionOf(report, terminal.columns),
+  ];
+  return `${lines.join("\n")}\n${notes}`;
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    addStreams(cli, "plan for")
+      .option("--full", "plan a sync that walks every list completely")
+      .option("--max-credits <n>", "plan for this allowance")
+      .option("--with <fields>", "price of opt-in content, e.g. signals.fullContent, and the plan with it"),
+  examples: {
+    "duckmirror plan": "what the next sync would cost, and why",
+    "duckmirror plan --with signals.fullContent": "what the full text of signals would cost",
+    "duckmirror plan --full --json": "a complete comparison, for scripts",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const config = await context.loadConfig({ max_credits: input.maxCredits });
+    const streams = streamsOf(input.args);
+    const withContent = (input.with ?? "").split(",").filter((name) => name !== "");
+    const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false, withContent };
+    const report = await planJob(config, request, context.clock);
+    if (context.shared.json) await context.printJson(planJson(report));
+    else await context.terminal.out(render(report, context));
+    return EXIT.done;
+  },
+});

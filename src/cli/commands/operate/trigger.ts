@@ -1,0 +1,221 @@
+// duckmirror trigger: requests a sync from the worker, of one profile or of all. For schedulers: with --wait it ends
+// like `sync`.
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { withParents } from "../../../catalog/streams.ts";
+import { mapAtOnce } from "../../../core/async/map-at-once.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import type { Fleet } from "../../../core/report/fleet.ts";
+import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
+import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
+import { parseDuration } from "../../../core/text/units.ts";
+import { errorOf, type ProfileStart } from "../../../queue/asks.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+import { addParts } from "../../options/part-options.ts";
+import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { renderSummary } from "../../terminal/summary.ts";
+import { renderTable } from "../../terminal/table.ts";
+import { untilEnded } from "../../worker/asking/await-sync.ts";
+import { recordedStarts } from "../../worker/asking/recorded-starts.ts";
+import { openDoor, type WorkerDoor } from "../../worker/door.ts";
+
+/** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
+const AWAITED_AT_ONCE = 16;
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  allProfiles: z.boolean().default(false),
+  full: z.boolean().default(false),
+  reset: z.array(z.string()).default([]),
+  since: z.string().optional(),
+  withParents: z.boolean().default(false),
+  wait: z.boolean().default(false),
+  timeout: z.string().optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+const timeoutOf = ({ timeout }: Input): number | null => {
+  if (timeout === undefined) return null;
+  const ms = parseDuration(timeout);
+  if (ms !== null && ms > 0) return ms;
+  throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
+};
+
+/** Why a sync of the profile does not start, and what changes that. */
+const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
+  const options = paused.flatMap((pause): [string, string][] => {
+    if (pause.kind === "fleet") return [["the fleet", "--fleet"]];
+    if (pause.kind === "profile" && pause.name === profile) return [[`profile ${profile}`, `--profile ${profile}`]];
+    return pause.kind === "queue" && pause.name === "sync" ? [["queue sync", "--queue sync"]] : [];
+  });
+  return options.map(([what, option]) => `${what} is paused; \`duckmirror resume ${option}\` ends the pause`);
+};
+
+interface Asking {
+  readonly ask: SyncAsk;
+  readonly door: WorkerDoor;
+  /** Requests the sync of one profile again, with its line in the audit trail. */
+  readonly start: (ask: SyncAsk) => Promise<ProfileStart>;
+  readonly warn: (text: string) => void;
+  readonly context: CommandContext;
+}
+
+const warnIfPaused = async ({ door, warn }: Asking, { runId, profile }: AskedSync): Promise<void> => {
+  const pauses = await door.fleet?.read().then((fleet) => pausesOf(profile, fleet));
+  for (const text of pauses ?? []) warn(`${runId} waits: ${text}`);
+};
+
+const warnIfNobodyWorks = async ({ door, warn }: Asking): Promise<void> => {
+  // From the register, because Redis's own list of connections is only for its administrator.
+  const fleet = await door.fleet?.read().catch(() => undefined);
+  const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
+  if (fleet !== undefined && takes.length === 0) warn("no worker takes jobs from this Redis now; syncs wait for one");
+};
+
+interface Ended {
+  readonly profile: string;
+  readonly runId: string;
+  readonly state: AskedSync["state"];
+  readonly report: SyncReport | null;
+  readonly error: DuckmirrorError | null;
+}
+
+/** Waits for the end of one sync. Throws as `untilEnded`. */
+const ended = async (started: ProfileStart, asking: Asking): Promise<Ended> => {
+  const { ask, door, warn, start } = asking;
+  const { clock, signal } = asking.context;
+  const sync = await untilEnded(
+    started.runId,
+    { ...ask, profile: started.profile },
+    {
+      triggers: { find: door.triggers.find, start },
+      clock,
+      signal,
+      timeoutMs: ask.timeoutMs ?? null,
+      onPaused: (paused) => warnIfPaused(asking, paused),
+      onAgain: (lost, again) => {
+        const how = again.joined ? "it joined the sync" : "it was asked for again as";
+        warn(`${lost} is lost: Redis was emptied, or its worker restarted without Redis; ${how} ${again.runId}`);
+      },
+    },
+  );
+  const report = syncReportSchema.safeParse(sync.report).data ?? null;
+  const cancelled = sync.state === "cancelled" ? new DuckmirrorError("INTERRUPTED") : null;
+  const unknown = report === null ? new DuckmirrorError("RUN_UNKNOWN", { run: sync.runId }) : null;
+  const error = sync.error === null ? (cancelled ?? unknown) : errorOf(sync.error);
+  return { profile: sync.profile, runId: sync.runId, state: sync.state, report, error };
+};
+
+const showOne = async ({ report, error }: Ended, named: boolean, context: CommandContext): Promise<number> => {
+  const { shared, terminal } = context;
+  if (report === null) throw error ?? new DuckmirrorError("UNEXPECTED", { detail: "a sync ended without a report" });
+  if (shared.json) await context.printJson(report);
+  else await terminal.out(renderSummary(report, terminal, { named }));
+  return error === null ? EXIT.done : context.printProblem(error).exitCode;
+};
+
+/** Exit code: that of the first profile whose sync is not complete. */
+const showAll = async (all: readonly Ended[], { shared, terminal, printJson }: CommandContext): Promise<number> => {
+  const codeOf = ({ error }: Ended) =>
+    error === null ? null : { code: error.code, message: error.message, hint: error.hint };
+  if (shared.json) {
+    const syncs = all.map((end) => ({
+      profile: end.profile,
+      run_id: end.runId,
+      state: end.state,
+      report: end.report,
+      error: codeOf(end),
+    }));
+    await printJson({ syncs });
+  } else {
+    const rows = all.map(({ profile, runId, state, error }) => [
+      profile,
+      runId,
+      state,
+      error === null ? "" : `${error.code}: ${error.message}`,
+    ]);
+    const heads = ["profile", "run", "state", "why"].map((name) => ({ name }));
+    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
+  }
+  return all.find(({ error }) => error !== null)?.error?.exitCode ?? EXIT.done;
+};
+
+/** Without --wait: the ids. */
+const showStarted = async (started: readonly ProfileStart[], all: boolean, asking: Asking): Promise<number> => {
+  const { shared, terminal, printJson } = asking.context;
+  const json = started.map(({ profile, runId, joined }) => ({ profile, run_id: runId, joined }));
+  const [first] = json;
+  if (!all && started[0] !== undefined && asking.door.fleet !== null) {
+    const asked = await asking.door.triggers.find(started[0].runId);
+    if (asked?.paused === true) await warnIfPaused(asking, asked);
+  }
+  if (shared.json) await printJson(all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined });
+  else for (const { profile, run_id } of json) await terminal.out(all ? `${profile} ${run_id}\n` : `${run_id}\n`);
+  return EXIT.done;
+};
+
+/** The profile to sync; null: the only one. Throws USAGE. */
+const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): string | null => {
+  const named = shared.profile ?? (env.DUCKMIRROR_PROFILE?.trim() || undefined) ?? null;
+  if (allProfiles && shared.profile !== undefined) {
+    throw new DuckmirrorError("USAGE", { detail: "--all-profiles and --profile exclude each other" });
+  }
+  return allProfiles ? null : named;
+};
+
+const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], context: CommandContext) => {
+  const { shared, terminal } = context;
+  const door = await openDoor(profiles, context);
+  try {
+    const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
+    const starts = await recordedStarts(door, profiles, context);
+    const asking: Asking = { ask, door, start: starts.one, warn, context };
+    const started = input.allProfiles ? await starts.all(ask) : [await starts.one(ask)];
+    await warnIfNobodyWorks(asking);
+    if (!input.wait) return await showStarted(started, input.allProfiles, asking);
+    for (const { runId, joined } of shared.quiet ? [] : started)
+      terminal.err(`${runId}: ${joined ? "a sync that was asked for already" : "asked for"}\n`);
+    const ends = await mapAtOnce(started, AWAITED_AT_ONCE, (one) => ended(one, asking));
+    const [first] = ends;
+    if (input.allProfiles || first === undefined) return await showAll(ends, context);
+    return await showOne(first, input.args.length > 0, context);
+  } finally {
+    await door.close();
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    addParts(addStreams(cli, "mirror"))
+      .option("--all-profiles", "a sync of every profile of the configuration")
+      .option("--full", "walk every list completely, to find deletes and changes without a date")
+      .option("--with-parents", "also read the accounts, which company lists and insights need first")
+      .option("--wait", "wait for its end and answer with its report and its exit code")
+      .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
+  examples: {
+    "duckmirror trigger": "everything that is due; prints the id of the run",
+    "duckmirror trigger signals --wait": "one stream, with exit code and summary as of `sync`",
+    "duckmirror trigger --wait --json": "the report, as `sync --json` prints it",
+    "duckmirror trigger --wait --timeout 15m":
+      "ends after 15 minutes at the latest; the next sync continues from there",
+    "duckmirror trigger --profile acme --full --wait --timeout 2h": "another organization, completely",
+    "duckmirror trigger --reset signals --wait": "all signals anew; no row is deleted unless the list proves it",
+    "duckmirror trigger signals --since 2026-11-01": "signals since that day, without the rest of the list",
+    "duckmirror trigger --all-profiles": "all organizations; prints each profile with the id of its run",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const ask: SyncAsk = {
+      streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
+      full: input.full,
+      reset: input.reset,
+      since: input.since,
+      profile: namedProfile(input, context),
+      // So that a repetition after a lost response is not a second sync.
+      idempotencyKey: `trigger ${randomUUID()}`,
+      timeoutMs: timeoutOf(input),
+    };
+    return trigger(input, ask, await context.loadProfiles(), context);
+  },
+});

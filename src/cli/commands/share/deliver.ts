@@ -1,0 +1,117 @@
+// duckmirror deliver: brings the configured destinations to the published snapshot.
+import { z } from "zod";
+import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
+import type { Position } from "../../../deliver/destination.ts";
+import { audited } from "../../audited.ts";
+import { defineCommand } from "../../command.ts";
+import { problemJson } from "../../problem.ts";
+import { renderTable, type TableColumn } from "../../terminal/table.ts";
+
+const inputSchema = z.object({ args: z.array(z.string()).default([]), takeOver: z.boolean().default(false) });
+
+const sumOf = ({ delivered }: DeliveryReport, of: "written" | "deleted"): number =>
+  (delivered?.tables ?? []).reduce((sum, table) => sum + table[of], 0);
+
+const numberOf = (position: Position | null | undefined): number | null => position?.n ?? null;
+
+/** Contract of `deliver --json`. */
+const toJson = (report: DeliveryReport) => {
+  const { name, kind, durationMs, delivered } = report;
+  return {
+    name,
+    kind,
+    status: delivered === null ? "failed" : "done",
+    from: numberOf(delivered?.from),
+    to: numberOf(delivered?.to),
+    rows_written: sumOf(report, "written"),
+    rows_deleted: sumOf(report, "deleted"),
+    bytes: delivered?.bytes ?? null,
+    duration_ms: durationMs,
+    tables: delivered?.tables ?? [],
+  };
+};
+
+const right = (name: string): TableColumn => ({ name, align: "right" });
+
+const render = (reports: readonly DeliveryReport[], columns: number): string =>
+  renderTable(
+    [
+      { name: "destination" },
+      { name: "kind" },
+      { name: "changes" },
+      right("written"),
+      right("deleted"),
+      right("size"),
+      right("time"),
+    ],
+    reports.map((report) => {
+      const { name, kind, durationMs, delivered } = report;
+      const steps =
+        delivered === null
+          ? (report.error?.code ?? "failed")
+          : `${delivered.from === null ? "none" : formatCount(delivered.from.n)} → ${formatCount(delivered.to.n)}`;
+      return [
+        name,
+        kind,
+        steps,
+        formatCount(sumOf(report, "written")),
+        formatCount(sumOf(report, "deleted")),
+        delivered?.bytes == null ? "" : formatBytes(delivered.bytes),
+        formatDuration(durationMs),
+      ];
+    }),
+    columns,
+  );
+
+/** The error of the whole; null: every destination is up to date. */
+const failureOf = (reports: readonly DeliveryReport[]): DuckmirrorError | null => {
+  const failed = reports.filter(({ error }) => error !== null);
+  const [only] = failed;
+  if (only === undefined) return null;
+  if (reports.length === 1) return only.error;
+  return new DuckmirrorError("DESTINATIONS_FAILED", { names: failed.map(({ name }) => name).join(", ") });
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("[name...]", "destinations (default: all)")
+      .option("--take-over", "replace what another mirror, or a later state of this one, delivered there"),
+  examples: {
+    "duckmirror deliver": "bring every destination up to date with the published snapshot",
+    "duckmirror deliver crm lake": "these two",
+    "duckmirror deliver crm --take-over": "after the mirror was restored from an older copy: replace the tables",
+  },
+  input: inputSchema,
+  run: async ({ args: names, takeOver }, context) => {
+    const { shared, terminal, signal, clock, scrubber } = context;
+    const config = await context.loadConfig();
+    const tracer = await context.tracer(config);
+    const onStart = (name: string) => {
+      if (terminal.isTty.err && !shared.quiet) terminal.err(`delivering to ${name}\n`);
+    };
+    const reports = await audited(
+      config,
+      context,
+      { action: "deliver", subject: names.join(",") || null },
+      () => deliverJob(config, { names, takeOver }, { clock, signal, tracer, onStart }),
+      (all) => ({
+        subject: all.map(({ name }) => name).join(","),
+        rows: all.reduce((sum, report) => sum + sumOf(report, "written"), 0),
+        outcome: failureOf(all)?.code ?? "ok",
+      }),
+    );
+    if (shared.json) {
+      await context.printJson({
+        destinations: reports.map((report) => ({
+          ...toJson(report),
+          ...(report.error === null ? {} : problemJson(report.error, scrubber)),
+        })),
+      });
+    } else await terminal.out(`${render(reports, terminal.columns)}\n`);
+    for (const { error } of reports) if (error !== null) context.printProblem(error);
+    return failureOf(reports)?.exitCode ?? EXIT.done;
+  },
+});

@@ -1,0 +1,74 @@
+// duckmirror serve: serves status page, local copy of the API, and metrics from the mirror. Reads only; runs until
+// stopped.
+import { once } from "node:events";
+import { z } from "zod";
+import type { Config } from "../../../core/config/config.ts";
+import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
+import { resolveTls } from "../../../core/config/secrets/tls-files.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { startServer } from "../../../server/listen.ts";
+import { defineCommand } from "../../command.ts";
+import { doorKeys } from "../../worker/door-keys.ts";
+import { faultLog } from "../../worker/log.ts";
+import { servedProfile } from "../../worker/served-profile.ts";
+
+const inputSchema = z.object({ listen: z.string().optional() });
+
+/** The flag overrides the setting. Throws USAGE. */
+const listenOf = ({ listen }: z.output<typeof inputSchema>, config: Config): ListenAddress => {
+  if (listen === undefined) return config.listen;
+  const parsed = parseListen(listen);
+  if (parsed !== null) return parsed;
+  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli.option("--listen <address>", "address and port (default: 127.0.0.1:8737; port 0: any free one)"),
+  examples: {
+    "duckmirror serve": "the status page of ./data on http://127.0.0.1:8737",
+    "duckmirror serve --data-dir data/demo --listen 127.0.0.1:0": "the demo's, on any free port",
+    "DUCKMIRROR_SERVER_KEY_FILE=key duckmirror serve --listen 0.0.0.0:8737": "for other machines: a key is asked for",
+    "curl http://127.0.0.1:8737/v1/accounts?perPage=5": "the API of the service, answered from the mirror at no credit",
+  },
+  input: inputSchema,
+  run: async (input, context) => {
+    const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
+    const configs = await context.loadProfiles();
+    const [config] = configs;
+    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const listen = listenOf(input, config);
+    const { key, keyFile, open, madeIn } = await doorKeys(config, listen);
+    const tls = await resolveTls(config);
+    if (key !== null) scrubber.hide(key);
+    const logger = await context.logger(config);
+    const server = await startServer(
+      {
+        profiles: configs.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
+        key,
+        keyFile,
+        tls,
+        clock,
+        version,
+        onFault: faultLog(logger),
+      },
+      listen,
+    );
+    try {
+      // A browser does not send the part after #; the page reads it.
+      const login = madeIn === null ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
+      const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
+      if (shared.json) await printJson(login === null ? places : { ...places, login });
+      else await terminal.out(`${server.url}\n`);
+      if (!shared.quiet && !shared.json) {
+        const door = open ? "only this machine can reach it" : "it asks for a key";
+        terminal.err(`Status page and API run there; ${door}. Ctrl-C ends it.\n`);
+        if (login !== null) terminal.err(`Log in: ${login}\n`);
+      }
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      await server.close();
+    }
+    return EXIT.done;
+  },
+});

@@ -1,0 +1,159 @@
+// duckmirror sandbox: runs a generated service on this machine, to try duckmirror against. Runs until stopped.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { type FaultProxyOptions, startFaultProxy } from "../../../sandbox/faults/proxy.ts";
+import { isPlanName, PLANS } from "../../../sandbox/limits/plans.ts";
+import { startSandbox } from "../../../sandbox/sandbox.ts";
+import { defineCommand } from "../../command.ts";
+
+const PLAN_NAMES = Object.keys(PLANS);
+
+const number = (what: string) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, { error: `${what} must be a number` })
+    .transform(Number)
+    .optional();
+
+const inputSchema = z.object({
+  accounts: number("--accounts"),
+  seed: number("--seed"),
+  plan: z.string().refine(isPlanName).optional(),
+  rate: number("--rate"),
+  credits: number("--credits"),
+  tier: z.enum(["full", "public"]).optional(),
+  host: z.string().min(1).optional(),
+  port: number("--port"),
+  tokenFile: z.string().optional(),
+  token: z.string().min(1, { error: "--token must not be empty" }).optional(),
+  latency: z.string().optional(),
+  evolve: number("--evolve"),
+  maxPageSize: number("--max-page-size"),
+  keep: z.string().optional(),
+  faults: z.string().optional(),
+});
+type Input = z.output<typeof inputSchema>;
+
+/** The token: given directly, or in a file. */
+const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: string } => {
+  if (token !== undefined) return { token };
+  if (tokenFile === undefined) return {};
+  const path = resolve(cwd, tokenFile);
+  try {
+    return { token: readFileSync(path, "utf8").trim() };
+  } catch (cause) {
+    throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** Given options by the sandbox's names; others are absent, so that its defaults apply. */
+const optionsOf = (input: Input, cwd: string) => ({
+  ...(input.accounts === undefined ? {} : { accounts: input.accounts }),
+  ...(input.seed === undefined ? {} : { seed: input.seed }),
+  ...(input.plan === undefined ? {} : { plan: input.plan }),
+  ...(input.rate === undefined ? {} : { requestsPerMinute: input.rate }),
+  ...(input.credits === undefined ? {} : { credits: input.credits }),
+  ...(input.tier === undefined ? {} : { tier: input.tier }),
+  ...(input.host === undefined ? {} : { host: input.host }),
+  ...(input.port === undefined ? {} : { port: input.port }),
+  ...tokenOf(input, cwd),
+  ...(input.latency === undefined ? {} : { latencyMs: input.latency }),
+  ...(input.evolve === undefined ? {} : { evolve: input.evolve }),
+  ...(input.maxPageSize === undefined ? {} : { maxPerPage: input.maxPageSize }),
+  ...(input.keep === undefined ? {} : { dir: resolve(cwd, input.keep) }),
+});
+
+const busyPort = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+
+const portError = (cause: unknown, { port }: Input): unknown => {
+  if (!busyPort(cause)) return cause;
+  const detail = `port ${port} is taken; leave --port out to use a free one`;
+  return new DuckmirrorError("USAGE", { detail }, { cause });
+};
+
+const start = async (input: Input, cwd: string) => {
+  try {
+    return await startSandbox(optionsOf(input, cwd));
+  } catch (cause) {
+    throw portError(cause, input);
+  }
+};
+
+/** Content of a fault file, not validated. YAML, which includes JSON. */
+const readFaults = (path: string): unknown => {
+  try {
+    return parse(readFileSync(path, "utf8")) ?? {};
+  } catch (cause) {
+    throw new DuckmirrorError("CONFIG_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** The sandbox, or a fault proxy in front of it. */
+const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<FaultProxyOptions["onFault"]>) => {
+  if (input.faults === undefined) return start(input, cwd);
+  const faults = readFaults(resolve(cwd, input.faults));
+  const { port: _, host: __, ...behind } = input;
+  const sandbox = await start(behind, cwd);
+  try {
+    const { host, port } = input;
+    const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
+    const proxy = await startFaultProxy({ upstream: sandbox.url, faults, onFault, ...place });
+    const close = async () => {
+      await proxy.close();
+      await sandbox.close();
+    };
+    return { url: proxy.url, token: sandbox.token, organizationId: sandbox.organizationId, close };
+  } catch (error) {
+    await sandbox.close();
+    throw portError(error, input);
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .option("--accounts <n>", "tracked accounts; everything else grows with them (default: 40)")
+      .option("--seed <n>", "the same seed and accounts give the same data (default: 1)")
+      .addOption(cli.createOption("--plan <plan>", "rate limit and credits (default: pro)").choices(PLAN_NAMES))
+      .option("--rate <n>", "requests per minute instead of the plan's")
+      .option("--credits <n>", "credits per month instead of the plan's")
+      .addOption(cli.createOption("--tier <tier>", "access tier (default: full)").choices(["full", "public"]))
+      .option("--host <address>", "address to listen on (default: 127.0.0.1, this machine only)")
+      .option("--port <n>", "port to listen on (default: any free one)")
+      .option("--token <token>", "access token to expect (default: made from the seed)")
+      .option("--token-file <file>", "file that holds the access token to expect")
+      .option("--latency <ms>", "time before each answer: 800 or 200-900")
+      .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
+      .option("--max-page-size <n>", "larger pages are refused (default: 100)")
+      .option("--keep <dir>", "keep the generated data there and use it again")
+      .option("--faults <file>", "play the faults of a YAML or JSON file (example: docs/faults.yaml)"),
+  examples: {
+    "duckmirror sandbox": "prints two lines to paste into another terminal",
+    "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
+    "duckmirror sandbox --json --port 8080": "for scripts: one line with url and token",
+    "duckmirror sandbox --faults faults.yaml": "a service that breaks off, lies and stalls",
+  },
+  input: inputSchema,
+  run: async (input, { terminal, shared, signal, cwd, printJson }) => {
+    if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
+    const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => {
+      if (!shared.quiet && !shared.json) terminal.err(`fault ${kind} on ${url}\n`);
+    });
+    try {
+      const { url, token, organizationId } = sandbox;
+      if (shared.json) await printJson({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` });
+      else await terminal.out(`export DUCKMIRROR_BASE_URL=${url}\nexport DUCKMIRROR_TOKEN=${token}\n`);
+      if (!shared.quiet && !shared.json) {
+        terminal.err(`The service runs on ${url} (description: ${url}/openapi.json). Ctrl-C ends it.\n`);
+      }
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      await sandbox.close();
+    }
+    return EXIT.done;
+  },
+});

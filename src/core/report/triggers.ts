@@ -1,0 +1,69 @@
+// Asking for syncs and verifications: what is asked, and what becomes of it. The queue implements it, with Redis or in one
+// process; server, command line and schedules use it.
+import type { ProgressEvent } from "./progress-events.ts";
+import type { SyncProgress } from "./sync-progress.ts";
+
+export const ASKED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
+export type AskedState = (typeof ASKED_STATES)[number];
+
+/** A requested sync or verification. */
+export interface AskedSync {
+  readonly runId: string;
+  readonly state: AskedState;
+  readonly profile: string;
+  /** ms since the epoch. */
+  readonly askedAt: number;
+  /** The report, as printed by `sync --json` or `verify --json`; null until it has ended. */
+  readonly report: unknown;
+  /** Reason of its failure; null: none. */
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null;
+  /** Deadline set by its callers, ms since the epoch; null: none. Unset: it has ended. */
+  readonly dueAt?: number | null;
+  /** Progress of the present run, with its worker's last sign of life; null: no run. Unset: it has ended. */
+  readonly progress?: SyncProgress | null;
+  /** It waits because its profile, the fleet or the queue of syncs is paused. Unset: it has ended, or nothing can be paused. */
+  readonly paused?: boolean;
+}
+
+export interface SyncAsk {
+  /** Empty: the configured streams. */
+  readonly streams: readonly string[];
+  readonly full: boolean;
+  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
+  readonly reset?: readonly string[] | undefined;
+  /** Read what is dated after this day (`2026-11-01`), and nothing else. */
+  readonly since?: string | undefined;
+  /** null: the only profile. */
+  readonly profile: string | null;
+  /** Within a day, the same key means the same sync. */
+  readonly idempotencyKey: string | null;
+  /** W3C `traceparent` of the caller. */
+  readonly traceparent?: string | null | undefined;
+  /** A schedule is due. A running sync suffices, because the next tick follows anyway. */
+  readonly scheduled?: boolean;
+  /** Time limit of the sync, including waiting, ms; null or unset: none. */
+  readonly timeoutMs?: number | null | undefined;
+}
+
+export interface Started {
+  readonly runId: string;
+  /** True when an already requested sync includes this one. */
+  readonly joined: boolean;
+}
+
+export interface SyncTriggers {
+  /**
+   * Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and,
+   * where the queue is in Redis, REDIS_UNAVAILABLE.
+   */
+  start(ask: SyncAsk): Promise<Started>;
+  find(runId: string): Promise<AskedSync | null>;
+  /** Returns false when it is unknown or has ended. */
+  cancel(runId: string): Promise<boolean>;
+  /** Compares mirror and service for few credits; absent: not possible here. */
+  verify?(ask: { readonly profile: string | null }): Promise<Started>;
+  /** Queued and running work, for the page; absent: the page shows only what it started. */
+  active?(): Promise<readonly AskedSync[]>;
+  /** Calls `listener` for the events of runs; returns a function that stops it. */
+  listen?(listener: (event: ProgressEvent, run: { runId: string; profile: string }) => void): () => void;
+}

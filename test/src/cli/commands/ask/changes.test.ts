@@ -1,0 +1,147 @@
+// duckmirror changes: lines of the contract, cursor, tables, CSV, following, and what is refused.
+import { beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { systemClock } from "../../../../../src/core/clock.ts";
+import { DuckmirrorError } from "../../../../../src/core/errors.ts";
+import { createMirror } from "../../../../../src/library/mirror.ts";
+import { openWarehouse, type Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
+import { aCheckpoint, aLoad, aSignal, T0 } from "../../../warehouse/checkpoints.ts";
+
+const line = z.strictObject({
+  n: z.number(),
+  at: z.iso.datetime(),
+  run_id: z.string().nullable(),
+  table: z.string(),
+  key: z.record(z.string(), z.unknown()),
+  change: z.enum(["insert", "update", "delete"]),
+  fields: z.array(z.string()),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
+});
+const linesOf = (out: string) =>
+  out
+    .trim()
+    .split("\n")
+    .map((text) => line.parse(JSON.parse(text)));
+
+let dataDir = "";
+const write = async (work: (warehouse: Warehouse) => Promise<unknown>) => {
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  await work(warehouse).finally(async () => {
+    await warehouse.publish();
+    await warehouse.close();
+  });
+};
+const signals = (headline: string, ...ids: number[]) => {
+  const records = ids.map((id) => aSignal(id, { headline, sources: ["a"], relevance: { score: 1 } }));
+  return aCheckpoint([aLoad("signals", records, { requestId: `${headline}-${ids}`, receivedAt: T0 })]);
+};
+const changes = (...argv: string[]) => cli(["changes", "--data-dir", dataDir, ...argv]);
+
+beforeEach(async () => {
+  dataDir = aFolder();
+  await write(async (warehouse) => {
+    await warehouse.commit(signals("a", 1, 2));
+    await warehouse.commit(aCheckpoint([aLoad("contacts", [{ id: "c" }])]));
+    await warehouse.commit(signals("b", 2));
+    await warehouse.deleteKeys({ table: "signals", ids: ["1"], runId: "run-2", now: T0 + 1000 });
+  });
+});
+
+test("--json prints one object per line, as the contract has it", async () => {
+  const { code, out, err } = await changes("--json");
+  expect([code, err]).toEqual([0, ""]);
+  const lines = linesOf(out);
+  expect(lines.map(({ n, table, change }) => [n, table, change])).toEqual([
+    [1, "signals", "insert"],
+    [2, "signals", "insert"],
+    [3, "contacts", "insert"],
+    [4, "signals", "update"],
+    [5, "signals", "delete"],
+  ]);
+  expect(lines[3]).toMatchObject({
+    at: "2025-01-01T00:00:00.000Z",
+    run_id: "run-1",
+    key: { id: 2 },
+    fields: ["headline"],
+    before: { id: 2, headline: "a", date: "2024-05-05T00:00:00.000Z", sources: ["a"], relevance: { score: 1 } },
+    after: { id: 2, headline: "b", organization_id: "org", _extra: null },
+  });
+  expect(lines[0]).toMatchObject({ before: null, fields: [] });
+  expect(lines[4]).toMatchObject({ key: { id: 1 }, run_id: "run-2", after: null, fields: [] });
+});
+
+test("--after, --tables and --limit choose; the numbers stay", async () => {
+  const numbers = async (...argv: string[]) => linesOf((await changes("--json", ...argv)).out).map(({ n }) => n);
+  expect(await numbers("--after", "3")).toEqual([4, 5]);
+  expect(await numbers("--tables", "signals", "--after", "1")).toEqual([2, 4, 5]);
+  expect(await numbers("--limit", "2")).toEqual([1, 2]);
+  expect((await changes("--json", "--after", "5")).out).toBe("");
+});
+
+test("a terminal gets a readable line, and --csv a row per change", async () => {
+  expect((await changes("--after", "3")).out).toBe(
+    "4  2025-01-01T00:00:00.000Z  update  signals  id=2  headline\n5  2025-01-01T00:00:01.000Z  delete  signals  id=1\n",
+  );
+  const [head, row] = (await changes("--after", "4", "--csv")).out.split("\r\n");
+  expect(head).toBe("n,at,run_id,table,key,change,fields,before,after");
+  expect(row).toMatch(/^5,2025-01-01T00:00:01.000Z,run-2,signals,"\{""id"":1\}",delete,\[\],"\{""id"":1,/);
+});
+
+test("what makes no sense is refused with a reason", async () => {
+  const refused = async (...argv: string[]) => {
+    const { code, out, err } = await changes(...argv);
+    expect([code, out]).toEqual([2, ""]);
+    return err;
+  };
+  expect(await refused("--after=-1")).toContain("--after");
+  expect(await refused("--after", "6")).toContain("the last one is 5");
+  expect(await refused("--tables", "signals,nothing")).toContain("no mirrored table nothing");
+  expect(await refused("--limit", "0")).toContain("--limit");
+  expect((await changes("--csv", "--json")).out).toContain("either --csv or --json");
+  dataDir = aFolder();
+  expect(await refused()).toContain("SNAPSHOT_MISSING");
+});
+
+test("--follow prints what a later publish brings, and ends with 130 when it is stopped", async () => {
+  const stop = new AbortController();
+  let published: Promise<void> | null = null;
+  const { code, out } = await cli(["changes", "--data-dir", dataDir, "--after", "4", "--follow", "--json"], {
+    signal: stop.signal,
+    clock: {
+      now: () => T0,
+      // The wait for a new snapshot: the test publishes one.
+      sleep: async (_ms, signal) => {
+        signal?.throwIfAborted();
+        published ??= write((warehouse) => warehouse.commit(signals("c", 2, 7)));
+        await published;
+      },
+    },
+    onOut: (text) => {
+      if (text.includes('"n":7,')) stop.abort(new DuckmirrorError("INTERRUPTED"));
+    },
+  });
+  expect(code).toBe(130);
+  expect(linesOf(out).map(({ n, change }) => [n, change])).toEqual([
+    [5, "delete"],
+    [6, "update"],
+    [7, "insert"],
+  ]);
+});
+
+test("the library gives the same objects", async () => {
+  const mirror = createMirror({ folder: dataDir, settings: { data_dir: "." } });
+  const found: unknown[] = [];
+  for await (const change of mirror.changes({ after: 2, tables: ["signals"], limit: 2 })) found.push(change);
+  expect(found).toEqual(linesOf((await changes("--json", "--after", "3")).out));
+  expect(() => mirror.changes({ tables: ["nothing"] })).not.toThrow();
+  await expect(
+    mirror
+      .changes({ tables: ["nothing"] })
+      [Symbol.asyncIterator]()
+      .next(),
+  ).rejects.toMatchObject({
+    code: "USAGE",
+  });
+});

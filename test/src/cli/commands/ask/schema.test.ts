@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { contentFields } from "../../../../../src/catalog/vocabulary.ts";
+import { configTemplate } from "../../../../../src/cli/config-template.ts";
+import { settingList } from "../../../../../src/core/config/settings.ts";
+import { cli } from "../../../../support/cli.ts";
+
+test("schema lists every table and view with what a row of it is", async () => {
+  const { code, out } = await cli(["schema"]);
+  expect(code).toBe(0);
+  for (const name of ["accounts", "history.signals", "sync.requests", "marts.account_360"]) expect(out).toContain(name);
+  expect(out).toContain("One row per tracked account.");
+});
+
+test("schema of a table shows type, meaning, source field, allowed values and when a column is NULL", async () => {
+  const { out } = await cli(["schema", "main.contacts"]);
+  expect(out).toContain("contacts: One row per contact. Key: id. From: GET /v1/contacts.");
+  const line = out.split("\n").find((each) => each.includes("change_type"));
+  expect(line).toMatch(
+    /VARCHAR.*Kind of the last career change\. Values: promotion, .*changeType.*the service sends none/,
+  );
+});
+
+test("schema --json is for programs: types of views come from the database", async () => {
+  const { out } = await cli(["schema", "score_history", "--json"]);
+  expect(JSON.parse(out)).toMatchObject({
+    tables: [
+      { schema: "marts", table: "score_history", key: [], columns: [{ name: "account_id", type: "BIGINT" }] },
+    ].map((table) => ({
+      ...table,
+      columns: expect.arrayContaining(table.columns.map((column) => expect.objectContaining(column))),
+    })),
+  });
+  const all = await cli(["schema", "--json"]);
+  expect(JSON.parse(all.out).tables.length).toBeGreaterThan(50);
+});
+
+test("an unknown table is a usage error with the nearest name", async () => {
+  const { code, err } = await cli(["schema", "acounts"]);
+  expect(code).toBe(2);
+  expect(err).toContain("there is no table acounts. Did you mean accounts?");
+});
+
+test("schema --content lists every opt-in field; the setting's description, which README and the configuration show, names them, too", async () => {
+  const { code, out } = await cli(["schema", "--content"]);
+  expect(code).toBe(0);
+  const description = settingList().find(({ name }) => name === "content")?.description ?? "";
+  const file = configTemplate({ base_url: "https://api.example.com" });
+  for (const { stream, field } of contentFields()) {
+    expect(out).toContain(`${stream}.${field}`);
+    expect(description).toContain(field);
+    expect(file).toContain(field);
+  }
+  const { content } = JSON.parse((await cli(["schema", "--content", "--json"])).out);
+  expect(content.map(({ name }: { name: string }) => name)).toContain("signals.fullContent");
+  expect((await cli(["schema", "accounts", "--content"])).code).toBe(2);
+});
+
+test("schema --ddl prints statements for a delivered set; its address is typed or that of the one destination", async () => {
+  const typed = await cli(["schema", "owners", "--ddl", "athena", "--location", "s3://lake/set"]);
+  expect(typed.out).toMatch(/^-- .*\n\nCREATE EXTERNAL TABLE `owners` \(/);
+  expect(typed.out).toContain("LOCATION 's3://lake/set/_symlink/owners/';");
+  const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"gs://lake/set"}]' };
+  const { out } = await cli(["schema", "--ddl", "bigquery", "--json"], { env });
+  const { tables } = JSON.parse(out);
+  expect(tables).toHaveLength(16);
+  expect(tables[0]).toMatchObject({
+    table: "accounts",
+    statements: [expect.stringContaining("gs://lake/set/_symlink/")],
+  });
+});
+
+test.each([
+  [["schema", "--ddl", "trino"], "no destination of kind parquet"],
+  [["schema", "--location", "s3://lake/set"], "--location needs --ddl"],
+  [["schema", "marts.account_360", "--ddl", "trino", "--location", "s3://lake/set"], "tables of schema main"],
+  [["schema", "--ddl", "athena", "--location", "/srv/set"], "athena reads a set at s3://"],
+] as const)("%j is a usage error", async (argv, words) => {
+  const { code, err } = await cli([...argv]);
+  expect(code).toBe(2);
+  expect(err).toContain(words);
+});

@@ -1,0 +1,155 @@
+// duckmirror status, on a real published snapshot, beside a writer that holds the working database.
+import { describe, expect, test } from "vitest";
+import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
+import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
+import { aCheckpoint, aLoad, aRequest, aSignal, aState, aWarehouse, T0 } from "../../../warehouse/builders.ts";
+
+const HOUR_MS = 3_600_000;
+const clock = { now: () => T0 + 26 * HOUR_MS, sleep: () => Promise.reject(new Error("status never waits")) };
+
+/** A published mirror with two signals, a failed stream, an ambiguous request and a quota. Its writer stays open. */
+const aMirror = async (dataDir: string) => {
+  const warehouse = await aWarehouse(dataDir);
+  await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: T0, forecast: { requests: 2 } });
+  const load = aLoad("signals", [aSignal(1), aSignal(2), "no record"], { requestId: "r1" });
+  const time = new Date(T0).toISOString();
+  const account = { organizationId: "o", type: "prospect", createdAt: time, updatedAt: time };
+  const accounts = aLoad("accounts", [
+    { ...account, id: 1, companyId: "c1" },
+    { ...account, id: 2, companyId: "c2" },
+  ]);
+  await warehouse.commit(
+    aCheckpoint([load, accounts], {
+      requests: [
+        aRequest("r1"),
+        aRequest("r2", { status: 404, charge: "free" }),
+        aRequest("r3", { status: null, charge: "ambiguous" }),
+      ],
+      scopes: [
+        aState({
+          status: "idle",
+          walkId: null,
+          cursor: null,
+          checkedAt: T0 + 24 * HOUR_MS,
+          walkedAt: T0,
+          totalCount: 2,
+        }),
+        aState({
+          stream: "filings",
+          scope: "c1",
+          status: "failed",
+          checkedAt: T0,
+          error: "GET filings failed: status 500",
+        }),
+        aState({ stream: "filings", scope: "c2", status: "idle", checkedAt: T0 + 25 * HOUR_MS, totalCount: 7 }),
+        aState({ stream: "contacts", checkedAt: T0 }),
+      ],
+      quota: { capturedAt: T0 + HOUR_MS, limit: 5000, used: 1, remaining: 4999, resetsAt: T0 + 700 * HOUR_MS },
+    }),
+  );
+  await warehouse.finishRun("run-1", {
+    status: "partial",
+    finishedAt: T0 + 70_000,
+    summary: null,
+    error: "filings failed",
+  });
+  await warehouse.publish();
+};
+
+describe("a mirror with a history", () => {
+  test("as JSON: every table and stream, credits, runs and what wants a look", async () => {
+    const dataDir = aFolder();
+    await aMirror(dataDir);
+    const { code, out, err } = await cli(["status", "--json", "--data-dir", dataDir], { clock });
+    expect([code, err]).toEqual([0, ""]);
+    const status = JSON.parse(out);
+    expect(status.tables.map(({ table }: { table: string }) => table)).toEqual(TABLE_NAMES);
+    expect(status.streams.map(({ stream }: { stream: string }) => stream)).toEqual(STREAM_NAMES);
+    expect(status.tables).toContainEqual({ table: "signals", rows: 2, last_change_at: "2025-01-01T00:00:00.000Z" });
+    expect(status.tables).toContainEqual({ table: "owners", rows: 0, last_change_at: null });
+    expect(status.streams).toContainEqual({
+      stream: "filings",
+      state: "1 of 2 failed",
+      scopes: 2,
+      last_check_at: "2025-01-02T01:00:00.000Z",
+      oldest_check_at: "2025-01-01T00:00:00.000Z",
+      oldest_walk_at: null,
+      total_count: 17,
+      error: "GET filings failed: status 500",
+      complete: false,
+      unconfirmed: 0,
+      unconfirmed_because: "1 of 2 lists: the last read failed: GET filings failed: status 500",
+      worst_case_at: "2025-01-01T00:00:00.000Z",
+      worst_case_because: expect.stringContaining("complete walks"),
+    });
+    expect(status.credits).toMatchObject({ limit: 5000, remaining: 4999, spent_here: 1, ambiguous_here: 1 });
+    expect(status.runs).toEqual([
+      {
+        run_id: "run-1",
+        mode: "full",
+        status: "partial",
+        started_at: "2025-01-01T00:00:00.000Z",
+        finished_at: "2025-01-01T00:01:10.000Z",
+        requests: 3,
+        forecast_requests: 2,
+        credits: 1,
+        ambiguous: 1,
+        error: "filings failed",
+      },
+    ]);
+    expect(status.rejects).toBe(1);
+    const { disk } = status;
+    expect(disk).toMatchObject({
+      bytes: { snapshot: status.snapshot.bytes, old_copies: 0, export: 0 },
+      snapshot_free_share: expect.any(Number),
+      archive_files: 1,
+      archive_growth: { bytes: disk.bytes.journal },
+    });
+    const parts: Record<string, number> = disk.bytes;
+    expect(disk.total_bytes).toBe(Object.values(parts).reduce((sum, bytes) => sum + bytes, 0));
+    expect(status.snapshot).toMatchObject({ path: `${dataDir}/warehouse.duckdb`, bytes: expect.any(Number) });
+  });
+
+  test("for people: ages, states, what failed, credits and the run", async () => {
+    const dataDir = aFolder();
+    await aMirror(dataDir);
+    const { out } = await cli(["status", "--data-dir", dataDir], { clock });
+    for (const line of [
+      /disk: [\d.]+ MiB \(snapshot [\d.]+ MiB, \d+% of it free blocks; working [\d.]+ MiB; journal .*\)/,
+      /archive: 1 file; it grew by [\d.]+ KiB in \d{4}-\d\d/,
+      /│ signals +│ +2 │ 1d 2h ago/,
+      /│ signals +│ complete +│ +1 │ 2h ago +│ 2h ago +│ 1d 2h ago/,
+      /│ contacts +│ under way/,
+      /│ filings +│ 1 of 2 failed │ +2 │ 1h ago +│ 1d 2h ago +│ never/,
+      /│ accounts +│ never synced/,
+      /filings: GET filings failed: status 500/,
+      /credits: 4,999 of 5,000 left, reset 2025-01-30 04:00 UTC \(reported 1d 1h ago\); 1 spent .*, 1 more may have been/,
+      /1 record could not become rows: see sync.rejects/,
+      /│ run-1 │ full │ partial │ 1d 2h ago │ 1m 10s │ +3 │ +2 │ +1 │ filings failed │/,
+    ])
+      expect(out).toMatch(line);
+  });
+
+  test("--runs bounds how many runs are shown", async () => {
+    const dataDir = aFolder();
+    await aMirror(dataDir);
+    expect(JSON.parse((await cli(["status", "--json", "--runs", "0", "--data-dir", dataDir])).out).runs).toEqual([]);
+    expect((await cli(["status", "--runs", "some", "--data-dir", dataDir])).code).toBe(2);
+  });
+});
+
+test("an empty mirror has no credits and no runs to show", async () => {
+  const dataDir = aFolder();
+  await (await aWarehouse(dataDir)).publish();
+  const { code, out } = await cli(["status", "--data-dir", dataDir]);
+  expect(code).toBe(0);
+  expect(out).toContain("credits: the service has not reported any yet\nno runs yet\n");
+});
+
+test("before the first sync it says so", async () => {
+  expect(await cli(["status", "--data-dir", aFolder()])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^error SNAPSHOT_MISSING: .*\nhint: Run `duckmirror sync` first/),
+  });
+});

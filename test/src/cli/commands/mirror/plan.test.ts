@@ -1,0 +1,124 @@
+// duckmirror plan: before the first sync, and after one.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { learnChecked } from "../../../../../src/core/state/checked.ts";
+import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1 });
+});
+afterAll(() => sandbox.close());
+
+test("before the first sync it says what is due and creates nothing", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { code, out, err } = await cli(["plan", "accounts"], { env, cwd });
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/│ accounts +│ 1 list +│/);
+  expect(readdirSync(cwd)).toEqual([]);
+  const deep = join(cwd, "not/yet/there");
+  expect((await cli(["plan", "--data-dir", deep, "--json"], { env, cwd })).code).toBe(0);
+  expect(existsSync(join(cwd, "not"))).toBe(false);
+});
+
+test("lists are called lists, single records records, and one is not called many", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  expect((await cli(["sync", "--quiet"], { env, cwd })).code).toBe(0);
+  const { out } = await cli(["plan", "--full"], { env, cwd });
+  expect(out).toMatch(/│ account_insights │ +3 records │/);
+  expect(out).toMatch(/│ contacts +│ +1 list │/);
+  expect(out).toMatch(/│ filings +│ +\d+ lists │/);
+  expect(out).toMatch(/│ usage +│ 1 list, 2 records │/);
+  const one = await cli(["plan", "accounts", "--max-credits", "1"], { env, cwd });
+  expect(one.out).toContain("1 request, 1 credit");
+  const few = await cli(["plan", "--full", "--max-credits", "1"], { env, cwd });
+  expect(few.out).toContain("only the most valuable request fits");
+  expect(few.out).not.toMatch(/\b1 (requests|credits|lists|records)\b/);
+});
+
+test("before the first sync and without a check, it says what it does not know and how to find out", async () => {
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { out } = await cli(["plan"], { env, cwd: aFolder() });
+  expect(out).toContain(
+    "not known: the lengths of accounts, contacts, signals and usage, and with it how many companies",
+  );
+  expect(out).toContain(
+    "`duckmirror check` finds out about accounts and usage for one credit; `duckmirror check --totals`",
+  );
+  expect(out).not.toContain("≥");
+});
+
+test("the credits that `check` saw decide how often usage is read, before the first sync as after it", async () => {
+  const cwd = aFolder();
+  const totals = new Map(["accounts", "contacts", "signals"].map((list) => [list, 0]));
+  const credits = { limit: 100, used: 1, remaining: 99, resetsAt: Date.now() + 8 * 86_400_000 };
+  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits }, Date.now());
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const plan = JSON.parse((await cli(["plan", "usage", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ roll_over: "unknown", projection: [{ stream: "usage", credits_per_day: 0.1 }] });
+  // Three requests now, none again before the reset: they are a hundredth of the period's credits each.
+  expect(plan.left_at_reset).toBe(99 - plan.credits);
+});
+
+test("after `check --totals` it foresees the first sync, and `status` shows how well", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
+  expect(check).toMatchObject({ accounts: 3, credits: { spent: 3 }, requests: 4 });
+  expect([check.contacts > 3, check.signals > 3]).toEqual([true, true]);
+  const plan = JSON.parse((await cli(["plan", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ at_least: false, unknown: [], limit: 10_000_000, remaining: check.credits.remaining });
+  const { credits } = JSON.parse((await cli(["sync", "--quiet", "--json"], { env, cwd })).out);
+  expect(Math.abs(plan.credits - credits.spent)).toBeLessThanOrEqual(0.05 * credits.spent);
+  const { forecasts } = JSON.parse((await cli(["status", "--json"], { env, cwd })).out);
+  const [run] = forecasts.last;
+  expect(run).toMatchObject({ credits: plan.credits, at_least: false, spent: credits.spent });
+  expect(run.error_percent).toBeCloseTo((100 * (plan.credits - credits.spent)) / credits.spent, 1);
+  expect(forecasts.median_error_percent).toBe(Math.abs(run.error_percent));
+  expect((await cli(["status"], { env, cwd })).out).toMatch(
+    /^forecasts of the last 1 sync: off by [\d.]+% in the median/m,
+  );
+  expect((await cli(["plan"], { env, cwd })).out).toMatch(
+    /^about [\d,]+ will be left at the reset; unspent credits roll over for up to 3 billing cycles, by the service's documentation$/m,
+  );
+});
+
+test("with a small largest page it foresees the first sync: `check` finds the page size, for no credit more", async () => {
+  const small = await startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1, maxPerPage: 7 });
+  onTestFinished(() => small.close());
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: small.url, DUCKMIRROR_TOKEN: small.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
+  expect(check).toMatchObject({ largest_page: 7, credits: { spent: 3 } });
+  const plan = JSON.parse(
+    (await cli(["plan", "accounts", "contacts", "signals", "usage", "--json"], { env, cwd })).out,
+  );
+  expect([plan.at_least, plan.at_most]).toEqual([false, plan.credits]);
+  const streams = ["accounts", "contacts", "signals", "usage"];
+  const { credits } = JSON.parse((await cli(["sync", ...streams, "--quiet", "--json"], { env, cwd })).out);
+  expect(Math.abs(plan.credits - credits.spent)).toBeLessThanOrEqual(0.05 * credits.spent);
+  // Read anew, its pages share rows.
+  await cli(["sync", "--reset", "signals", "--quiet"], { env, cwd });
+  const { forecasts } = JSON.parse((await cli(["status", "--json"], { env, cwd })).out);
+  expect(Math.abs(forecasts.last[0].error_percent)).toBeLessThanOrEqual(5);
+});
+
+test("where no answer has shown how many rows a page holds, it names a range", async () => {
+  const cwd = aFolder();
+  const totals = new Map([
+    ["accounts", 60],
+    ["contacts", 556],
+    ["signals", 1687],
+  ]);
+  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits: null }, Date.now());
+  const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
+  const { out } = await cli(["plan", "accounts", "contacts", "signals"], { env, cwd });
+  expect(out).toMatch(/│ signals +│ 1 list │ +2 to 85 │/);
+  expect(out).toContain("4 to 116 requests, as many credits: the largest page is not known");
+  const plan = JSON.parse((await cli(["plan", "signals", "--json"], { env, cwd })).out);
+  expect(plan).toMatchObject({ credits: 2, at_most: 85, at_least: false });
+});

@@ -1,0 +1,104 @@
+// `duckmirror alerts`: what it refuses, what it lists, and that neither address nor secret is ever shown.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { change } from "../../../../support/change-mirror.ts";
+import { cli } from "../../../../support/cli.ts";
+import { aReceiver, SECRET } from "../../../alerts/a-receiver.ts";
+
+const aMirror = async (): Promise<string> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-alerts-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  await change(dataDir, async (warehouse) => {
+    await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
+    await warehouse.finishRun("run-1", { status: "failed", finishedAt: 2, summary: null, error: "no way" });
+  });
+  return dataDir;
+};
+
+const RULE = { name: "failed", event: "run_failed", url_env: "HOOK", secret_env: "KEY", allow_private: true };
+const envOf = (dataDir: string, url: string, ...rules: object[]) => ({
+  DUCKMIRROR_DATA_DIR: dataDir,
+  DUCKMIRROR_ALERTS: JSON.stringify(rules),
+  HOOK: url,
+  KEY: SECRET,
+});
+
+test("without a rule, with an unknown one, and with an unknown word, it says what to do", async () => {
+  const dataDir = await aMirror();
+  const none = await cli(["alerts"], { env: { DUCKMIRROR_DATA_DIR: dataDir } });
+  expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("error ALERTS_MISSING") });
+  const env = envOf(dataDir, "https://x.example", RULE);
+  const problems = [
+    [["send", "x"], "There is no alert rule x; configured: failed"],
+    [["shout"], '"shout" is not list, send, test, replay'],
+    [["replay"], "needs the name of one rule"],
+    [["send", "--after", "3"], "--after belongs to `alerts replay`"],
+    [["replay", "failed", "--after", "x"], "is no number of a change"],
+  ] as const;
+  for (const [words, problem] of problems) {
+    expect(await cli(["alerts", ...words], { env })).toMatchObject({ code: 2, err: expect.stringContaining(problem) });
+  }
+});
+
+test("send, list, test and replay a rule", async () => {
+  const { url, received } = await aReceiver((nth) => (nth === 0 ? { status: 400 } : {}));
+  const env = envOf(await aMirror(), url, RULE);
+  const tried = await cli(["alerts", "send", "--json"], { env });
+  expect([tried.code, JSON.parse(tried.out)]).toMatchObject([
+    5,
+    { alerts: [{ name: "failed", sent: 0, dead: 1, waiting: 0, error: { code: "ALERT_UNDELIVERED" } }] },
+  ]);
+  const { out } = await cli(["alerts", "--json"], { env });
+  expect(JSON.parse(out).alerts).toMatchObject([
+    {
+      name: "failed",
+      event: "run_failed",
+      active: [{ key: "runs" }],
+      dead: [{ attempts: 1, error: "it answered 400" }],
+    },
+  ]);
+  expect(await cli(["alerts", "list"], { env })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("it answered 400"),
+  });
+  expect(await cli(["alerts", "replay", "failed"], { env })).toMatchObject({ code: 0, err: "" });
+  expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("The receiver took a test message."),
+  });
+  expect(received.map(({ body }) => [body.type, body.data.events[0]?.type])).toEqual([
+    ["duckmirror.alert", "run.failed"],
+    ["duckmirror.alert", "run.failed"],
+    ["duckmirror.test", "run_failed"],
+  ]);
+});
+
+test("neither address nor secret is shown, whatever fails", async () => {
+  const dataDir = await aMirror();
+  const secret = SECRET.slice("whsec_".length);
+  const urls = [
+    "http://127.0.0.1:1/hush-path",
+    "https://hush.invalid/hush-path",
+    "hush-path",
+    "https://a:hush-path@x.example",
+  ];
+  for (const url of urls) {
+    for (const format of ["json", "slack"]) {
+      const rule = {
+        ...RULE,
+        name: `r${urls.indexOf(url)}`,
+        format,
+        ...(format === "slack" ? { secret_env: undefined } : {}),
+      };
+      const env = envOf(dataDir, url, rule);
+      const sent = await cli(["alerts", "send", "--json"], { env });
+      const listed = await cli(["alerts", "list", "--verbose"], { env });
+      expect(sent.code).not.toBe(0);
+      const shown = sent.out + sent.err + listed.out + listed.err;
+      expect(shown).not.toContain("hush-path");
+      expect(shown).not.toContain(secret);
+    }
+  }
+});

@@ -1,0 +1,207 @@
+// pause, resume, jobs and trigger beside a Redis: what an operator sees and does at night.
+
+import { Queue, Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { deadLetters } from "../../../../../src/queue/bullmq/dead-letters.ts";
+import { PREFIX } from "../../../../../src/queue/bullmq/queues.ts";
+import { FETCH_QUEUE } from "../../../../../src/queue/remote/names.ts";
+import { afterTest } from "../../../../support/after-test.ts";
+import { cli } from "../../../../support/cli.ts";
+import { FLEET_QUEUES } from "../../../../support/queue-names.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../../queue/worker-rig.ts";
+
+const PATIENCE = { timeout: 30_000 };
+
+const aShell = async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const config = org.config(redis);
+  const env = {
+    DUCKMIRROR_BASE_URL: config.baseUrl ?? "",
+    DUCKMIRROR_TOKEN: "test-token",
+    DUCKMIRROR_DATA_DIR: org.dataDir,
+    REDIS_URL: redis.url,
+  };
+  const run = (...argv: string[]) => cli(argv, { env, cwd: org.dataDir });
+  const runJson = async (...argv: string[]): Promise<unknown> => {
+    const { code, out, err } = await run(...argv, "--json");
+    expect(code, err).toBe(0);
+    return JSON.parse(out);
+  };
+  return { ...(await someTriggers(redis, [config])), address: redis, config, env, org, run, runJson };
+};
+
+/** Starts a worker that fails every job of a queue; call the result to stop it. */
+const failAll = async (address: { readonly url: string }, queue: string) => {
+  const connection = new Redis(address.url, { maxRetriesPerRequest: null });
+  const worker = new Worker(queue, () => Promise.reject(new Error("JOB_FORGED: of a test")), {
+    connection,
+    prefix: PREFIX,
+  });
+  let closed: Promise<void> | null = null;
+  const close = () => {
+    closed ??= worker.close(true).then(() => connection.disconnect());
+    return closed;
+  };
+  afterTest(close);
+  return close;
+};
+
+/** Failed jobs in a queue. */
+const someLetters = async (address: { readonly url: string }, queue: Queue, names: readonly string[]) => {
+  await queue.addBulk(names.map((jobId) => ({ name: "request", data: {}, opts: { jobId } })));
+  const close = await failAll(address, queue.name);
+  await expect.poll(() => queue.getFailedCount(), PATIENCE).toBe(names.length);
+  await close();
+};
+
+const fetchQueue = (connection: Redis) => {
+  const queue = new Queue(FETCH_QUEUE, { connection, prefix: PREFIX });
+  afterTest(() => queue.close());
+  return queue;
+};
+
+test("pause and resume say what changed, in words and as JSON", async () => {
+  const { run, runJson } = await aShell();
+  expect(await run("pause", "--fleet", "--queue", "fetch")).toMatchObject({
+    code: 0,
+    out: "the fleet is paused\nqueue fetch is paused\n",
+  });
+  expect((await run("pause", "--fleet")).out).toBe("the fleet was paused already\n");
+  expect(await runJson("pause", "--profile", "default")).toEqual({
+    pauses: [{ kind: "profile", name: "default", changed: true }],
+    paused: [
+      { kind: "fleet", name: null, since: expect.any(Number) },
+      { kind: "profile", name: "default", since: expect.any(Number) },
+      { kind: "queue", name: "fetch", since: expect.any(Number) },
+    ],
+    running: 0,
+  });
+  const { out } = await run("jobs");
+  for (const what of ["the fleet", "profile default", "queue fetch"]) {
+    expect(out).toMatch(new RegExp(`^Paused since \\d{4}-\\S+: ${what}$`, "m"));
+  }
+  expect(out).toContain("fetch (paused)");
+  expect((await run("resume", "--profile", "default", "--queue", "fetch")).out).toBe(
+    "profile default is resumed\nqueue fetch is resumed\n",
+  );
+  expect(await runJson("resume", "--fleet")).toMatchObject({ paused: [], resumes: [{ changed: true }] });
+  expect((await run("resume", "--fleet")).out).toBe("the fleet was not paused\n");
+  const { actions } = z
+    .object({ actions: z.array(z.object({ action: z.string(), subject: z.string() })) })
+    .parse(await runJson("audit"));
+  expect(actions).toContainEqual({ action: "pause", subject: "queue fetch" });
+  expect(actions).toContainEqual({ action: "resume", subject: "profile default" });
+});
+
+test("a pause needs a target that exists, and Redis", async () => {
+  const { run, org } = await aShell();
+  expect((await run("pause")).err).toContain("--profile NAME, --queue NAME or --fleet");
+  expect((await run("pause", "--profile", "nobody")).err).toContain("nobody");
+  const wrong = await run("resume", "--queue", "fetsch");
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("Queues: sync, publish")]);
+  const env = { DUCKMIRROR_BASE_URL: "https://api.example", DUCKMIRROR_DATA_DIR: org.dataDir };
+  const local = await cli(["pause", "--fleet"], { env });
+  expect([local.code, local.err]).toEqual([2, expect.stringContaining("needs Redis (REDIS_URL)")]);
+  for (const command of ["pause", "resume", "jobs"]) expect((await run(command, "--help")).out).toContain("Examples:");
+});
+
+test("jobs lists all queues, the members and what is paused; --failed stays as it was", async () => {
+  const { runJson, run, address, config } = await aShell();
+  const worker = await aWorker(address, [config]);
+  expect(await runJson("jobs", "--failed")).toEqual({ failed: [] });
+  const read = () => runJson("jobs");
+  const members = [{ role: "all", version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
+  await expect.poll(read, PATIENCE).toMatchObject({ active: [], failed: [], members, paused: [] });
+  const names = z.object({ queues: z.array(z.object({ name: z.string() })) }).parse(await read());
+  expect(names.queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
+  const { out } = await run("jobs");
+  expect(out).toContain("Nothing is queued or under way.\n");
+  for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);
+  // Each table ends its line.
+  expect(out).toMatch(/┘\n┌[\s\S]*┘\n$/);
+  await worker.stop();
+  expect((await run("jobs")).out).toContain("No worker is registered.");
+});
+
+test("trigger says that its profile is paused, with and without --wait, and the sync ends after the pause", async () => {
+  const { run, env, org, address, config, triggers } = await aShell();
+  await aWorker(address, [config]);
+  await run("pause", "--profile", "default");
+  const asked = await run("trigger", "accounts");
+  expect(asked.err).toContain("waits: profile default is paused; `duckmirror resume --profile default` ends the pause");
+  let shown = "";
+  const onErr = (text: string) => {
+    shown = text;
+  };
+  const waiting = cli(["trigger", "accounts", "--wait"], { env, cwd: org.dataDir, onErr });
+  await expect.poll(() => shown, PATIENCE).toContain("is paused");
+  expect(await triggers.active()).toMatchObject([{ state: "queued", paused: true }]);
+  expect((await run("jobs")).out).toContain("queued, paused");
+  await run("resume", "--profile", "default");
+  const { code, err } = await waiting;
+  expect([code, err.match(/is paused/g)?.length]).toEqual([0, 1]);
+  expect((await reached(triggers, asked.out.trim())).state).toBe("done");
+});
+
+test("failed jobs are dropped by id, by queue, or all; those of a sync that runs are kept", async () => {
+  const { run, runJson, address, redis, queues, triggers } = await aShell();
+  const requests = fetchQueue(redis);
+  await someLetters(address, requests, ["r1", "r2", "r3"]);
+  expect((await run("jobs", "drop", "r1")).out).toBe("r1 dropped\n");
+  const unknown = await run("jobs", "drop", "r2", "r1");
+  expect([unknown.code, await requests.getFailedCount()]).toEqual([2, 2]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
+  // Its families fail, and its end waits.
+  await queues.publish.pause();
+  await someLetters(address, queues.export, ["e1"]);
+  await failAll(address, queues.sync.name);
+  await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(2);
+  expect(await runJson("jobs", "drop", "--queue", "fetch")).toEqual({
+    dropped: expect.arrayContaining([
+      { id: "r2", queue: "fetch" },
+      { id: "r3", queue: "fetch" },
+    ]),
+    kept: [],
+  });
+  const all = z
+    .object({ dropped: z.array(z.object({ id: z.string() })), kept: z.array(z.object({ id: z.string() })) })
+    .parse(await runJson("jobs", "drop", "--all"));
+  expect(all.dropped).toEqual([{ id: "e1" }]);
+  expect(all.kept.map(({ id }) => id).sort()).toEqual([`${runId}.accounts`, `${runId}.signals`]);
+  expect(await deadLetters(queues)).toHaveLength(2);
+});
+
+test("failed jobs are retried by id, by queue, or all, as --retry does; requests to fetchers are not", async () => {
+  const { run, runJson, address, queues, redis } = await aShell();
+  await someLetters(address, queues.schedule, ["t1", "t2", "t3", "t4"]);
+  expect(await runJson("jobs", "--retry", "t1")).toEqual({ retried: [{ id: "t1", run_id: null }] });
+  expect((await run("jobs", "retry", "t2")).out).toBe("t2 dropped\n");
+  expect(await runJson("jobs", "retry", "--queue", "publish")).toEqual({ retried: [] });
+  const both = await runJson("jobs", "retry", "--all");
+  expect(z.object({ retried: z.array(z.object({ id: z.string() })) }).parse(both).retried).toHaveLength(2);
+  await someLetters(address, fetchQueue(redis), ["r1"]);
+  expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain("the next sync asks again");
+  expect((await run("jobs", "retry")).err).toContain("name failed jobs by id, or by --queue NAME, or --all");
+  expect((await run("jobs", "retry", "x", "--all")).err).toContain("name failed jobs by id");
+  expect((await run("jobs", "again")).err).toContain('"again" is not retry or drop');
+  expect((await run("jobs", "--all")).err).toContain("belong to `jobs retry` and `jobs drop`");
+});
+
+test("jobs lists a sync that is over as long as its jobs wait, and not as queued", async () => {
+  const { triggers, run, runJson, address, config } = await aShell();
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 1 }));
+  await reached(triggers, runId);
+  const shown = await run("jobs");
+  expect(shown.out).not.toContain("Nothing is queued");
+  expect(shown.out).toContain(`${runId} │ default │ stopped, until a worker takes its jobs │`);
+  expect(shown.out).toMatch(/│ sync +│ +1 │/);
+  expect(await runJson("jobs")).toMatchObject({ active: [{ run_id: runId, state: "stopped" }] });
+  // It is joined by nobody.
+  expect((await triggers.start(anAsk({ streams: ["accounts"] }))).joined).toBe(false);
+  await aWorker(address, [config]);
+  const open = async () => (await triggers.active()).map((sync) => sync.runId);
+  await expect.poll(open, { timeout: 120_000 }).not.toContain(runId);
+});

@@ -1,0 +1,101 @@
+// `duckmirror deliver`: what it refuses, and that a destination that fails stops no other.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { deliverJob } from "../../../../../jobs/deliver.ts";
+import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../../../../src/core/clock.ts";
+import { resolveConfig } from "../../../../../src/core/config/config.ts";
+import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { cli } from "../../../../support/cli.ts";
+import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+import { emptyCopy, mapDestination } from "../../../deliver/copies.ts";
+
+const aMirror = async (): Promise<string> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-deliver-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  await copyMigratedMirror(dataDir);
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  await warehouse.publish();
+  await warehouse.close();
+  return dataDir;
+};
+
+/** Nothing listens on port 1. */
+const TWO = JSON.stringify([
+  { name: "a", kind: "postgres", url: "postgres://me:hush-hush@127.0.0.1:1/x" },
+  { name: "b", kind: "postgres", url: "postgres://me:hush-hush@127.0.0.1:1/x", schema: "b" },
+]);
+
+test("without a destination, and with an unknown name, it says what to do", async () => {
+  const dataDir = await aMirror();
+  const none = await cli(["deliver"], { env: { DUCKMIRROR_DATA_DIR: dataDir } });
+  expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("error DESTINATIONS_MISSING") });
+  const env = { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: TWO };
+  const unknown = await cli(["deliver", "c"], { env });
+  expect(unknown).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("There is no destination c; configured: a, b"),
+  });
+});
+
+test("destinations that are away: code 5, each with its error, no password anywhere", async () => {
+  const env = { DUCKMIRROR_DATA_DIR: await aMirror(), DUCKMIRROR_DESTINATIONS: TWO };
+  const { code, out, err } = await cli(["deliver", "--json"], { env });
+  expect(code).toBe(5);
+  expect(JSON.parse(out)).toMatchObject({
+    destinations: [
+      { name: "a", kind: "postgres", status: "failed", from: null, to: null, error: { code: "DESTINATION_AWAY" } },
+      { name: "b", status: "failed", error: { code: "DESTINATION_AWAY" } },
+    ],
+  });
+  const shown = await cli(["deliver", "b"], { env });
+  expect(shown).toMatchObject({ code: 5, out: expect.stringContaining("DESTINATION_AWAY") });
+  expect(out + err + shown.out + shown.err).not.toContain("hush");
+});
+
+test("an address whose variable is not set is an error of its delivery, not of other commands", async () => {
+  const one = { name: "crm", kind: "postgres", url_env: "CRM_URL" };
+  const env = { DUCKMIRROR_DATA_DIR: await aMirror(), DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) };
+  expect(await cli(["status"], { env })).toMatchObject({ code: 0 });
+  const { code, out } = await cli(["deliver", "--json"], { env });
+  expect([code, JSON.parse(out).destinations]).toMatchObject([
+    2,
+    [{ name: "crm", error: { code: "CONFIG_INVALID", message: expect.stringContaining("crm: CRM_URL is not set") } }],
+  ]);
+});
+
+test("one that fails does not stop the others, and is asked for the names that were given", async () => {
+  const dataDir = await aMirror();
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: TWO },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+  const copy = emptyCopy();
+  const signal = new AbortController().signal;
+  const reports = await deliverJob(
+    config,
+    { names: [], takeOver: false },
+    {
+      clock: systemClock,
+      signal,
+      open: async ({ name, url }) => {
+        if (name === "a") throw new Error(`cannot open ${url.reveal()}`);
+        return mapDestination(copy);
+      },
+    },
+  );
+  expect(reports).toMatchObject([
+    {
+      name: "a",
+      delivered: null,
+      error: { code: "DESTINATION_FAILED", message: expect.stringContaining("me:[hidden]@") },
+    },
+    { name: "b", delivered: { from: null, to: { n: 0 } }, error: null },
+  ]);
+  expect(copy.position?.n).toBe(0);
+});

@@ -1,0 +1,112 @@
+// duckmirror init: asks only what it must, never overwrites, never stores the token.
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { loadConfig } from "../../../../../src/core/config/config.ts";
+import { settingList } from "../../../../../src/core/config/settings.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
+
+const fileIn = (folder: string) => readFileSync(join(folder, "duckmirror.yaml"), "utf8");
+const configIn = (cwd: string, env = {}) => loadConfig({ cwd, env, vocabulary: vocabulary() });
+
+describe("without questions", () => {
+  test("writes a file that holds every setting but the token, is valid, and changes nothing but what was given", async () => {
+    const cwd = aFolder();
+    const run = await cli(["init", "--yes", "--base-url", "https://api.example.com/p/"], { cwd });
+    expect(run).toMatchObject({ code: 0, out: `wrote ${join(cwd, "duckmirror.yaml")}\n` });
+    for (const { name } of settingList()) expect(fileIn(cwd).includes(`${name}: `), name).toBe(name !== "token");
+    const written = configIn(cwd);
+    const fallback = configIn(aFolder());
+    expect(written.baseUrl).toBe("https://api.example.com/p");
+    const ofFile = { baseUrl: null, file: null, origins: null, dataDir: null };
+    expect({ ...written, ...ofFile }).toEqual({ ...fallback, ...ofFile });
+  });
+
+  test("every commented setting is valid when its # is taken away", async () => {
+    const cwd = aFolder();
+    await cli(["init", "--yes", "--base-url", "https://api.example.com"], { cwd });
+    writeFileSync(
+      join(cwd, "duckmirror.yaml"),
+      fileIn(cwd)
+        .replace(/^# (\w+: )/gm, "$1")
+        .replace(/^(greedy|keep): .*/gm, ""),
+    );
+    expect(configIn(cwd)).toMatchObject({ maxCredits: 500, companies: ["example.com", "ACME"], maxPageSize: 1000 });
+  });
+
+  test("never writes the token, wherever it is configured", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_TOKEN: "eyJh.eyJi.c2ln", DUCKMIRROR_BASE_URL: "https://api.example.com" };
+    const { code, out, err } = await cli(["init", "--json"], { cwd, env });
+    expect(code).toBe(0);
+    expect(fileIn(cwd) + out + err).not.toContain(env.DUCKMIRROR_TOKEN);
+    expect(configIn(cwd).baseUrl).toBe(env.DUCKMIRROR_BASE_URL);
+  });
+
+  test("refuses a token given as a token file, without repeating or writing it", async () => {
+    const cwd = aFolder();
+    const token = "eyJhbGciOiJIUzI1NiJ9.eyJvcmciOiJvcmdfMSJ9.c2lnbmF0dXJl";
+    const { code, err } = await cli(["init", "--yes", "--token-file", token], { cwd });
+    expect(code).toBe(2);
+    expect(err).not.toContain(token);
+    expect(existsSync(join(cwd, "duckmirror.yaml"))).toBe(false);
+  });
+
+  test("leaves an existing file alone unless --force is given", async () => {
+    const cwd = aFolder();
+    writeFileSync(join(cwd, "duckmirror.yaml"), "pace: even\n");
+    const refused = await cli(["init", "--yes"], { cwd });
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("error FILE_EXISTS") });
+    expect(fileIn(cwd)).toBe("pace: even\n");
+    expect((await cli(["init", "--yes", "--force"], { cwd })).code).toBe(0);
+    expect(fileIn(cwd)).toContain("# pace: greedy");
+  });
+
+  test("the file is readable by its owner only", async () => {
+    const cwd = aFolder();
+    await cli(["init", "--yes"], { cwd });
+    expect(statSync(join(cwd, "duckmirror.yaml")).mode & 0o077).toBe(0);
+  });
+
+  test("paths typed here still mean the same when the file stands elsewhere", async () => {
+    const cwd = aFolder();
+    const argv = ["init", "--yes", "--config", "etc/d.yaml", "--token-file", "secret", "--data-dir", "mirror"];
+    expect((await cli(argv, { cwd })).code).toBe(0);
+    const config = loadConfig({ cwd, env: {}, vocabulary: vocabulary(), configPath: "etc/d.yaml" });
+    expect(config.token).toEqual({ kind: "file", path: join(cwd, "secret") });
+    expect(config.dataDir).toBe(join(cwd, "mirror"));
+  });
+
+  test("a folder that cannot be written is named", async () => {
+    const cwd = aFolder();
+    writeFileSync(join(cwd, "taken"), "");
+    const { code, err } = await cli(["init", "--yes", "--config", "taken/d.yaml"], { cwd });
+    expect([code, err.includes("CONFIG_FILE_UNWRITABLE")]).toEqual([2, true]);
+  });
+});
+
+describe("on a terminal", () => {
+  test("asks for the address until it is one, and where the token is", async () => {
+    const cwd = aFolder();
+    const answers = ["api.example.com", "https://api.example.com", "file", "~/token"];
+    const { code, err } = await cli(["init"], { cwd, answers });
+    expect(code).toBe(0);
+    expect(err).toContain('"api.example.com" is not an http(s) address');
+    expect(configIn(cwd, { HOME: "/home/ana" })).toMatchObject({
+      baseUrl: "https://api.example.com",
+      token: { kind: "file", path: "/home/ana/token" },
+    });
+  });
+
+  test("asks nothing that is known", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_TOKEN: "abc.def.ghi" };
+    expect((await cli(["init"], { cwd, env, answers: [] })).code).toBe(0);
+  });
+});
+
+test("--print-schema prints the JSON Schema of the file", async () => {
+  const { out } = await cli(["init", "--print-schema"]);
+  expect(JSON.parse(out)).toMatchObject({ type: "object", properties: { base_url: {} }, additionalProperties: false });
+});

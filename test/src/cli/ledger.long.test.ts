@@ -1,0 +1,236 @@
+// The request ledger against the service's own log: every request of every command, with its credit, request by request.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { callsDir } from "../../../src/warehouse/calls/call-files.ts";
+import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { aPlaceFor, cli } from "../../support/cli.ts";
+
+const HOUR_MS = 3_600_000;
+const program = new URL("../../../src/cli/main.ts", import.meta.url).pathname;
+
+let sandbox: Sandbox;
+/** What the service answered: path, query and status of every request. */
+let log: string[] = [];
+const logged = (path: string, query: Iterable<[string, string]>, status: number | null) =>
+  `${path}?${new URLSearchParams(query).toString()} ${status}`;
+const listen = () =>
+  sandbox.intercept(async (request, next) => {
+    const response = await next();
+    log.push(logged(request.path, Object.entries(request.query), response.status));
+    return response;
+  });
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 5, accounts: 3, plan: "enterprise", threads: 1 });
+  listen();
+});
+afterEach(() => {
+  log = [];
+  listen();
+});
+afterAll(() => sandbox.close());
+
+const aMirror = () =>
+  aPlaceFor(sandbox, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_LOG_LEVEL: "error" });
+
+const rowsOf = async (dataDir: string, sql: string) => {
+  const { rows } = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql });
+  return rows;
+};
+
+/** The ledger in the form of the log. */
+const ledger = async (dataDir: string): Promise<readonly string[]> => {
+  const rows = await rowsOf(dataDir, "SELECT url, status FROM sync.requests");
+  return rows.map(([url, status]) => {
+    const [path = "", query = ""] = String(url).split("?");
+    return logged(path, new URLSearchParams(query), status === null ? null : Number(status));
+  });
+};
+
+const statusOf = async (env: Record<string, string>) => JSON.parse((await cli(["status", "--json"], { env })).out);
+
+describe("every request is in the ledger", () => {
+  test("of check, feedback, sync and verify, before the first sync and after it", async () => {
+    const { dataDir, env } = aMirror();
+    const usedBefore = sandbox.stats().credits.used;
+    for (const argv of [
+      ["check"],
+      ["feedback", "first words"],
+      ["sync"],
+      ["check"],
+      ["feedback", "--rating", "5", "thanks"],
+      ["verify", "--max-credits", "6"],
+      ["check"],
+      ["sync", "accounts", "usage"],
+    ]) {
+      const { code, err } = await cli(argv, { env });
+      expect([argv, code, err]).toEqual([argv, 0, err]);
+    }
+    expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
+    const [[credits] = []] = await rowsOf(dataDir, "SELECT CAST(sum(credits) AS INTEGER) FROM sync.requests");
+    expect(credits).toBe(sandbox.stats().credits.used - usedBefore);
+    const modes = await rowsOf(
+      dataDir,
+      `SELECT mode, CAST(sum(credits) AS INTEGER) FROM sync.runs JOIN sync.requests USING (run_id)
+       WHERE mode IN ('check', 'feedback') GROUP BY mode ORDER BY mode`,
+    );
+    expect(modes).toEqual([
+      ["check", 3],
+      ["feedback", 2],
+    ]);
+    expect(readdirSync(callsDir(dataDir))).toEqual([]);
+  });
+
+  test("of a check and a feedback beside a process that holds the warehouse, as soon as it publishes", async () => {
+    const { dataDir, env } = aMirror();
+    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    let beside: Promise<unknown> | null = null;
+    sandbox.intercept(async (request, next) => {
+      // The first request of the running sync; the two commands run while it waits.
+      if (beside === null && request.path === "/v1/accounts" && request.query.perPage !== "1") {
+        beside = (async () => {
+          expect((await cli(["check"], { env })).code).toBe(0);
+          expect((await cli(["feedback", "beside"], { env })).code).toBe(0);
+        })();
+        await beside;
+      }
+      const response = await next();
+      log.push(logged(request.path, Object.entries(request.query), response.status));
+      return response;
+    });
+    expect((await cli(["sync", "accounts", "usage"], { env })).code).toBe(0);
+    expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
+  });
+
+  test("a refused call is free, and its row says why", async () => {
+    const { dataDir, env } = aMirror();
+    sandbox.intercept(async () => ({ status: 500, headers: {}, body: "broken" }));
+    expect((await cli(["check"], { env })).code).toBe(5);
+    expect((await cli(["feedback", "words"], { env })).code).toBe(5);
+    listen();
+    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    const rows = await rowsOf(
+      dataDir,
+      "SELECT stream, endpoint, status, charge, credits, error FROM sync.requests WHERE status = 500 ORDER BY stream",
+    );
+    expect(rows).toEqual([
+      ["accounts", "/v1/accounts", 500, "free", 0, "HTTP 500"],
+      ["feedback", "/v1/feedback", 500, "free", 0, "HTTP 500"],
+    ]);
+  });
+});
+
+describe("spent by others is never our own", () => {
+  test("a fresh mirror shows no difference, nor does one after checks, feedback and the usage routes", async () => {
+    const own = await startSandbox({ seed: 6, accounts: 2, plan: "enterprise", threads: 1 });
+    try {
+      const { env } = aMirror();
+      const here = { ...env, DUCKMIRROR_BASE_URL: own.url, DUCKMIRROR_TOKEN: own.token, DUCKMIRROR_STREAMS: "" };
+      const steps = [["sync"], ["check"], ["sync", "usage"], ["feedback", "x"], ["check"], ["sync", "accounts"]];
+      for (const argv of steps) {
+        expect((await cli(argv, { env: here })).code).toBe(0);
+        const { credits } = await statusOf(here);
+        expect([argv, credits.spent_by_others, credits.undecided]).toEqual([argv, 0, []]);
+        expect((await cli(["status"], { env: here })).out).not.toMatch(/spent by others|fewer/);
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
+  test("what another program spends is named as such", async () => {
+    const own = await startSandbox({ seed: 7, accounts: 2, plan: "enterprise", threads: 1 });
+    try {
+      const { env } = aMirror();
+      const here = { ...env, DUCKMIRROR_BASE_URL: own.url, DUCKMIRROR_TOKEN: own.token };
+      const headers = { authorization: `Bearer ${own.token}` };
+      for (let nth = 0; nth < 3; nth += 1) await fetch(`${own.url}/v1/accounts`, { headers });
+      expect((await cli(["sync", "accounts", "usage"], { env: here })).code).toBe(0);
+      expect((await statusOf(here)).credits.spent_by_others).toBe(3);
+      expect((await cli(["status"], { env: here })).out).toContain("the service counts 3 more, spent by others");
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+describe("a command that is killed", () => {
+  test("leaves a request that may have cost a credit: the ledger has it, and status names it", async () => {
+    const { dataDir, env } = aMirror();
+    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    const others = (await statusOf(env)).credits.spent_by_others;
+    const reached = new Promise<void>((resolve) => {
+      sandbox.intercept(async (_request, next) => {
+        resolve();
+        await new Promise((release) => child.once("exit", release));
+        return next();
+      });
+    });
+    const child = spawn(process.execPath, ["--import", "tsx", program, "check"], {
+      env: { ...process.env, ...env },
+      stdio: "ignore",
+    });
+    await reached;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    listen();
+
+    // The process might still wait for its answer, so the request is only announced.
+    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    expect((await statusOf(env)).credits).toMatchObject({ pending_here: 1, undecided: [] });
+    expect((await cli(["status"], { env })).out).toContain("1 request of other commands will enter the ledger");
+
+    const clock = { ...systemClock, now: () => Date.now() + HOUR_MS };
+    expect((await cli(["sync", "accounts"], { env, clock })).code).toBe(0);
+    const { credits } = await statusOf(env);
+    expect(credits).toMatchObject({
+      pending_here: 0,
+      spent_by_others: others,
+      undecided: [{ endpoint: "/v1/accounts", url: "/v1/accounts?perPage=1" }],
+    });
+    expect((await cli(["status"], { env })).out).toMatch(/^undecided: \/v1\/accounts\?perPage=1 .*no answer/m);
+    expect(readdirSync(callsDir(dataDir))).toEqual([]);
+  });
+
+  test("in the middle of a line, loses only that line", async () => {
+    const { dataDir, env } = aMirror();
+    expect((await cli(["check"], { env })).code).toBe(0);
+    const [name = ""] = readdirSync(callsDir(dataDir));
+    writeFileSync(join(callsDir(dataDir), name), '{"line":"sent","requestId":"cut', { flag: "a" });
+    const clock = { ...systemClock, now: () => Date.now() + HOUR_MS };
+    expect((await cli(["sync", "accounts"], { env, clock })).code).toBe(0);
+    expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
+  });
+});
+
+test("calls whose file was not removed after booking are booked once", async () => {
+  const { dataDir, env } = aMirror();
+  expect((await cli(["check"], { env })).code).toBe(0);
+  const [name = ""] = readdirSync(callsDir(dataDir));
+  const text = readFileSync(join(callsDir(dataDir), name), "utf8");
+  expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+  writeFileSync(join(callsDir(dataDir), name), text);
+  expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+  expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
+});
+
+test("a check whose calls cannot be noted says so and ends well", async () => {
+  const { dataDir, env } = aMirror();
+  mkdirSync(join(dataDir, "state"), { recursive: true });
+  writeFileSync(join(dataDir, "state", "calls"), "a file in place of the folder");
+  const { code, err } = await cli(["check"], { env });
+  expect([code, err]).toEqual([0, expect.stringMatching(/^warning: the ledger will lack requests of this command: /)]);
+});
+
+test("a replay from the archive brings the same ledger", async () => {
+  const { dataDir, env } = aMirror();
+  for (const argv of [["check"], ["feedback", "x"], ["sync", "accounts"], ["replay"]]) {
+    expect((await cli(argv, { env })).code).toBe(0);
+  }
+  expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
+});

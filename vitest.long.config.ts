@@ -15,10 +15,12 @@ export default defineConfig({
       "test/src/sync/simulation.test.ts",
       "test/src/sync/strategies/walk.test.ts",
       "test/src/warehouse/load-properties.test.ts",
+      "test/src/warehouse/read/changes/read-changes.test.ts",
     ],
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "300",
       SECOND_FILES: env.SECOND_FILES ?? "8",
+      FEED_CASES: env.FEED_CASES ?? "24",
       LOAD_CASES: env.LOAD_CASES ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
       DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "4000",

@@ -18,8 +18,11 @@ export const probeQuery = ({ size }: Probe): ApiCall["query"] =>
   size === null ? { perPage: "1" } : { perPage: String(size), onlyWithFields: "id" };
 
 /** The next request after a refusal; null: none is left. */
-export const probeAfterRefusal = ({ size, refusals }: Probe, excerpt: string): Probe | null => {
+export const probeAfterRefusal = ({ size, refusals }: Probe, status: number, excerpt: string): Probe | null => {
   if (size === null) return null;
+  // It cannot carry so large a page, or says it as a failure of its own.
+  if (status === 413 || status === 414 || status >= 500) return { size: null, refusals: refusals + 1 };
+  if (status !== 400 && status !== 422) return null;
   const refused = { perPage: size, sort: false, include: false, content: false, names: false, filters: false };
   const next = shapeAfterRefusal(initialShape(size), refused, excerpt, { largest: size, elsewhere: null });
   const isField = /onlywithfields|field/i.test(excerpt);

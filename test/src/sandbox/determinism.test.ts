@@ -52,15 +52,15 @@ test("the rows of a seed do not change from one version to the next, nor does th
     );
     expect(Object.fromEntries(prints)).toMatchInlineSnapshot(`
       {
-        "account_insights": "de68c11e97145fd09d969cbcc72b09be",
+        "account_insights": "84395ac374e1e48d234d942884e6861c",
         "accounts": "d533ce28cb3c0de5541800cb9b21c1f5",
-        "companies": "4ee85ccef2a36bec9d777a76ecf0840a",
+        "companies": "93ea2e148f9832090260fe9217bec9b6",
         "company_inputs": null,
         "contacts": "75213cb86914223e2b877413fd6647a2",
-        "earnings_calls": "3d6b6ed0f42b929adc57e99f3661c38d",
-        "filings": "63830dd2aa47b81b41de9913f717e950",
-        "job_openings": "b205ae07ae7051bb2e0c69031834526b",
-        "news_articles": "3e7c857b99d1025c4923417d3adb2c7d",
+        "earnings_calls": "01fdb73e9f4887162b7ef88368e6c3cd",
+        "filings": "37e3a0b5e8e25f31de4b28d6ba10f7d9",
+        "job_openings": "95ae2ccaf6e9aba8145d5ed74c1442b9",
+        "news_articles": "f3247f8aadccdd92a291305cab904735",
         "owners": "88abcad1c4346672de61554b37858ff0",
         "signals": "ff4147218013479f36edfd7deb39f220",
       }

@@ -11,7 +11,10 @@ afterEach(async () => {
 
 const start = async (strictness: string, maxPerPage = 100) => {
   const service = createFakeService(anOrganization(5), { maxPerPage });
-  rig = await startSyncRig(service, { DUCKMIRROR_STRICTNESS: strictness });
+  rig = await startSyncRig(service, {
+    DUCKMIRROR_STRICTNESS: strictness,
+    DUCKMIRROR_STREAMS: "accounts,contacts,signals",
+  });
   const mirror = rig;
   expect((await mirror.sync()).error).toBeNull();
   return { service, mirror };

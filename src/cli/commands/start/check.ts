@@ -66,8 +66,8 @@ const ask = async (
     const call = { ...list, query: probeQuery(probe) };
     const outcome: ApiOutcome = await client.send(call, signal);
     if (outcome.kind === "ok") return { outcome, requests, page: pageShownBy(probe, outcome) };
-    if (outcome.kind === "refused" && [400, 422].includes(outcome.status)) {
-      const next = probeAfterRefusal(probe, outcome.excerpt);
+    if (outcome.kind === "refused") {
+      const next = probeAfterRefusal(probe, outcome.status, outcome.excerpt);
       if (next !== null) {
         probe = next;
         continue;

@@ -94,7 +94,6 @@ describe("failures", () => {
     [403, 3, "CREDENTIALS_REFUSED"],
     [402, 4, "QUOTA_SPENT"],
     [404, 5, "REQUEST_FAILED"],
-    [500, 5, "REQUEST_FAILED"],
     [302, 5, "REQUEST_FAILED"],
   ])("status %i ends with exit code %i, %s, after one request", async (status, exit, name) => {
     service.play(json({ error: `no, ${token}` }, { status, headers: { location: "https://elsewhere.example/" } }));
@@ -116,6 +115,14 @@ describe("failures", () => {
       "perPage=1000&onlyWithFields=id",
       "perPage=1",
     ]);
+  });
+
+  test.each([413, 500, 503])("status %i for a large page: one row is asked for", async (status) => {
+    service.play(json({ error: "no" }, { status }), json(anEnvelope(60)));
+    expect(JSON.parse((await check(["--json"])).out)).toMatchObject({ ok: true, largest_page: null, requests: 2 });
+    service.play(json({ error: "no" }, { status }), json({ error: "no" }, { status }));
+    const { code, out } = await check(["--json"]);
+    expect([code, JSON.parse(out).error.code]).toEqual([5, "REQUEST_FAILED"]);
   });
 
   test("a service that refuses every page ends with exit code 5", async () => {

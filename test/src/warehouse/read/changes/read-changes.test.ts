@@ -8,6 +8,7 @@ import { readChanges } from "../../../../../src/warehouse/read/changes/read-chan
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../../../support/feed.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, T0 } from "../../builders.ts";
 
+const CASES = Number(process.env.FEED_CASES ?? 4);
 const id = fc.integer({ min: 1, max: 9 });
 const contactId = fc.constantFrom("a", "b", "c", "d'e", 'f"g');
 const step = fc.oneof(
@@ -81,7 +82,7 @@ test("applied to an empty map, the feed equals the mirror at every step, and at 
       }
       await warehouse.close();
     }),
-    { numRuns: 8, verbose: 1 },
+    { numRuns: CASES, verbose: 1 },
   );
 });
 

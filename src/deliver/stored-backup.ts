@@ -5,6 +5,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
+import { jsonOrNull } from "../core/json.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace } from "./stores/open-store.ts";
@@ -114,7 +115,7 @@ export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup>
     const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });
     const found = await store.get(NOTE, signal);
     if (found === null) throw damaged(url, `it holds no ${NOTE}`);
-    const note = storedNote.safeParse(parsed(found.text));
+    const note = storedNote.safeParse(jsonOrNull(found.text));
     if (!note.success) throw damaged(`${url}/${NOTE}`, "it is no note that this version reads");
     for (const name of Object.keys(note.data.files)) {
       if (!isBackupFile(name)) throw damaged(`${url}/${NOTE}`, `it names a file that no backup has: ${name}`);
@@ -125,11 +126,3 @@ export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup>
     await writeFile(join(folder, NOTE), found.text, { mode: 0o600 });
     return { ...(await readBackup(folder)), folder };
   });
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};

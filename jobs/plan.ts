@@ -10,8 +10,10 @@ import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
+import { isoTimeOrNull } from "../src/core/time.ts";
 import { type Cut, withinBudgets } from "../src/sync/budgets/caps.ts";
 import { readSpent } from "../src/sync/budgets/spending.ts";
+import { totalsWithin } from "../src/sync/forecast/checked-totals.ts";
 import { type ContentPrice, contentPrices } from "../src/sync/forecast/content-prices.ts";
 import { type Credits, creditsNow } from "../src/sync/forecast/credits-now.ts";
 import { type Forecast, forecastOf } from "../src/sync/forecast/forecast.ts";
@@ -66,7 +68,7 @@ const reportOn = async (
   const content = [...config.content, ...withContent];
   const options = {
     ...syncOptions({ ...config, content }, request),
-    totals: checked.totals,
+    totals: totalsWithin(checked, config.rowScope),
     pageSizes: checked.pageSizes,
   };
   const shapes = await readShapes(warehouse);
@@ -138,8 +140,6 @@ export const planSnapshotJob = async (config: Config, request: PlanRequest, cloc
   );
 };
 
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
 /** Contract of `plan --json`. */
 export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier, cuts, content }: PlanReport) => ({
   requests: forecast.requests,
@@ -154,21 +154,21 @@ export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier
   rate_per_minute: outlook.ratePerMinute,
   remaining: credits.remaining,
   limit: credits.limit,
-  resets_at: iso(credits.resetsAt),
+  resets_at: isoTimeOrNull(credits.resetsAt),
   credits_per_day: outlook.creditsPerDay,
   expected_per_day: outlook.expectedPerDay,
   credits_per_period: outlook.perPeriod,
   /** Below zero: a deficit. */
   left_at_reset: outlook.leftAtReset,
   short: outlook.short,
-  empty_on: iso(outlook.emptyOn)?.slice(0, 10) ?? null,
+  empty_on: isoTimeOrNull(outlook.emptyOn)?.slice(0, 10) ?? null,
   covered_periods: outlook.coveredPeriods,
   /** Whether a reset has shown that unused credits come over: `seen`, `absent` (they did not) or `unknown`. */
   roll_over: rollOver.shown,
   /** Streams that get older than they should if the credits were spread evenly; `days` null: not read again. */
   aging: outlook.aging.map(({ stream, days }) => ({ stream, days: days === null ? null : Math.ceil(days) })),
   tier: tier?.tier ?? "unknown",
-  tier_since: iso(tier?.since ?? null),
+  tier_since: isoTimeOrNull(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
   /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
   content: content.map((price) => ({

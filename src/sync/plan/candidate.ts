@@ -34,6 +34,16 @@ export interface Candidate {
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */
   readonly since?: number;
+  /** The list holds what a narrower scope asked for; only the rest is read (decision 0112). */
+  readonly widens?: Widening;
+}
+
+/** A scope that adds values of one filter to the scope that the list was read with. */
+export interface Widening {
+  /** The scope of the added rows alone. */
+  readonly added: RowScope;
+  /** State of the list, complete for the narrower scope. */
+  readonly before: ScopeState;
 }
 
 export interface AccountFact {
@@ -158,11 +168,11 @@ export const maxAge = ({ options, view }: Context, stream: StreamSpec): number =
   dueAge(stream, options.maxAgeMs, view.creditLimit);
 
 /** Shortest time between two complete walks of a list: how often it is reconciled, or longer by the budget of walks. */
-export const walkAge = ({ options }: Context, reconcileMs: number): number =>
+export const walkAge = ({ options }: Pick<Context, "options">, reconcileMs: number): number =>
   Math.max(reconcileMs, options.budgets.walks?.minIntervalMs ?? 0);
 
 /** True when `--full` asks for what was last read at this time; null: never. */
-export const isDueByFull = ({ options }: Context, readAt: number | null): boolean =>
+export const isDueByFull = ({ options }: Pick<Context, "options">, readAt: number | null): boolean =>
   options.full && (readAt ?? Number.NEGATIVE_INFINITY) < (options.fullSince ?? Number.POSITIVE_INFINITY);
 
 /** Reason why a scope that was read before is due again; null when it is not. */

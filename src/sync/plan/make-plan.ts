@@ -1,11 +1,18 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
-import { streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
+import {
+  type Candidate,
+  type Context,
+  type DueOptions,
+  type MirrorView,
+  stateKey,
+  type Widening,
+} from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
-import { changedScopes } from "./remembered.ts";
+import { changedScopes, wideningLists } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 import { sinceCandidates } from "./since.ts";
 
@@ -29,7 +36,10 @@ export interface Plan {
 }
 
 /** What is known about the service. */
-export type Known = Pick<DueOptions, "shapes" | "access">;
+export interface Known extends Pick<DueOptions, "shapes" | "access"> {
+  /** Lists of which a run reads only what their wider scope adds; unset: decided by the plan. */
+  readonly widening?: ReadonlyMap<StreamName, Widening>;
+}
 
 /** Reads the mirror's state and returns the due work, as often as a run asks. Sends nothing. */
 export type Planner = (known: Known, now: number) => Promise<Plan>;
@@ -38,22 +48,33 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const viewAt = mirrorViews(warehouse, { content: wantsContent, rowScope: options.rowScope });
-  return async (known, now) => {
-    // A list with another scope is read completely.
-    const changed = changedScopes(await warehouse.capabilities(), options.rowScope);
+  return async ({ widening, ...known }, now) => {
+    // A list with another scope counts as never read.
+    const capabilities = await warehouse.capabilities();
+    const changed = changedScopes(capabilities, options.rowScope);
     const unread = changed.map((stream) => ({ stream, scope: "" }));
     const mirrored = await viewAt(now);
+    const stored = { capabilities, states: [...mirrored.states.values()] };
+    const widens = widening ?? wideningLists(stored, { ...options, ...known }, now);
     const unknown = withoutStates(mirrored, unread, null);
     const view = withoutStates(unknown, options.reset, options.syncId ?? null);
     const totals = new Map([...(options.totals ?? []), ...lengthsOf(mirrored, options.reset)]);
     const context = { view, options: { ...options, ...known, totals } };
     if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
     const readBefore = unread.filter(({ stream, scope }) => mirrored.states.has(stateKey(stream, scope)));
-    const due = dueCandidates(view, context.options).map((candidate) =>
-      readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope)
+    const due = dueCandidates(view, context.options).map((candidate) => {
+      if (!readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope))
+        return candidate;
+      const wider = widens.get(candidate.stream);
+      return wider === undefined
         ? { ...candidate, because: "its scope changed, so the list is read whole" }
-        : candidate,
-    );
+        : {
+            ...candidate,
+            widens: wider,
+            overlap: true,
+            because: "its scope is wider: what that adds is read, then the changes",
+          };
+    });
     return {
       candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, context),
       view,

@@ -16,7 +16,7 @@ import {
 import { accountWork, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */
-const unreadContent = ({ options }: Context, stream: StreamSpec): boolean => {
+export const unreadContent = ({ options }: Pick<Context, "options">, stream: StreamSpec): boolean => {
   const shape = options.shapes.get(stream.name);
   return wantedContent(stream, options.content).some(
     ({ name }) => shape?.grants.includes(name) && !shape.walkedWith.includes(name),

@@ -1,15 +1,19 @@
 // Facts that a run stores in the mirror for later runs and readers: what each list accepts, which streams are configured,
 // the tier, and the scope that lists were read with.
+import { z } from "zod";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { KnownTier } from "../../core/state/tier.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
 import { scopeText } from "../rows/row-scope.ts";
-import { type DueOptions, dueAge } from "./candidate.ts";
+import { addedScope } from "../rows/wider-scope.ts";
+import { type DueOptions, dueAge, type Widening, walkAge } from "./candidate.ts";
 import { readLastQuota } from "./mirror-view.ts";
+import { unreadContent } from "./organization.ts";
 import { usageScopes } from "./usage-scopes.ts";
 
 const shapeName = (stream: StreamName) => `shape.${stream}`;
@@ -64,6 +68,59 @@ const scopeName = (table: ScopedTable) => `scope.${table}`;
 /** Lists whose scope differs from the one that they were last read with. */
 export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
   SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
+
+/** Stored while a list that is complete for one scope is being read for a wider one. Unlike every scope, so no scope equals it. */
+const underWay = z.object({ complete_for: z.unknown(), widens_to: z.unknown() });
+
+/** The scope that a list is complete for, and the wider one that it is being read for, as texts; null: none. */
+const storedScope = (
+  capabilities: ReadonlyMap<string, string>,
+  table: ScopedTable,
+): { readonly earlier: string; readonly to: string | null } => {
+  const text = capabilities.get(scopeName(table)) ?? "{}";
+  const { success, data } = underWay.safeParse(JSON.parse(text));
+  if (!success) return { earlier: text, to: null };
+  return { earlier: JSON.stringify(data.complete_for), to: JSON.stringify(data.widens_to) };
+};
+
+/** Lists whose scope only adds values to the one that they are complete for, if what is missing can be read alone. */
+export const wideningLists = (
+  { capabilities, states }: { capabilities: ReadonlyMap<string, string>; states: readonly ScopeState[] },
+  options: Omit<DueOptions, "access"> & { readonly reset: readonly { readonly stream: StreamName }[] },
+  now: number,
+): Map<ScopedTable, Widening> => {
+  const found = new Map<ScopedTable, Widening>();
+  const { rowScope, reset, shapes } = options;
+  for (const table of changedScopes(capabilities, rowScope)) {
+    const { earlier, to } = storedScope(capabilities, table);
+    const before = states.find(({ stream, scope }) => stream === table && scope === "");
+    const shape = shapes.get(table);
+    const added = addedScope(earlier, rowScope, table);
+    if (before === undefined || added === null || shape === undefined || reset.some(({ stream }) => stream === table))
+      continue;
+    const { status, totalCount, rowsAtWalk, unconfirmed, watermark, walkedAt } = before;
+    const isComplete = watermark !== null && unconfirmed === null && totalCount !== null && totalCount === rowsAtWalk;
+    // What was read towards another scope does not count for this one.
+    const isRead = to === null ? status === "idle" : status !== "failed" && to === scopeText(rowScope, table);
+    const isKnown = shape.filters && shape.changeOrder && !unreadContent({ options }, streamSpec(table));
+    const isDue = walkedAt === null || now - walkedAt > walkAge({ options }, options.reconcileEveryMs) || options.full;
+    // A list of one page is read whole for as much.
+    if (isComplete && isRead && isKnown && !isDue && totalCount > shape.perPage) found.set(table, { added, before });
+  }
+  return found;
+};
+
+/** Stores that the list is being read for the wider scope. What it is complete for stays known until that is done. */
+export const rememberWidening = async (
+  warehouse: Warehouse,
+  rowScope: RowScope,
+  table: ScopedTable,
+  now: number,
+): Promise<void> => {
+  const { earlier } = storedScope(await warehouse.capabilities(), table);
+  const value = { complete_for: JSON.parse(earlier), widens_to: JSON.parse(scopeText(rowScope, table)) };
+  await warehouse.setCapability(scopeName(table), JSON.stringify(value), now);
+};
 
 /** Stores the scope that the list is read with from now on. */
 export const rememberScope = (

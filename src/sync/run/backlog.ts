@@ -42,6 +42,54 @@ const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
   }
 };
 
+/** Marks the candidates as taken, and returns those that no earlier plan of this run took. */
+const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candidate[] => {
+  const fresh = candidates.filter((candidate) => !run.taken.has(stateKey(candidate.stream, candidate.scope)));
+  for (const candidate of fresh) {
+    run.taken.add(stateKey(candidate.stream, candidate.scope));
+    run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
+  }
+  announce(run, fresh);
+  return fresh;
+};
+
+/** The candidate to start next; undefined: none may start yet. */
+const nextOf = (pending: readonly Candidate[], run: SyncRun): Candidate | undefined => {
+  const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
+  for (const turn of TURNS) {
+    const candidate = pending.find((candidate) => turnOf(candidate) === turn);
+    if (candidate !== undefined) return isBusyBefore(turn) ? undefined : candidate;
+  }
+  return undefined;
+};
+
+const isOverBudget = (run: SyncRun, { stream, mode }: Candidate) =>
+  run.budgets.room({ stream, work: workOf(mode) }) === "spent";
+
+const leaveToLater = (run: SyncRun, { stream, mode }: Candidate): void => {
+  run.budgets.leaveOut({ stream, work: workOf(mode) });
+  run.stats.of(stream).left = true;
+};
+
+const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["states"]): Promise<void> => {
+  const { deps, options } = run;
+  const key = stateKey(candidate.stream, candidate.scope);
+  const task = createTask({
+    candidate,
+    before: candidate.widens?.before ?? states.get(key),
+    shape: shapeOf(run, candidate.stream),
+    rows: run.rows.get(key) ?? 0,
+    runId: run.runId,
+    now: deps.clock.now(),
+    filtered: isFiltered(run, candidate.stream),
+    content: contentNames(streamSpec(candidate.stream), options),
+  });
+  leaveRest(run, task);
+  run.active.set(taskKey(task), task);
+  run.stats.of(candidate.stream).modes.add(candidate.mode);
+  await advance(run, task);
+};
+
 export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Backlog => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
@@ -50,54 +98,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
   let { states } = initial.view;
 
   const enqueue = (candidates: readonly Candidate[]): boolean => {
-    const fresh = candidates.filter((candidate) => !run.taken.has(stateKey(candidate.stream, candidate.scope)));
-    for (const candidate of fresh) {
-      run.taken.add(stateKey(candidate.stream, candidate.scope));
-      run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
-    }
+    const fresh = takeNew(run, candidates);
     pending = [...pending, ...fresh].sort((a, b) => b.worth - a.worth);
-    announce(run, fresh);
     return fresh.length > 0;
-  };
-
-  const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
-
-  /** The next candidate to start; null: none may start yet. */
-  const take = (): Candidate | null => {
-    for (const turn of TURNS) {
-      const index = pending.findIndex((candidate) => turnOf(candidate) === turn);
-      const candidate = pending[index];
-      if (candidate === undefined) continue;
-      if (isBusyBefore(turn)) return null;
-      pending.splice(index, 1);
-      return candidate;
-    }
-    return null;
-  };
-
-  const isOverBudget = ({ stream, mode }: Candidate) => run.budgets.room({ stream, work: workOf(mode) }) === "spent";
-
-  const leaveToLater = ({ stream, mode }: Candidate): void => {
-    run.budgets.leaveOut({ stream, work: workOf(mode) });
-    run.stats.of(stream).left = true;
-  };
-
-  const start = async (candidate: Candidate): Promise<void> => {
-    const key = stateKey(candidate.stream, candidate.scope);
-    const task = createTask({
-      candidate,
-      before: states.get(key),
-      shape: shapeOf(run, candidate.stream),
-      rows: run.rows.get(key) ?? 0,
-      runId: run.runId,
-      now: deps.clock.now(),
-      filtered: isFiltered(run, candidate.stream),
-      content: contentNames(streamSpec(candidate.stream), options),
-    });
-    leaveRest(run, task);
-    run.active.set(taskKey(task), task);
-    run.stats.of(candidate.stream).modes.add(candidate.mode);
-    await advance(run, task);
   };
 
   enqueue(initial.candidates);
@@ -106,17 +109,18 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       run.replan = false;
       const access = accessIn(run);
       awaitsTier = access === "unknown";
-      const plan = await planner({ shapes: run.shapes, access }, deps.clock.now());
+      const plan = await planner({ shapes: run.shapes, access, widening: run.widening }, deps.clock.now());
       states = plan.view.states;
       return enqueue(plan.candidates);
     },
     promote: async (mostTasks) => {
       while (!enoughReady(run) && run.active.size < mostTasks) {
-        const candidate = take();
-        if (candidate === null) return;
+        const candidate = nextOf(pending, run);
+        if (candidate === undefined) return;
+        pending.splice(pending.indexOf(candidate), 1);
         if (isUseless(run, candidate)) continue;
-        if (isOverBudget(candidate)) leaveToLater(candidate);
-        else await start(candidate);
+        if (isOverBudget(run, candidate)) leaveToLater(run, candidate);
+        else await start(run, candidate, states);
       }
     },
     isEmpty: () => pending.length === 0,

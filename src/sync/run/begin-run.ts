@@ -1,5 +1,4 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
-import type { StreamName } from "../../catalog/streams.ts";
 import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
@@ -10,10 +9,9 @@ import { ratesOf, readPastRuns } from "../forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
-import { readShapes, rememberTier, rememberWanted } from "../plan/remembered.ts";
+import { readShapes, rememberTier, rememberWanted, wideningLists } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import type { ListShape } from "../request/list-shape.ts";
 import { createCommitter } from "../running/committer.ts";
 import { createEnding } from "../running/ending.ts";
 import { listsAtRest } from "../running/lists-at-rest.ts";
@@ -55,14 +53,16 @@ const planRun = async (
   options: SyncOptions,
   deps: SyncDeps,
   { runId, startedAt }: Identity,
-): Promise<Omit<BegunRun, "run" | "quota"> & { readonly shapes: Map<StreamName, ListShape> }> => {
+): Promise<Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening">> => {
   const { warehouse, tracer = noTracer } = deps;
   const shapes = await readShapes(warehouse);
-  await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes);
+  const stored = { capabilities: await warehouse.capabilities(), states: await warehouse.scopeStates() };
+  const widening = wideningLists(stored, { ...options, shapes }, startedAt);
+  await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes, widening);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
   const access = accessOf(tier, startedAt, options.allowMassDelete);
-  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
+  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access, widening }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
   const forecast = forecastOf(plan.context, plan.candidates, rates);
@@ -73,7 +73,7 @@ const planRun = async (
   await rememberWanted(warehouse, options, startedAt);
   await rememberTier(warehouse, tier, startedAt);
   deps.emit({ kind: "run-started", runId, mode, at: startedAt });
-  return { planner, plan, mode, forecast, allowance, shapes };
+  return { planner, plan, mode, forecast, allowance, shapes, widening };
 };
 
 /** What the run fetches with: every request of it has an id of its own. */
@@ -89,7 +89,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const identity = { runId: options.runId ?? newRunId(startedAt, deps.random), startedAt };
   const { runId } = identity;
   await recoverAnswers(deps, startedAt);
-  const { shapes, ...planned } = await planRun(options, deps, identity);
+  const { shapes, widening, ...planned } = await planRun(options, deps, identity);
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
@@ -105,6 +105,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     shapes,
+    widening,
     granted: new Map(),
     rows: await readScopeRows(warehouse.database),
     atRest: listsAtRest(planned.plan.view.states, options),

@@ -3,6 +3,7 @@ import { detailOf } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
@@ -16,8 +17,6 @@ import { dropInsights } from "../settle/apply-deletes.ts";
 import { eraseFollowers } from "../settle/remove-company.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 const reportJson = (report: SyncReport): JsonObject => {
   const streams = report.streams.map(
@@ -67,14 +66,14 @@ const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<Syn
   const { limit, remaining, resetsAt } = ledger.snapshot();
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
-  const resets_at = resetsAt === null ? null : iso(resetsAt);
+  const resets_at = resetsAt === null ? null : isoTime(resetsAt);
   const proven = await readVerdicts(warehouse.database);
   return {
     run_id: run.runId,
     status,
     mode,
-    started_at: iso(run.startedAt),
-    finished_at: iso(finishedAt),
+    started_at: isoTime(run.startedAt),
+    finished_at: isoTime(finishedAt),
     requests,
     credits: { spent, ambiguous, remaining, limit, resets_at },
     streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, proven)],
@@ -127,5 +126,5 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
     error: error?.code ?? null,
   });
   await publishRun(run);
-  return { ...report, finished_at: iso(clock.now()) };
+  return { ...report, finished_at: isoTime(clock.now()) };
 };

@@ -20,7 +20,7 @@ import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
-import { type WantedCall, whereOf } from "../task/wanted-call.ts";
+import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
@@ -66,11 +66,12 @@ const settleForm = async (run: SyncRun, { stream: { name, list } }: ScopeTask): 
 /** True when a record outside the scope shows that the service does not apply the filters. */
 const ignoresFilters = (
   run: SyncRun,
-  { stream }: ScopeTask,
+  task: ScopeTask,
   { call }: WantedCall,
   records: readonly JsonValue[],
 ): boolean => {
-  const { rowScope } = run.options;
+  const { stream } = task;
+  const rowScope = rowScopeOf(task, run.options.rowScope);
   const shape = shapeOf(run, stream.name);
   const names = Object.keys(filtersOf(rowScope, stream.name) ?? {});
   const wasFiltered = shape.filters && names.some((name) => call.query[name] !== undefined);

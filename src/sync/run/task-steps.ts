@@ -15,6 +15,7 @@ import { coverageOf } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
+import { afterPart, doubtIn, endWidening, giveUpWidening, readsWiderChanges } from "./widen-scope.ts";
 
 /** Distinct ids of the task's walk. */
 const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
@@ -57,6 +58,7 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
   const now = run.deps.clock.now();
   const { whole, addsUp } = step;
   await commitState(run, finishedState(task, { whole, addsUp, now, runId: run.runId }));
+  await endWidening(run, task);
   closeTask(run, task);
 };
 
@@ -87,6 +89,7 @@ const rememberUnordered = async (run: SyncRun, stream: StreamName): Promise<void
 
 const walkInstead = async (run: SyncRun, task: ScopeTask, because: string): Promise<void> => {
   const { stream } = task.candidate;
+  await giveUpWidening(run, task);
   run.deps.emit({ kind: "note", level: "info", text: `${stream}: full walk, ${because}` });
   run.stats.of(stream).modes.add("walk");
   turnIntoWalk(task, shapeOf(run, stream), run.runId, run.deps.clock.now());
@@ -100,7 +103,8 @@ const countScope = async (
   name: ScopedTable,
   complete: boolean,
 ): Promise<void> => {
-  if (complete && task.progress?.kind === "walk") await markReturned(warehouse, name, task.walkId);
+  const isShown = complete && task.progress?.kind === "walk";
+  if (isShown || readsWiderChanges(task)) await markReturned(warehouse, name, task.walkId);
   task.rows = await warehouse.countRows(name);
 };
 
@@ -114,6 +118,11 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
   if (complete && task.inFlight.length > 0) return;
   const { name } = task.stream;
+  const doubt = doubtIn(run, task);
+  if (doubt !== null) {
+    // Pages under way belong to the list as it was asked for so far.
+    return task.inFlight.length + task.uncommitted > 0 ? undefined : walkInstead(run, task, doubt);
+  }
   if (isFiltered(run, name) && task.uncommitted === 0) await countScope(run, task, name, complete);
   const seen = complete ? await seenBy(run, task) : 0;
   if (complete && task.progress.kind === "filter" && !task.progress.only) {
@@ -141,8 +150,11 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
       return decide(run, task);
     case "walk":
       return walkInstead(run, task, step.because);
-    case "done":
-      return finish(run, task, seen, step);
+    case "done": {
+      const next = await afterPart(run, task, step);
+      if (next === null) return finish(run, task, seen, step);
+      return next === "changes" ? decide(run, task) : walkInstead(run, task, next.walk);
+    }
     default:
       return step satisfies never;
   }

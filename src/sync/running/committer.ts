@@ -46,68 +46,70 @@ interface Queued {
 
 const stateId = (state: ScopeState) => `${state.stream}\n${state.scope}`;
 
-export const createCommitter = (deps: {
+interface CommitterDeps {
   readonly warehouse: Warehouse;
   readonly archive: Archive;
   readonly runId: string;
   /** A usage block to store with the next commit, if one is due. */
   readonly takeQuota: () => QuotaReading | null;
-}): Committer => {
-  const { warehouse, archive, runId } = deps;
+}
+
+/** Number of arrivals that go into the next transaction: at least one. */
+const batchSize = (queue: readonly Queued[]): number => {
+  let bytes = 0;
+  let count = 0;
+  for (const { arrival } of queue) {
+    if (count > 0 && (count >= MOST_ARRIVALS || bytes + arrival.bytes > MOST_BYTES)) break;
+    bytes += arrival.bytes;
+    count += 1;
+  }
+  return count;
+};
+
+const bytesOf = (batch: readonly Queued[]): number => batch.reduce((sum, { arrival }) => sum + arrival.bytes, 0);
+
+/** Commits a batch in one transaction. Every arrival is counted before the first continues. */
+const write = async (batch: readonly Queued[], { warehouse, archive, runId, takeQuota }: CommitterDeps) => {
+  // Later states of a scope replace earlier ones, because the batch is one transaction.
+  const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
+  await archive.flush();
+  const counts = await warehouse.commit({
+    runId,
+    loads: batch.flatMap(({ arrival }) => arrival.loads),
+    requests: batch.flatMap(({ arrival }) => arrival.requests),
+    scopes: [...states.values()],
+    quota: takeQuota(),
+  });
+  let position = 0;
+  const shares = batch.map(({ arrival }) => {
+    const share = counts.slice(position, position + arrival.loads.length);
+    position += arrival.loads.length;
+    arrival.counted?.(share);
+    return share;
+  });
+  for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
+};
+
+export const createCommitter = (deps: CommitterDeps): Committer => {
   let queue: Queued[] = [];
-  let writing = false;
-  let inBatch = 0;
+  /** The batch that is being written. */
+  let writing: readonly Queued[] = [];
   let waitingBytes = 0;
 
-  const takeBatch = (): readonly Queued[] => {
-    let bytes = 0;
-    let count = 0;
-    for (const { arrival } of queue) {
-      if (count > 0 && (count >= MOST_ARRIVALS || bytes + arrival.bytes > MOST_BYTES)) break;
-      bytes += arrival.bytes;
-      count += 1;
-    }
-    const batch = queue.slice(0, count);
-    queue = queue.slice(count);
-    return batch;
-  };
-
-  const write = async (batch: readonly Queued[]) => {
-    // Later states of a scope replace earlier ones, because the batch is one transaction.
-    const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
-    await archive.flush();
-    const counts = await warehouse.commit({
-      runId,
-      loads: batch.flatMap(({ arrival }) => arrival.loads),
-      requests: batch.flatMap(({ arrival }) => arrival.requests),
-      scopes: [...states.values()],
-      quota: deps.takeQuota(),
-    });
-    let position = 0;
-    const shares = batch.map(({ arrival }) => {
-      const share = counts.slice(position, position + arrival.loads.length);
-      position += arrival.loads.length;
-      arrival.counted?.(share);
-      return share;
-    });
-    for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
-  };
-
   const drain = async () => {
-    if (writing) return;
-    writing = true;
+    if (writing.length > 0) return;
     while (queue.length > 0) {
-      const batch = takeBatch();
-      inBatch = batch.length;
+      const size = batchSize(queue);
+      writing = queue.slice(0, size);
+      queue = queue.slice(size);
       try {
-        await write(batch);
+        await write(writing, deps);
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        for (const { reject } of writing) reject(error);
       }
-      inBatch = 0;
-      waitingBytes -= batch.reduce((sum, { arrival }) => sum + arrival.bytes, 0);
+      waitingBytes -= bytesOf(writing);
+      writing = [];
     }
-    writing = false;
   };
 
   return {
@@ -117,7 +119,7 @@ export const createCommitter = (deps: {
         waitingBytes += arrival.bytes;
         void drain();
       }),
-    waiting: () => queue.length + inBatch,
+    waiting: () => queue.length + writing.length,
     waitingBytes: () => waitingBytes,
   };
 };

@@ -13,7 +13,7 @@ import type { ArchiveLimits } from "../../warehouse/baseline/archive-limits.ts";
 import type { PublishPolicy } from "../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { BudgetBook } from "../budgets/budget-book.ts";
-import { stateKey } from "../plan/candidate.ts";
+import { stateKey, type Widening } from "../plan/candidate.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { CallOptions } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
@@ -93,6 +93,8 @@ export interface SyncRun {
   readonly stats: RunStats;
   readonly budgets: BudgetBook;
   readonly shapes: Map<StreamName, ListShape>;
+  /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
+  readonly widening: Map<StreamName, Widening>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly granted: Map<StreamName, number>;
   /** Number of mirrored rows per list. */

@@ -22,9 +22,11 @@ export interface WatermarkState {
   readonly oldest: number | null;
   /** Its first pages are of an earlier run: what changed since then is not among them. */
   readonly resumed: boolean;
+  /** Every change is wanted, and a count: a page without news ends nothing, because other reads may have brought its rows. */
+  readonly thorough: boolean;
 }
 
-export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
+export const startWatermark = (options: { size: number; since: number; thorough?: boolean }): WatermarkState => ({
   kind: "watermark",
   coverage: emptyCoverage(options.size, true),
   pages: 0,
@@ -34,6 +36,7 @@ export const startWatermark = (options: { size: number; since: number }): Waterm
   reachedKnown: false,
   oldest: null,
   resumed: false,
+  thorough: options.thorough ?? false,
 });
 
 /** Reads what changed since a resumed reading began. Its newest value stays the next watermark. */
@@ -73,9 +76,11 @@ export const nextWatermark = (
 ): Step => {
   const { coverage } = state;
   if (inFlight.length > 0) return { kind: "wait" };
-  const agrees = coverage.total === null || coverage.total - facts.rows === facts.acceptedGap;
+  const { thorough } = state;
+  const agrees = coverage.total === null ? !thorough : coverage.total - facts.rows === facts.acceptedGap;
   // In one page, the order does not matter.
   if (
+    !thorough &&
     coverage.proven &&
     coverage.complete &&
     state.pages === 1 &&
@@ -89,13 +94,14 @@ export const nextWatermark = (
   // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
   // rows share one date would be read to its end every time.
   const quiet = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
-  if (!coverage.complete && !state.reachedKnown && !(quiet && agrees)) {
+  if (!coverage.complete && !state.reachedKnown && !(quiet && agrees && !thorough)) {
     const reads = nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (!agrees) {
-    const because = `the service counts ${counted(coverage.total, "row")}, the mirror ${facts.rows}`;
-    return { kind: state.resumed ? "again" : "walk", because };
+    const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
+    const because = `the service counts ${total}, the mirror ${facts.rows}`;
+    return { kind: state.resumed && !thorough ? "again" : "walk", because };
   }
   return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
 };

@@ -26,6 +26,16 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.firstMirror = task.rows === 0;
 };
 
+/** After a walk of the rows that a wider scope adds: reads every change since the list was complete for the narrower one. */
+export const turnIntoChanges = (task: ScopeTask, shape: ListShape): void => {
+  const since = (task.before?.watermark ?? 0) - overlapMs(task.stream);
+  task.progress = startWatermark({ size: shape.perPage, since, thorough: true });
+  // Rows of the walk count as seen, so no page alone is all that was.
+  task.pages = Math.max(2, task.pages);
+  task.onlyPage = new Set();
+  task.last = null;
+};
+
 /** Continues a reading of changes by the filter of the list, which needs no order. */
 export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress?.kind !== "watermark") return;

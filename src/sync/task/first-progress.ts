@@ -39,7 +39,7 @@ export const startProgress = (
       return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
     }
     case "watermark":
-      return startWatermark({ size, since });
+      return startWatermark({ size, since, thorough: candidate.widens !== undefined });
     case "filter":
       return candidate.since === undefined
         ? startFilter({ size, since })

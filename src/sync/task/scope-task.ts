@@ -30,9 +30,9 @@ const BELIEVED_MS = 600_000;
 const SPAN_AHEAD_MS = 86_400_000;
 
 export interface ScopeTask {
-  readonly candidate: Candidate;
+  candidate: Candidate;
   readonly stream: StreamSpec;
-  readonly before: ScopeState | undefined;
+  before: ScopeState | undefined;
   walkId: string;
   /** Start of this walk by our clock, ms since the epoch. */
   startedAt: number;

@@ -1,6 +1,7 @@
 // Builds a task's next request, and the detail that the archive stores for loading its response later.
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
 import { breakdownOf, type UsageChoice } from "../plan/usage-scopes.ts";
 import {
@@ -65,6 +66,10 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: WantedOptions): 
   }
 };
 
+/** The rows that a task asks for: while its list widens, first the added ones alone, then the changes of the wider list. */
+export const rowScopeOf = ({ candidate, progress }: ScopeTask, rowScope: RowScope): RowScope =>
+  progress?.kind === "walk" && candidate.widens !== undefined ? candidate.widens.added : rowScope;
+
 /** The request for a read of a task; `read` is null where one request suffices. */
 export const wantedCall = (
   task: ScopeTask,
@@ -76,7 +81,10 @@ export const wantedCall = (
   const call =
     read === null
       ? singleCall(task, shape, options)
-      : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, options);
+      : listCall(task.stream, task.candidate.scope, read, orderOf(task), shape, {
+          ...options,
+          rowScope: rowScopeOf(task, options.rowScope),
+        });
   const overlap = task.progress?.kind === "walk" ? task.progress.coverage.overlap : null;
   return { call, work, detail: { read, overlap, granted: read === null ? [] : shape.grants, work } };
 };

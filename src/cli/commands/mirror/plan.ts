@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../../jobs/plan.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
+import { isoTimeOrNull } from "../../../core/time.ts";
 import { priceText } from "../../../sync/forecast/price-text.ts";
 import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
@@ -20,8 +21,6 @@ const inputSchema = z.object({
 const MOST_REASONS = 2;
 
 type StreamForecast = PlanReport["forecast"]["streams"][number];
-
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** `39 lists`, `40 records`, `1 list, 12 records`: the parts of a stream to read. */
 const readsText = ({ scopes, lists }: StreamForecast): string =>
@@ -43,7 +42,7 @@ const contentText = ({ content }: PlanReport): string =>
 /** Lines on the tier where it leaves streams out; else nothing. */
 const tierText = ({ tier, followed }: PlanReport): string => {
   if (tier?.tier !== "public") return "";
-  const since = iso(tier.since)?.slice(0, 10);
+  const since = isoTimeOrNull(tier.since)?.slice(0, 10);
   const nothing = followed > 0 ? "" : "no company is followed: `duckmirror follow INPUT` adds one\n";
   return `no Full Access since ${since} (${tier.evidence}), so its lists are left out\n${nothing}`;
 };

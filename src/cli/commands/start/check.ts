@@ -1,31 +1,18 @@
 // duckmirror check: tests configuration, service and token, and finds the tier. Costs one credit: the ids of some
 // accounts show tier, quota, rate, version, the number of accounts and the largest page; --totals asks for contacts and
-// signals as well, one credit each. A refusal costs nothing.
-import { existsSync } from "node:fs";
+// signals as well, and for accounts inside the setting `scope`, one credit each. A refusal costs nothing.
 import { z } from "zod";
+import { type CheckResult, checkJob } from "../../../../jobs/check.ts";
 import { checkProfileJob } from "../../../../jobs/check-profile.ts";
 import { recordedClient } from "../../../../jobs/recorded-client.ts";
-import type { Client } from "../../../api/client.ts";
-import type { ApiCall, ApiOutcome, OkOutcome } from "../../../api/outcome.ts";
-import { chargeOf, verdictOf } from "../../../api/retry-policy.ts";
-import type { StreamName } from "../../../catalog/streams.ts";
+import { chargeOf } from "../../../api/retry-policy.ts";
+import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/json.ts";
-import { learnChecked } from "../../../core/state/checked.ts";
-import { type KnownTier, learnTier, readTier, type TierEvidence } from "../../../core/state/tier.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
-import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../../../sync/request/page-probe.ts";
+import { isoTimeOrNull } from "../../../core/time.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-
-/** Longest wait for the rate limit, at most once. */
-const LONGEST_WAIT_MS = 90_000;
-const ACCOUNTS = { endpoint: "listAccounts", path: "/v1/accounts" } as const;
-const MORE_LISTS = [
-  { stream: "contacts", list: { endpoint: "listContacts", path: "/v1/contacts" } },
-  { stream: "signals", list: { endpoint: "listSignals", path: "/v1/signals" } },
-] as const;
 
 const inputSchema = z
   .object({
@@ -42,130 +29,33 @@ const tokenSource = (config: Config): string => {
   return config.origins[name] ?? name;
 };
 
-interface Answer {
-  readonly outcome: OkOutcome;
-  readonly requests: number;
-  /** Rows of the largest page; null: not shown. */
-  readonly page: number | null;
-}
-
-/**
- * One usable response, of the largest page that the service grants. Waits once for the rate limit; throws every other failure
- * unchanged.
- */
-const ask = async (
-  client: Client,
-  list: Pick<ApiCall, "endpoint" | "path">,
-  largest: number,
-  context: CommandContext,
-): Promise<Answer> => {
-  const { clock, signal, terminal } = context;
-  let probe = probeOf(largest);
-  let waited = false;
-  for (let requests = 1; ; requests++) {
-    const call = { ...list, query: probeQuery(probe) };
-    const outcome: ApiOutcome = await client.send(call, signal);
-    if (outcome.kind === "ok") return { outcome, requests, page: pageShownBy(probe, outcome) };
-    if (outcome.kind === "refused") {
-      const next = probeAfterRefusal(probe, outcome.status, outcome.excerpt);
-      if (next !== null) {
-        probe = next;
-        continue;
-      }
-    }
-    const now = clock.now();
-    const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
-    if (verdict.kind === "wait" && !waited && verdict.untilMs - now <= LONGEST_WAIT_MS) {
-      terminal.err(`rate limit reached, waiting ${Math.ceil((verdict.untilMs - now) / 1000)} s\n`);
-      await clock.sleep(verdict.untilMs - now, signal);
-      waited = true;
-      continue;
-    }
-    if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
-    const detail = outcome.kind === "refused" ? `status ${outcome.status} ${outcome.excerpt}`.trim() : outcome.kind;
-    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: `GET ${call.path}`, detail });
-  }
-};
-
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
-/** Rows or a count: accounts are visible. An organization without Full Access gets an empty list. */
-const tierOf = ({ data, page }: OkOutcome): "full" | "public" =>
-  (Array.isArray(data) && data.length > 0) || (page.totalCount ?? 0) > 0 ? "full" : "public";
-
-/** Keeps the tier for the next sync, which leaves the lists of Full Access out or asks for them again. */
-const noteTier = async (config: Config, outcome: OkOutcome, now: number): Promise<KnownTier | null> => {
-  const known = await readTier(config.dataDir);
-  const held = known === null ? existsSync(snapshotPath(config.dataDir)) : known.tier === "full";
-  const evidence: TierEvidence =
-    tierOf(outcome) === "full"
-      ? { shows: "full", because: "accounts were returned" }
-      : { shows: "public", because: "the account list is empty", held };
-  return learnTier(config.dataDir, evidence, now);
-};
-
-interface Asked {
-  /** The list of accounts. */
-  readonly outcome: OkOutcome;
-  readonly page: number | null;
-  /** Lists of --totals. */
-  readonly more: readonly (Answer & { readonly stream: StreamName })[];
-  readonly requests: number;
-}
-
-const askAll = async (
-  client: Client,
-  withTotals: boolean,
-  largest: number,
-  context: CommandContext,
-): Promise<Asked> => {
-  const first = await ask(client, ACCOUNTS, largest, context);
-  const more: (Answer & { stream: StreamName })[] = [];
-  let { requests } = first;
-  // Without Full Access the other lists are empty, too.
-  for (const { stream, list } of withTotals && tierOf(first.outcome) === "full" ? MORE_LISTS : []) {
-    const answer = await ask(client, list, first.page ?? largest, context);
-    more.push({ stream, ...answer });
-    requests += answer.requests;
-  }
-  return { outcome: first.outcome, page: first.page, more, requests };
-};
-
-/** Keeps the lengths of the lists and the credits for a plan before the first sync. */
-const noteChecked = (config: Config, { outcome, page: largest, more }: Asked, now: number): Promise<void> => {
-  const answers = [{ stream: "accounts" as const, outcome, page: largest }, ...more];
-  const totals = answers.flatMap(({ stream, outcome: { page } }) =>
-    page.totalCount === null ? [] : [[stream, page.totalCount] as const],
-  );
-  const pageSizes = new Map(answers.flatMap(({ stream, page }) => (page === null ? [] : [[stream, page] as const])));
-  const credits = answers.at(-1)?.outcome.usage ?? null;
-  return learnChecked(config.dataDir, { totals: new Map(totals), pageSizes, credits }, now);
-};
-
-const reportOf = (config: Config, { outcome, page: largest, more, requests }: Asked, known: KnownTier | null) => {
-  const last = more.at(-1)?.outcome ?? outcome;
-  const { usage, rate } = last;
-  const { page } = outcome;
+const reportOf = (config: Config, { accounts, more, tier, known }: CheckResult) => {
+  const { outcome, page: largest } = accounts;
+  const { usage, rate } = more.at(-1)?.outcome ?? outcome;
   const meta = outcome.envelope.meta;
-  const totalOf = (name: StreamName) => more.find(({ stream }) => stream === name)?.outcome.page.totalCount ?? null;
+  const lists = [accounts, ...more];
+  const totalOf = (name: ScopedTable) => more.find(({ stream }) => stream === name)?.outcome.page.totalCount ?? null;
   return {
     ok: true,
     base_url: config.baseUrl,
     token_from: tokenSource(config),
     config_file: config.file,
     data_dir: config.dataDir,
-    tier: tierOf(outcome),
-    tier_since: known?.tier === tierOf(outcome) ? iso(known.since) : null,
-    accounts: page.totalCount,
+    tier,
+    tier_since: known?.tier === tier ? isoTimeOrNull(known.since) : null,
+    /** Rows of the whole list. */
+    accounts: outcome.page.totalCount,
+    /** Rows inside the setting `scope`; null: not counted. Contacts and signals are always counted inside it. */
+    accounts_in_scope: totalOf("accounts"),
     contacts: totalOf("contacts"),
     signals: totalOf("signals"),
     /** Rows of the largest page of accounts; null: not shown. */
     largest_page: largest,
     credits: {
-      spent: [outcome, ...more.map((each) => each.outcome)].filter((each) => chargeOf(each) === "spent").length,
+      spent: lists.filter((list) => chargeOf(list.outcome) === "spent").length,
       remaining: usage?.remaining ?? null,
       limit: usage?.limit ?? null,
-      resets_at: iso(usage?.resetsAt ?? null),
+      resets_at: isoTimeOrNull(usage?.resetsAt ?? null),
     },
     rate_limit: {
       configured_per_minute: config.rateLimitPerMinute,
@@ -175,14 +65,15 @@ const reportOf = (config: Config, { outcome, page: largest, more, requests }: As
     },
     api_version: isJsonObject(meta) && typeof meta.apiVersion === "string" ? meta.apiVersion : null,
     latency_ms: outcome.durationMs,
-    requests,
+    requests: lists.reduce((sum, { requests }) => sum + requests, 0),
   };
 };
 type CheckReport = ReturnType<typeof reportOf>;
 
-const totalsText = ({ accounts, contacts, signals }: CheckReport): string =>
+const totalsText = ({ accounts, accounts_in_scope: inScope, contacts, signals }: CheckReport): string =>
   [
     accounts === null ? "accounts are visible" : counted(accounts, "account"),
+    ...(inScope === null ? [] : [`${formatCount(inScope)} of them in scope`]),
     ...(contacts === null ? [] : [counted(contacts, "contact")]),
     ...(signals === null ? [] : [counted(signals, "signal")]),
   ].join(", ");
@@ -224,7 +115,7 @@ const render = (report: CheckReport, context: CommandContext): string => {
 };
 
 const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
-  const { terminal, shared, clock, version, scrubber } = context;
+  const { terminal, shared, clock, version, scrubber, signal } = context;
   const config = await context.loadConfig();
   const token = await checkProfileJob(config, "load", { clock, version });
   scrubber.hide(token);
@@ -238,9 +129,8 @@ const run = async ({ offline, totals }: Input, context: CommandContext): Promise
       else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
       return EXIT.done;
     }
-    const asked = await askAll(client, totals, config.maxPageSize, context);
-    await noteChecked(config, asked, clock.now());
-    const report = reportOf(config, asked, await noteTier(config, asked.outcome, clock.now()));
+    const onWait = (waitMs: number) => terminal.err(`rate limit reached, waiting ${Math.ceil(waitMs / 1000)} s\n`);
+    const report = reportOf(config, await checkJob(config, client, totals, { clock, signal, onWait }));
     if (shared.json) await context.printJson(report);
     else await terminal.out(render(report, context));
     return EXIT.done;
@@ -254,7 +144,10 @@ export const command = defineCommand({
     cli
       .option("--offline", "check the configuration only: no request, no credit")
       .option("--probe", "ask for the tier now, as every check that is not --offline does")
-      .option("--totals", "also count contacts and signals, one credit each, so that `plan` knows them"),
+      .option(
+        "--totals",
+        "also count contacts and signals (and accounts, with a scope), one credit each, so that `plan` knows them",
+      ),
   examples: {
     "duckmirror check": "configuration, address, token, tier and credits, for one credit",
     "duckmirror check --offline": "the configuration only",

@@ -1,5 +1,5 @@
 // duckmirror plan: before the first sync, and after one.
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { learnChecked } from "../../../../../src/core/state/checked.ts";
@@ -56,7 +56,7 @@ test("the credits that `check` saw decide how often usage is read, before the fi
   const cwd = aFolder();
   const totals = new Map(["accounts", "contacts", "signals"].map((list) => [list, 0]));
   const credits = { limit: 100, used: 1, remaining: 99, resetsAt: Date.now() + 8 * 86_400_000 };
-  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits }, Date.now());
+  await learnChecked(join(cwd, "data"), { totals, filters: new Map(), pageSizes: new Map(), credits }, Date.now());
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const plan = JSON.parse((await cli(["plan", "usage", "--json"], { env, cwd })).out);
   expect(plan).toMatchObject({ roll_over: "unknown", projection: [{ stream: "usage", credits_per_day: 0.1 }] });
@@ -107,6 +107,31 @@ test("with a small largest page it foresees the first sync: `check` finds the pa
   expect(Math.abs(forecasts.last[0].error_percent)).toBeLessThanOrEqual(5);
 });
 
+test("with a scope `check` counts the rows inside it, so that the first sync is foreseen; another scope is not known", async () => {
+  const world = await startSandbox({ seed: 5, accounts: 12, plan: "enterprise", threads: 1 });
+  onTestFinished(() => world.close());
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: world.url, DUCKMIRROR_TOKEN: world.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  const choose = (type: string) =>
+    writeFileSync(join(cwd, "duckmirror.yaml"), `scope: {accounts: {priority: 1}, signals: {type: ${type}}}\n`);
+  choose("funding-alert");
+  const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
+  expect(check).toMatchObject({ accounts: 12, credits: { spent: 4 } });
+  expect(check.accounts_in_scope).toBeGreaterThan(0);
+  expect(check.accounts_in_scope).toBeLessThan(12);
+  const plan = JSON.parse((await cli(["plan", "--json"], { env, cwd })).out);
+  const { credits } = JSON.parse((await cli(["sync", "--quiet", "--json"], { env, cwd })).out);
+  expect(Math.abs(plan.credits - credits.spent)).toBeLessThanOrEqual(0.05 * credits.spent);
+  const sql = "SELECT count(*)::INTEGER FROM accounts WHERE _in_scope";
+  expect((await cli(["query", sql, "--format", "csv"], { env, cwd })).out).toContain(`${check.accounts_in_scope}`);
+
+  const fresh = aFolder();
+  await cli(["check", "--totals"], { env, cwd: fresh });
+  writeFileSync(join(fresh, "duckmirror.yaml"), "scope: {signals: {type: funding-alert}}\n");
+  const { unknown } = JSON.parse((await cli(["plan", "--json"], { env, cwd: fresh })).out);
+  expect(unknown).toEqual(["signals"]);
+});
+
 test("where no answer has shown how many rows a page holds, it names a range", async () => {
   const cwd = aFolder();
   const totals = new Map([
@@ -114,7 +139,11 @@ test("where no answer has shown how many rows a page holds, it names a range", a
     ["contacts", 556],
     ["signals", 1687],
   ]);
-  await learnChecked(join(cwd, "data"), { totals, pageSizes: new Map(), credits: null }, Date.now());
+  await learnChecked(
+    join(cwd, "data"),
+    { totals, pageSizes: new Map(), filters: new Map(), credits: null },
+    Date.now(),
+  );
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const { out } = await cli(["plan", "accounts", "contacts", "signals"], { env, cwd });
   expect(out).toMatch(/│ signals +│ 1 list │ +2 to 85 │/);

@@ -82,6 +82,21 @@ describe("a good connection", () => {
     expect(service.seen[0]?.headers.authorization).toBe(`Bearer ${token}`);
   });
 
+  test("--totals counts inside the scope; a list whose filters are refused is counted whole", async () => {
+    const cwd = aFolder();
+    writeFileSync(join(cwd, "duckmirror.yaml"), "scope: {contacts: {type: champion}, signals: {type: hiring-alert}}\n");
+    const refused = json({ error: "unknown value of a filter" }, { status: 400 });
+    service.play(json(anEnvelope(9)), json(anEnvelope(4)), refused, json(anEnvelope(70)));
+    const { out } = await check(["--totals", "--json"], {}, cwd);
+    expect(JSON.parse(out)).toMatchObject({ contacts: 4, signals: 70, accounts_in_scope: null, credits: { spent: 3 } });
+    expect(service.seen.map(({ target }) => target.replace("/prefix/v1/", ""))).toEqual([
+      "accounts?perPage=1000&onlyWithFields=id",
+      "contacts?perPage=1&onlyWithFields=id&type=champion",
+      "signals?perPage=1&onlyWithFields=id&type=hiring-alert",
+      "signals?perPage=1&onlyWithFields=id",
+    ]);
+  });
+
   test("--offline requests nothing", async () => {
     const { code } = await check(["--offline"]);
     expect([code, service.seen.length]).toEqual([0, 0]);

@@ -1,0 +1,148 @@
+// Job check: asks for one page of ids, the largest that the service grants, and keeps what it shows: tier, credits, rows of
+// the list. For plans before the first sync it also counts the other lists, with the filters of the setting `scope`.
+import { existsSync } from "node:fs";
+import type { Client } from "../src/api/client.ts";
+import type { ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
+import { verdictOf } from "../src/api/retry-policy.ts";
+import type { ScopedTable } from "../src/catalog/tables.ts";
+import type { Clock } from "../src/core/clock.ts";
+import type { Config } from "../src/core/config/config.ts";
+import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import { learnChecked } from "../src/core/state/checked.ts";
+import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
+import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
+import { filtersOf } from "../src/sync/rows/row-scope.ts";
+
+/** Longest wait for the rate limit, at most once. */
+const LONGEST_WAIT_MS = 90_000;
+const LISTS = {
+  accounts: { endpoint: "listAccounts", path: "/v1/accounts" },
+  contacts: { endpoint: "listContacts", path: "/v1/contacts" },
+  signals: { endpoint: "listSignals", path: "/v1/signals" },
+} as const;
+
+export interface CheckContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called before a wait for the rate limit. */
+  readonly onWait: (waitMs: number) => void;
+}
+
+type Filters = Readonly<Record<string, string>>;
+
+/** One list that answered. */
+export interface CheckedList {
+  readonly stream: ScopedTable;
+  readonly outcome: OkOutcome;
+  /** Those that the service accepted; null: the whole list. */
+  readonly filters: Filters | null;
+  /** Requests it took: refusals cost nothing. */
+  readonly requests: number;
+  /** Rows of the largest page; null: not shown. */
+  readonly page: number | null;
+}
+
+export interface CheckResult {
+  /** The list of accounts, without filters. */
+  readonly accounts: CheckedList;
+  /** Lists that were asked for besides: contacts, signals, and accounts if they have a scope. */
+  readonly more: readonly CheckedList[];
+  readonly tier: "full" | "public";
+  /** What is known of the tier now; null: this answer alone does not settle it. */
+  readonly known: KnownTier | null;
+}
+
+/**
+ * One usable response, of the largest page that the service grants. Waits once for the rate limit; throws every other failure
+ * unchanged.
+ */
+const ask = async (
+  client: Client,
+  stream: ScopedTable,
+  { largest, filters }: { readonly largest: number; readonly filters: Filters | null },
+  { clock, signal, onWait }: CheckContext,
+): Promise<CheckedList> => {
+  let probe = probeOf(largest, filters);
+  let waited = false;
+  for (let requests = 1; ; requests++) {
+    const call = { ...LISTS[stream], query: probeQuery(probe) };
+    const outcome: ApiOutcome = await client.send(call, signal);
+    if (outcome.kind === "ok") {
+      return { stream, outcome, filters: probe.filters, requests, page: pageShownBy(probe, outcome) };
+    }
+    if (outcome.kind === "refused") {
+      const next = probeAfterRefusal(probe, outcome.status, outcome.excerpt);
+      if (next !== null) {
+        probe = next;
+        continue;
+      }
+    }
+    const now = clock.now();
+    const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
+    if (verdict.kind === "wait" && !waited && verdict.untilMs - now <= LONGEST_WAIT_MS) {
+      onWait(verdict.untilMs - now);
+      await clock.sleep(verdict.untilMs - now, signal);
+      waited = true;
+      continue;
+    }
+    if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
+    const detail = outcome.kind === "refused" ? `status ${outcome.status} ${outcome.excerpt}`.trim() : outcome.kind;
+    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: `GET ${call.path}`, detail });
+  }
+};
+
+/** Rows or a count: accounts are visible. An organization without Full Access gets an empty list. */
+const tierOf = ({ data, page }: OkOutcome): "full" | "public" =>
+  (Array.isArray(data) && data.length > 0) || (page.totalCount ?? 0) > 0 ? "full" : "public";
+
+/** Keeps the tier for the next sync, which leaves the lists of Full Access out or asks for them again. */
+const noteTier = async (config: Config, tier: "full" | "public", now: number): Promise<KnownTier | null> => {
+  const known = await readTier(config.dataDir);
+  const held = known === null ? existsSync(snapshotPath(config.dataDir)) : known.tier === "full";
+  const evidence: TierEvidence =
+    tier === "full"
+      ? { shows: "full", because: "accounts were returned" }
+      : { shows: "public", because: "the account list is empty", held };
+  return learnTier(config.dataDir, evidence, now);
+};
+
+/** Keeps the lengths of the lists and the credits for a plan before the first sync. Of a list counted twice, the last counts. */
+const noteLists = (config: Config, lists: readonly CheckedList[], now: number): Promise<void> => {
+  const totals = lists.flatMap(({ stream, outcome: { page } }) =>
+    page.totalCount === null ? [] : [[stream, page.totalCount] as const],
+  );
+  const pageSizes = lists.flatMap(({ stream, page }) => (page === null ? [] : [[stream, page] as const]));
+  const filtered = new Map(lists.map(({ stream, filters }) => [stream, filters]));
+  const filters = [...filtered].flatMap(([stream, used]) =>
+    used === null ? [] : [[stream, JSON.stringify(used)] as const],
+  );
+  const credits = lists.at(-1)?.outcome.usage ?? null;
+  const seen = { totals: new Map(totals), filters: new Map(filters), pageSizes: new Map(pageSizes), credits };
+  return learnChecked(config.dataDir, seen, now);
+};
+
+/**
+ * Asks for accounts, one credit; `withTotals`: for contacts and signals as well, and for the accounts inside the scope if there
+ * is one, a credit each. Without Full Access the other lists are empty, and not asked for. Throws the service's failures.
+ */
+export const checkJob = async (
+  config: Config,
+  client: Client,
+  withTotals: boolean,
+  context: CheckContext,
+): Promise<CheckResult> => {
+  const largest = config.maxPageSize;
+  const accounts = await ask(client, "accounts", { largest, filters: null }, context);
+  const tier = tierOf(accounts.outcome);
+  const more: CheckedList[] = [];
+  const isScoped = filtersOf(config.rowScope, "accounts") !== null;
+  const others: readonly ScopedTable[] = isScoped ? ["contacts", "signals", "accounts"] : ["contacts", "signals"];
+  for (const stream of withTotals && tier === "full" ? others : []) {
+    const filters = filtersOf(config.rowScope, stream);
+    more.push(await ask(client, stream, { largest: accounts.page ?? largest, filters }, context));
+  }
+  const now = context.clock.now();
+  await noteLists(config, [accounts, ...more], now);
+  return { accounts, more, tier, known: await noteTier(config, tier, now) };
+};

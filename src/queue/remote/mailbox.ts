@@ -5,6 +5,8 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import { keyOf } from "../bullmq/queues.ts";
 
+/** In place of the number of sends: a response was taken. */
+const DONE = "done";
 /** Lifetime of a response that no loader reads. */
 const TTL_MS = 30 * 86_400_000;
 
@@ -111,6 +113,8 @@ export interface Mailbox {
   deliveries(): Promise<readonly string[]>;
   /** Requests of these that were sent or answered. */
   departed(requestIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** How often each of these requests was sent, if no response to it was taken. */
+  sends(requestIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
    * Name of Redis's present memory; null: it has nothing of this loader. A changed name shows that Redis was emptied
    * or restarted, so it may have lost requests that were sent.
@@ -121,7 +125,7 @@ export interface Mailbox {
   /** null: the mailbox is unclaimed, or Redis lost its memory. */
   epoch(): Promise<string | null>;
   /** Drops the record of sent requests; those of earlier epochs can no longer be sent. */
-  forgetDepartures(): Promise<void>;
+  dropDepartures(): Promise<void>;
   /** Forbids sending under this epoch; another epoch is not affected. */
   resign(epoch: string): Promise<void>;
 }
@@ -140,6 +144,12 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
     }
   };
 
+  const departuresOf = async (requestIds: readonly string[]): Promise<readonly [string, string | null][]> => {
+    if (requestIds.length === 0) return [];
+    const counts = await redis.hmget(departures, ...requestIds);
+    return requestIds.map((requestId, index) => [requestId, counts[index] ?? null]);
+  };
+
   return {
     depart: async ({ requestId, epoch, lockKey, lockToken, slotAt }) => {
       const keys = [lockKey, epochKey, departures, answers, sizes];
@@ -155,11 +165,14 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       await run(DROP, [answers, sizes, departures], [delivery, requestId ?? ""]);
     },
     deliveries: () => redis.hkeys(answers),
-    departed: async (requestIds) => {
-      if (requestIds.length === 0) return new Set();
-      const counts = await redis.hmget(departures, ...requestIds);
-      return new Set(requestIds.filter((_, index) => counts[index] !== null));
-    },
+    departed: async (requestIds) =>
+      new Set((await departuresOf(requestIds)).flatMap(([requestId, count]) => (count === null ? [] : [requestId]))),
+    sends: async (requestIds) =>
+      new Map(
+        (await departuresOf(requestIds)).flatMap(([requestId, count]) =>
+          count === null || count === DONE ? [] : [[requestId, Number(count)] as const],
+        ),
+      ),
     memory: async () => {
       const [mark, server] = await Promise.all([redis.get(memory), redis.info("server")]);
       return mark === null ? null : `${mark} ${/^run_id:(.*)$/m.exec(server)?.[1]?.trim() ?? ""}`;
@@ -169,7 +182,7 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       await redis.set(epochKey, epoch, "PX", TTL_MS);
     },
     epoch: () => redis.get(epochKey),
-    forgetDepartures: async () => {
+    dropDepartures: async () => {
       await redis.del(departures);
     },
     resign: async (epoch) => {

@@ -73,7 +73,7 @@ export interface Organizations {
   /** Throws PROFILE_UNKNOWN when this worker lacks the profile, and configuration errors. */
   open(profile: string): Promise<Organization>;
   /** The service refused the credentials; the next request reads them again. */
-  forget(profile: string): void;
+  drop(profile: string): void;
   close(): Promise<void>;
 }
 
@@ -127,7 +127,7 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       opening.catch(() => known.delete(profile));
       return opening;
     },
-    forget: (profile) => {
+    drop: (profile) => {
       known.delete(profile);
     },
     close: async () => {

@@ -11,6 +11,7 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
+import { unansweredRow } from "../request/ledger-rows.ts";
 import { initialShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
@@ -50,23 +51,17 @@ export const archivedRequest = (
   error,
 });
 
-const ambiguousRequest = (intent: IntentRecord, stream: StreamName, runId: string): RequestRecord => ({
-  requestId: intent.requestId,
-  runId,
-  stream,
-  scope: intent.scope,
-  endpoint: intent.url.split("?")[0] ?? intent.url,
-  url: intent.url,
-  status: null,
-  charge: "ambiguous",
-  startedAt: intent.sentAt,
-  durationMs: 0,
-  bytes: 0,
-  rows: 0,
-  attempt: 1,
-  work: null,
-  error: "no answer before the process ended",
-});
+/** `error` of a request whose process ended before its answer came. */
+export const NO_ANSWER = "no answer before the process ended";
+
+const ambiguousRequest = (
+  { requestId, scope, url, sentAt }: IntentRecord,
+  stream: StreamName,
+  runId: string,
+): RequestRecord => {
+  const endpoint = url.split("?")[0] ?? url;
+  return unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt }, NO_ANSWER);
+};
 
 /** The task of a response when nothing of it was committed: the first page of a walk, or a single request. */
 const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {

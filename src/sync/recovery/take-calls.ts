@@ -9,29 +9,15 @@ import type { OutsideCalls, SentCall } from "../../warehouse/calls/call-lines.ts
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { unansweredRow } from "../request/ledger-rows.ts";
 import { INPUT_SCOPE, unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
 import { unreadState } from "../task/scope-state.ts";
 import { archivedLoads, parseArchived } from "./archived-answer.ts";
-import { archivedRequest } from "./recover.ts";
+import { archivedRequest, NO_ANSWER } from "./recover.ts";
 
-const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall, runId: string): RequestRecord => ({
-  requestId,
-  runId,
-  stream,
-  scope,
-  endpoint,
-  url,
-  status: null,
-  charge: "ambiguous",
-  startedAt: at,
-  durationMs: 0,
-  bytes: 0,
-  rows: 0,
-  attempt: 1,
-  work: null,
-  error: "no answer before the process ended",
-});
+const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall, runId: string): RequestRecord =>
+  unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: at }, NO_ANSWER);
 
 /** The account of a lookup counts as checked, so that the next sync does not pay for its insight again. */
 const checkedAccount = (outcome: LookupOutcome, now: number, runId: string): readonly ScopeState[] =>

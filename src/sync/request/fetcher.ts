@@ -9,7 +9,7 @@ import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
-import { createRefusals } from "./refusals.ts";
+import { createRefusals, type Refusals } from "./refusals.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 export interface FetcherDeps extends TurnDeps {
@@ -62,13 +62,14 @@ const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHA
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
-/** Archives the body of a 200, and lets the sender drop it once it is durable here. */
-const keep = async (
-  { archive }: FetcherDeps,
-  { order, outcome, kept }: Answered,
-  requestId: string,
-  receivedAt: number,
-) => {
+/**
+ * Archives the body of a 200, and lets the sender drop it once it is durable here. Attempts of senders that died are noted before:
+ * only the response names them, and a run that is killed before its commit must still book them.
+ */
+const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
+  const { order, outcome, kept } = turn;
+  for (const { requestId: lost, runId, stream, scope, url, startedAt } of lostRows(turn, requestId))
+    await archive.intent({ requestId: lost, runId, stream, scope, url, sentAt: startedAt });
   if ((outcome.kind === "ok" || outcome.kind === "invalid") && outcome.wire !== null) {
     const { runId, stream, scope, walkId, call, detail } = order;
     const { sentAt, status, bytes } = outcome;
@@ -80,74 +81,79 @@ const keep = async (
   kept();
 };
 
+/** Result of a turn without a response. After the first attempt no other request could use the credit better. */
+const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }: FetcherDeps): FetchResult => {
+  if (turn.kind === "ended") return turn;
+  if (turn.kind === "unaddressable") {
+    const { endpoint, path } = turn.call;
+    const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
+    return {
+      kind: "failed",
+      error: new DuckmirrorError("REQUEST_FAILED", context),
+      everywhere: false,
+      notFound: false,
+    };
+  }
+  if (turn.kind === "no-credit" && attempt === 1) return turn;
+  stop(turn.error);
+  return { kind: "ended" };
+};
+
+/** Result of an attempt; null: another attempt. */
+const resultOf = (
+  { outcome }: Answered,
+  verdict: Verdict,
+  requestId: string,
+  receivedAt: number,
+): FetchResult | null => {
+  switch (verdict.kind) {
+    case "use":
+      if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome };
+      throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
+    case "absent":
+      return { kind: "absent", requestId, receivedAt };
+    case "adjust":
+      if (outcome.kind === "refused") return { kind: "adjust", outcome };
+      throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);
+    case "wait":
+    case "retry":
+      return null;
+    case "fail": {
+      const error = new DuckmirrorError(verdict.code, verdict.context);
+      const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
+      return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code), notFound };
+    }
+    case "stop":
+      return { kind: "ended" };
+    default:
+      return verdict satisfies never;
+  }
+};
+
+/** Informs limiter and run at once, before another request is sent with outdated knowledge. */
+const inform = (
+  { outcome, order }: Answered,
+  verdict: Verdict,
+  { sender, clock, stop, emit }: FetcherDeps,
+  refusals: Refusals,
+): void => {
+  const { sentAt, durationMs } = outcome;
+  sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
+  if (verdict.kind === "stop") stop(new DuckmirrorError(verdict.code, verdict.context));
+  if (refusals.note(outcome, verdict, clock.now()))
+    stop(new DuckmirrorError("RATE_REFUSED", { detail: causeOf(outcome) }));
+  const { stream } = order;
+  if (verdict.kind === "retry") {
+    emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });
+  }
+  if (verdict.kind !== "wait") return;
+  sender.backOff(verdict.untilMs);
+  emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
+};
+
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const { sender, clock } = deps;
+  const { clock } = deps;
   const refusals = createRefusals();
-
-  /** Result of a turn without a response. After the first attempt no other request could use the credit better. */
-  const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number): FetchResult => {
-    if (turn.kind === "ended") return turn;
-    if (turn.kind === "unaddressable") {
-      const { endpoint, path } = turn.call;
-      const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-      return {
-        kind: "failed",
-        error: new DuckmirrorError("REQUEST_FAILED", context),
-        everywhere: false,
-        notFound: false,
-      };
-    }
-    if (turn.kind === "no-credit" && attempt === 1) return turn;
-    deps.stop(turn.error);
-    return { kind: "ended" };
-  };
-
-  /** Informs limiter and run at once, before another request is sent with outdated knowledge. */
-  const tell = ({ outcome, order }: Answered, verdict: Verdict): void => {
-    const { sentAt, durationMs } = outcome;
-    sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
-    if (verdict.kind === "stop") deps.stop(new DuckmirrorError(verdict.code, verdict.context));
-    if (refusals.note(outcome, verdict, clock.now()))
-      deps.stop(new DuckmirrorError("RATE_REFUSED", { detail: causeOf(outcome) }));
-    const { stream } = order;
-    if (verdict.kind === "retry") {
-      deps.emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });
-    }
-    if (verdict.kind !== "wait") return;
-    sender.backOff(verdict.untilMs);
-    deps.emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
-  };
-
-  /** Result of an attempt; null: another attempt. */
-  const resultOf = (
-    { outcome }: Answered,
-    verdict: Verdict,
-    requestId: string,
-    receivedAt: number,
-  ): FetchResult | null => {
-    switch (verdict.kind) {
-      case "use":
-        if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome };
-        throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
-      case "absent":
-        return { kind: "absent", requestId, receivedAt };
-      case "adjust":
-        if (outcome.kind === "refused") return { kind: "adjust", outcome };
-        throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);
-      case "wait":
-      case "retry":
-        return null;
-      case "fail": {
-        const error = new DuckmirrorError(verdict.code, verdict.context);
-        const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-        return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code), notFound };
-      }
-      case "stop":
-        return { kind: "ended" };
-      default:
-        return verdict satisfies never;
-    }
-  };
 
   return {
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
@@ -162,7 +168,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
       for (let number = 1; ; number++) {
         const requestId = nextRequestId();
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
-        if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number) };
+        if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
         const verdict = verdictOf(turn.outcome, {
           attempt: number,
@@ -171,7 +177,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           remainingCredits: deps.ledger.snapshot().remaining,
           stream: turn.order.stream,
         });
-        tell(turn, verdict);
+        inform(turn, verdict, deps, refusals);
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
         const result = resultOf(turn, verdict, requestId, receivedAt);

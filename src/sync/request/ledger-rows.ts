@@ -31,23 +31,38 @@ export const orderedRow = ({ runId, stream, scope, call, work }: Ordered) => ({
   url: urlOf(call),
 });
 
-/** Rows of attempts whose sender died; each may have cost a credit. */
+type Unanswered = Pick<
+  RequestRecord,
+  "requestId" | "runId" | "stream" | "scope" | "endpoint" | "url" | "work" | "startedAt"
+>;
+
+/** Row of a request that was sent and got no answer. It may have cost a credit. */
+export const unansweredRow = (sent: Unanswered, error: string): RequestRecord => ({
+  ...sent,
+  status: null,
+  charge: "ambiguous",
+  durationMs: 0,
+  bytes: 0,
+  rows: 0,
+  attempt: 1,
+  error,
+});
+
+/** Id of an attempt whose sender died. `nth`: 1-based. */
+export const lostId = (requestId: string, nth: number): string => `${requestId}.lost${nth}`;
+
+/** Rows of `count` attempts of a request whose sender died. */
+export const lostAttemptRows = (sent: Unanswered, count: number): readonly RequestRecord[] =>
+  Array.from({ length: count }, (_, index) => {
+    const requestId = lostId(sent.requestId, index + 1);
+    return unansweredRow({ ...sent, requestId }, "the process that sent it ended");
+  });
+
 export const lostRows = (
   { order, lostAttempts, outcome }: Answered & { readonly lostAttempts: number },
   requestId: string,
 ): readonly RequestRecord[] =>
-  Array.from({ length: lostAttempts }, (_, index) => ({
-    ...orderedRow(order),
-    requestId: `${requestId}.lost${index + 1}`,
-    status: null,
-    charge: "ambiguous",
-    startedAt: outcome.sentAt,
-    durationMs: 0,
-    bytes: 0,
-    rows: 0,
-    attempt: 1,
-    error: "the process that sent it ended",
-  }));
+  lostAttemptRows({ ...orderedRow(order), requestId, startedAt: outcome.sentAt }, lostAttempts);
 
 /** Credits of attempts; one without a response may have cost its credit, so it counts. */
 export const creditsOf = (requests: readonly RequestRecord[]): number =>

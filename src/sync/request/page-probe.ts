@@ -6,28 +6,42 @@ import { initialShape, shapeAfterRefusal } from "./list-shape.ts";
 /** Refusals after which nothing is learned: the page size is probably not at fault. */
 const MOST_REFUSALS = 12;
 
-/** A request of a list. `size`: rows of the page to ask for; null: one row, without any other parameter. */
+type Filters = Readonly<Record<string, string>>;
+
+/** A request of a list. `size`: rows of the page to ask for; null: one row, without any other parameter but filters. */
 export interface Probe {
   readonly size: number | null;
   readonly refusals: number;
+  /** Those of the setting `scope`; null: the whole list. */
+  readonly filters: Filters | null;
 }
 
-export const probeOf = (largest: number): Probe => ({ size: largest, refusals: 0 });
+export const probeOf = (largest: number, filters: Filters | null = null): Probe => ({
+  size: largest,
+  refusals: 0,
+  filters,
+});
 
-export const probeQuery = ({ size }: Probe): ApiCall["query"] =>
-  size === null ? { perPage: "1" } : { perPage: String(size), onlyWithFields: "id" };
+export const probeQuery = ({ size, filters }: Probe): ApiCall["query"] => ({
+  ...(size === null ? { perPage: "1" } : { perPage: String(size), onlyWithFields: "id" }),
+  ...filters,
+});
 
-/** The next request after a refusal; null: none is left. */
-export const probeAfterRefusal = ({ size, refusals }: Probe, status: number, excerpt: string): Probe | null => {
-  if (size === null) return null;
+/** The next request after a refusal; null: none is left. The whole list is asked for where the filters may be at fault. */
+export const probeAfterRefusal = (probe: Probe, status: number, excerpt: string): Probe | null => {
+  const { size, filters } = probe;
+  const refusals = probe.refusals + 1;
+  const isRefused = status === 400 || status === 422;
+  if (size === null) return filters !== null && isRefused ? { size, refusals, filters: null } : null;
   // It cannot carry so large a page, or says it as a failure of its own.
-  if (status === 413 || status === 414 || status >= 500) return { size: null, refusals: refusals + 1 };
-  if (status !== 400 && status !== 422) return null;
+  if (status === 413 || status === 414 || status >= 500) return { ...probe, size: null, refusals };
+  if (!isRefused) return null;
+  if (filters !== null && /filter|value/i.test(excerpt)) return { size, refusals, filters: null };
   const refused = { perPage: size, sort: false, include: false, content: false, names: false, filters: false };
   const next = shapeAfterRefusal(initialShape(size), refused, excerpt, { largest: size, elsewhere: null });
   const isField = /onlywithfields|field/i.test(excerpt);
-  const ends = isField || next === null || refusals + 1 >= MOST_REFUSALS;
-  return { size: ends ? null : next.perPage, refusals: refusals + 1 };
+  const ends = isField || next === null || refusals >= MOST_REFUSALS;
+  return { ...probe, size: ends ? null : next.perPage, refusals };
 };
 
 /** Rows of a page that the answer shows; null: it shows none. Its rows are believed over its figures. */

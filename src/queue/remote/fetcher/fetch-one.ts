@@ -1,7 +1,10 @@
 // Fetches one request for a loader on another machine: reserves a credit, records the departure, sends, and puts the
 // response into the mailbox. A request is sent only if it is certainly wanted, paid for in advance and within the
 // rate.
-
+//
+//   reserve a credit ─▶ record the departure ─go─▶ send ─▶ settle ─▶ deliver
+//                          │     ▲     └─full, answered, fenced, unlocked─▶ refund
+//                        stale ──┘ with a slot of its own (no slot: refund, try later)
 import type { ApiOutcome } from "../../../api/outcome.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { RawAnswer } from "../../../api/wire-answer.ts";
@@ -69,124 +72,157 @@ const asSeenByLoader = (answer: RawAnswer): RawAnswer =>
     ? { ...answer, reason: "reset", detail: "the fetcher was stopped" }
     : answer;
 
+/** The request's place in the rate: the slot that came with it, or one that this fetcher took because it was stale. */
+interface Slot {
+  readonly at: number;
+  readonly isOwn: boolean;
+}
+
+const patienceOf = ({ clock, signal }: FetchOneDeps) => ({ clock, forMs: REDIS_PATIENCE_MS, signal });
+
+/** Sends the request, in a span below the loader's. */
+const exchange = ({ request, profile, traceparent }: FetchPayload, deps: FetchOneDeps): Promise<RawAnswer> => {
+  const { method, path } = ENDPOINTS[request.endpoint];
+  const send = async (span: Span): Promise<RawAnswer> => {
+    const raw = await deps.organization.client.exchange(callOf(request), deps.hardSignal);
+    span.set({ "http.response.status_code": raw.status });
+    if (raw.kind === "broken") span.fail(raw.reason);
+    return raw;
+  };
+  const attributes = {
+    "http.request.method": method,
+    "url.template": path,
+    "duckmirror.request.id": request.requestId,
+    "duckmirror.profile": profile,
+  };
+  return inSpan(deps.tracer, `fetch ${method} ${path}`, send, { kind: "client", traceparent, attributes });
+};
+
+const deliver = async (
+  { request: { requestId }, mirror }: FetchPayload,
+  nth: number,
+  packed: Packed,
+  { organization, mailbox, announce, clock, hardSignal }: FetchOneDeps,
+): Promise<void> => {
+  const delivery = deliveryId(requestId, nth);
+  const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
+  const letter = lockLetter(organization.seals, mirror, delivery, packed);
+  await patiently(() => mailbox.put(delivery, letter), stubborn);
+  await patiently(() => announce(delivery), stubborn);
+};
+
+/** A slot for now, or else the time to wait for one, ms. */
+const freshSlot = async ({ organization: { throttle }, clock, signal }: FetchOneDeps): Promise<number | null> => {
+  try {
+    await throttle.acquire(AbortSignal.any([AbortSignal.timeout(SLOT_WAIT_MS), signal]));
+    return null;
+  } catch {
+    return Math.min(Math.max(throttle.state().nextAt - clock.now(), SLOT_WAIT_MS), LONGEST_SLOT_DELAY_MS);
+  }
+};
+
+const depart = async (payload: FetchPayload, slot: Slot, deps: FetchOneDeps): Promise<Departure> => {
+  const { lock, mailbox, storeClock } = deps;
+  const { requestId } = payload.request;
+  const ask = { requestId, epoch: payload.epoch, lockKey: lock.key, lockToken: lock.token, slotAt: slot.at };
+  const departure = await patiently(() => mailbox.depart(ask), patienceOf(deps));
+  storeClock.heard(departure.at);
+  return departure;
+};
+
+/** Another loader took over, or Redis lost its memory; in the latter case the loader soon restores its epoch. */
+const fenced = async (deps: FetchOneDeps): Promise<Fetched> =>
+  (await patiently(() => deps.mailbox.epoch(), patienceOf(deps))) === null ? later(FULL_MS) : DONE;
+
+const reserve = (payload: FetchPayload, deps: FetchOneDeps) => {
+  const { organization, owner, signal, storeClock, clock } = deps;
+  const fence = { key: fenceKeyOf(organization.key, payload.mirror), value: payload.epoch };
+  const since = payload.runBeganAt === undefined ? undefined : payload.runBeganAt - (storeClock.now() - clock.now());
+  return organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal, since });
+};
+
+type Denied = Exclude<Awaited<ReturnType<typeof reserve>>, { ok: true }>;
+
+const withoutCredit = async (denied: Denied, payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
+  if (denied.code === "FENCED") return fenced(deps);
+  if (denied.settling) return later(SETTLING_MS);
+  await deliver(payload, 0, packDenial(payload.request, deps.storeClock.now(), denialOf(denied)), deps);
+  return DONE;
+};
+
+/** Why a request must not leave, apart from a stale slot. */
+interface Stay {
+  readonly kind: Exclude<Departure["kind"], "go" | "stale">;
+  readonly nth: number;
+}
+
+const withoutLeaving = async (stay: Stay, payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
+  const { requestId } = payload.request;
+  switch (stay.kind) {
+    case "full":
+      return later(FULL_MS);
+    case "answered":
+      // The sender died before it could announce the response.
+      if (stay.nth > 0) await patiently(() => deps.announce(deliveryId(requestId, stay.nth)), patienceOf(deps));
+      return DONE;
+    case "fenced":
+      return fenced(deps);
+    case "unlocked":
+      return DONE;
+    default:
+      return stay.kind satisfies never;
+  }
+};
+
+/** Sends the request, settles its reservation and delivers the response. */
+const send = async (
+  payload: FetchPayload,
+  { nth, slot, reservationId }: { readonly nth: number; readonly slot: Slot; readonly reservationId: string },
+  deps: FetchOneDeps,
+): Promise<void> => {
+  const { organization } = deps;
+  const raw = await exchange(payload, deps);
+  const answer = asSeenByLoader(raw);
+  if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
+  // The loader decides what a refusal means for the rate, because it may be about credits
+  // (api/retry-policy.ts).
+  if (slot.isOwn) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
+  const packed = await packAnswer(payload.request, nth, answer, organization.handling);
+  // If the ledger is not reachable, the reservation expires and counts as spent until the service's figures
+  // settle it. The loader learns whether the charge is in the ledger, because its figures include it.
+  const settled = await organization.ledger.settle(reservationId, chargeOfRaw(answer)).then(
+    () => true,
+    () => false,
+  );
+  await deliver(payload, nth, { ...packed, note: { ...packed.note, settled } }, deps);
+};
+
 /**
  * Rejects only if Redis stays away or `signal` aborts: then nothing was sent, or its response could not be delivered.
  */
 export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
-  const { organization, mailbox, clock, storeClock, owner, lock, signal, hardSignal } = deps;
-  const { request, epoch, mirror } = payload;
-  const { requestId } = request;
-  const patience = { clock, forMs: REDIS_PATIENCE_MS, signal };
-
-  /** Sends the request, in a span below the loader's. */
-  const exchange = () => {
-    const { method, path } = ENDPOINTS[request.endpoint];
-    const send = async (span: Span): Promise<RawAnswer> => {
-      const raw = await organization.client.exchange(callOf(request), hardSignal);
-      span.set({ "http.response.status_code": raw.status });
-      if (raw.kind === "broken") span.fail(raw.reason);
-      return raw;
-    };
-    const attributes = {
-      "http.request.method": method,
-      "url.template": path,
-      "duckmirror.request.id": requestId,
-      "duckmirror.profile": payload.profile,
-    };
-    return inSpan(deps.tracer, `fetch ${method} ${path}`, send, {
-      kind: "client",
-      traceparent: payload.traceparent,
-      attributes,
-    });
-  };
-
-  const deliver = async (delivery: string, packed: Packed): Promise<void> => {
-    const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
-    const letter = lockLetter(organization.seals, mirror, delivery, packed);
-    await patiently(() => mailbox.put(delivery, letter), stubborn);
-    await patiently(() => deps.announce(delivery), stubborn);
-  };
-
-  /** A slot for now, or else the time to wait for one, ms. */
-  const freshSlot = async (): Promise<number | null> => {
-    const { throttle } = organization;
-    try {
-      await throttle.acquire(AbortSignal.any([AbortSignal.timeout(SLOT_WAIT_MS), signal]));
-      return null;
-    } catch {
-      return Math.min(Math.max(throttle.state().nextAt - clock.now(), SLOT_WAIT_MS), LONGEST_SLOT_DELAY_MS);
-    }
-  };
-
-  const depart = async (slotAt: number): Promise<Departure> => {
-    const ask = { requestId, epoch, lockKey: lock.key, lockToken: lock.token, slotAt };
-    const departure = await patiently(() => mailbox.depart(ask), patience);
-    storeClock.heard(departure.at);
-    return departure;
-  };
-
-  /** Another loader took over, or Redis lost its memory; in the latter case the loader soon restores its epoch. */
-  const fenced = async (): Promise<Fetched> =>
-    (await patiently(() => mailbox.epoch(), patience)) === null ? later(FULL_MS) : DONE;
-
-  const fence = { key: fenceKeyOf(organization.key, mirror), value: epoch };
-  const since = payload.runBeganAt === undefined ? undefined : payload.runBeganAt - (storeClock.now() - clock.now());
-  const reservation = await organization.ledger.reserve({ owner, leaseMs: LEASE_MS, fence, signal, since });
-  if (!reservation.ok) {
-    if (reservation.code === "FENCED") return fenced();
-    if (reservation.settling) return later(SETTLING_MS);
-    await deliver(deliveryId(requestId, 0), packDenial(request, storeClock.now(), denialOf(reservation)));
-    return DONE;
-  }
+  const { organization, storeClock, signal } = deps;
+  const reservation = await reserve(payload, deps);
+  if (!reservation.ok) return withoutCredit(reservation, payload, deps);
   const unused = async (result: Fetched): Promise<Fetched> => {
     await organization.ledger.settle(reservation.id, "free");
     return result;
   };
 
-  let slotAt = payload.slotAt;
-  let fresh = false;
+  let slot: Slot = { at: payload.slotAt, isOwn: false };
   for (;;) {
     if (signal.aborted) return unused(later(0));
-    const lookedAt = performance.now();
-    const departure = await depart(slotAt);
-    switch (departure.kind) {
-      case "go": {
-        if (performance.now() - lookedAt > PAUSE_MS) continue;
-        const raw = await exchange();
-        const answer = asSeenByLoader(raw);
-        if (raw.kind === "refused" && raw.status === 401) deps.onRefused();
-        // The loader decides what a refusal means for the rate, because it may be about credits
-        // (api/retry-policy.ts).
-        if (fresh) void organization.throttle.observe(raw.kind === "wire" ? raw.rate : null, 0);
-        const packed = await packAnswer(request, departure.nth, answer, organization.handling);
-        // If the ledger is not reachable, the reservation expires and counts as spent until the service's figures
-        // settle it. The loader learns whether the charge is in the ledger, because its figures include it.
-        const settled = await organization.ledger.settle(reservation.id, chargeOfRaw(answer)).then(
-          () => true,
-          () => false,
-        );
-        await deliver(deliveryId(requestId, departure.nth), { ...packed, note: { ...packed.note, settled } });
-        return DONE;
-      }
-      case "stale": {
-        const waitMs = await freshSlot();
-        if (waitMs !== null) return unused(later(waitMs));
-        slotAt = storeClock.now();
-        fresh = true;
-        continue;
-      }
-      case "full":
-        return unused(later(FULL_MS));
-      case "answered":
-        // The sender died before it could announce the response.
-        if (departure.nth > 0) await patiently(() => deps.announce(deliveryId(requestId, departure.nth)), patience);
-        return unused(DONE);
-      case "fenced":
-        return unused(await fenced());
-      case "unlocked":
-        return unused(DONE);
-      default:
-        return departure.kind satisfies never;
+    const askedAt = performance.now();
+    const { kind, nth } = await depart(payload, slot, deps);
+    if (kind === "stale") {
+      const waitMs = await freshSlot(deps);
+      if (waitMs !== null) return unused(later(waitMs));
+      slot = { at: storeClock.now(), isOwn: true };
+      continue;
     }
+    if (kind !== "go") return unused(await withoutLeaving({ kind, nth }, payload, deps));
+    if (performance.now() - askedAt > PAUSE_MS) continue;
+    await send(payload, { nth, slot, reservationId: reservation.id }, deps);
+    return DONE;
   }
 };

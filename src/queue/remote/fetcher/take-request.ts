@@ -50,7 +50,7 @@ const organizationOf = async (
   try {
     const found = await organizations.open(profile);
     if (found.key === organization) return found;
-    organizations.forget(profile);
+    organizations.drop(profile);
     const which = `another address or token for ${profile} than the loader's`;
     return new DuckmirrorError("PROFILE_UNKNOWN", { which, detail: "both must be the same on all machines" });
   } catch (error) {
@@ -77,7 +77,7 @@ const sendRequest = async (
       lock: { key: names.lockKeyOf(names.FETCH_QUEUE, payload.request.requestId), token },
       signal,
       hardSignal,
-      onRefused: () => organizations.forget(payload.profile),
+      onRefused: () => organizations.drop(payload.profile),
       tracer,
     });
   try {

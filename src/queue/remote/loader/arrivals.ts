@@ -3,6 +3,7 @@
 import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import { isStreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
+import { lostAttemptRows } from "../../../sync/request/ledger-rows.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { RequestRecord } from "../../../warehouse/record/checkpoint.ts";
 import { openLetter } from "../letters.ts";
@@ -52,28 +53,11 @@ export const account = async (warehouse: Warehouse, packed: Packed, skewMs: numb
  */
 export const accountLost = async (warehouse: Warehouse, { note }: Packed, skewMs: number): Promise<void> => {
   const { request, nth, sentAt } = note;
-  const { runId, stream, scope, endpoint, url } = request;
+  const { requestId, runId, stream, scope, url } = request;
   if (nth <= 1 || !isStreamName(stream)) return;
-  const lost = Array.from(
-    { length: nth - 1 },
-    (_, index): RequestRecord => ({
-      requestId: `${request.requestId}.lost${index + 1}`,
-      runId,
-      stream,
-      scope,
-      endpoint: ENDPOINTS[endpoint].path,
-      url,
-      status: null,
-      charge: "ambiguous",
-      startedAt: sentAt - skewMs,
-      durationMs: 0,
-      bytes: 0,
-      rows: 0,
-      attempt: 1,
-      work: null,
-      error: "the process that sent it ended",
-    }),
-  );
+  const endpoint = ENDPOINTS[request.endpoint].path;
+  const sent = { requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt - skewMs };
+  const lost = lostAttemptRows(sent, nth - 1);
   await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
 };
 

@@ -37,7 +37,7 @@ interface TakingDeps {
 
 export const noneOutstanding = (): Outstanding => ({ pending: new Map(), queued: new Set(), memories: new Map() });
 
-/** Forgets a request that has its response, or its end. */
+/** Drops a request that has its response, or its end. */
 export const settle = ({ pending, queued, memories }: Outstanding, requestId: string): void => {
   pending.delete(requestId);
   queued.delete(requestId);

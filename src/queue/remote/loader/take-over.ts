@@ -3,10 +3,12 @@
 import type { Queue } from "bullmq";
 import { z } from "zod";
 import { parseJson } from "../../../api/lossless-json.ts";
+import type { OkOutcome } from "../../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../../api/redact.ts";
 import type { ReadingOptions } from "../../../api/wire-answer.ts";
 import type { Clock } from "../../../core/clock.ts";
-import { openArchive } from "../../../warehouse/archive/archive.ts";
+import { lostId } from "../../../sync/request/ledger-rows.ts";
+import { type IntentRecord, openArchive } from "../../../warehouse/archive/archive.ts";
 import { readArchive, readIntents } from "../../../warehouse/archive/read-archive.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
@@ -57,24 +59,46 @@ const takenIn = async (warehouse: Warehouse, runId: string): Promise<Set<string>
 };
 
 /** Noted requests of a run that are neither committed nor archived. */
-const openRequests = async (warehouse: Warehouse, runId: string): Promise<readonly string[]> => {
+const openRequests = async (warehouse: Warehouse, runId: string): Promise<readonly IntentRecord[]> => {
   const answered = new Set([...(await warehouse.requestsOf(runId)), ...(await archivedIn(warehouse, runId))]);
   const intents = await readIntents(warehouse.archiveDir, runId);
-  return intents.map(({ requestId }) => requestId).filter((requestId) => !answered.has(requestId));
+  return intents.filter(({ requestId }) => !answered.has(requestId));
 };
 
 /**
- * Call it after the mailbox is claimed, so that no request of an earlier run can be sent any more. Returns the
- * requests that were certainly not sent. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
+ * Notes the attempts of fetchers that died before another one sent the request again: each may have cost a credit, and recovery
+ * books what is noted.
  */
-export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
-  const { clock, storeClock, queue, mailbox, reading, redact, signal, warn } = deps;
-  const crashed = await crashedRuns(warehouse);
-  const open: string[] = [];
-  for (const runId of crashed) open.push(...(await openRequests(warehouse, runId)));
+const noteLost = async (
+  open: readonly IntentRecord[],
+  sends: ReadonlyMap<string, number>,
+  { archiveDir }: Warehouse,
+  now: number,
+): Promise<void> => {
+  const noted = new Set(open.map(({ requestId }) => requestId));
+  for (const intent of open) {
+    const { requestId, runId } = intent;
+    const lost = Array.from({ length: Math.max(0, (sends.get(requestId) ?? 0) - 1) }, (_, at) =>
+      lostId(requestId, at + 1),
+    );
+    const unnoted = lost.filter((id) => !noted.has(id));
+    if (unnoted.length === 0) continue;
+    const archive = openArchive({ dir: archiveDir, runId, now });
+    try {
+      for (const id of unnoted) await archive.intent({ ...intent, requestId: id });
+    } finally {
+      await archive.close();
+    }
+  }
+};
 
+/** Takes back the requests that were certainly not sent. */
+const takeBackUnsent = async (
+  open: readonly string[],
+  departed: ReadonlySet<string>,
+  queue: Queue,
+): Promise<ReadonlySet<string>> => {
   const unsent = new Set<string>();
-  const departed = await mailbox.departed(open);
   for (const requestId of open) {
     if (departed.has(requestId)) continue;
     const state = await queue.getJobState(requestId);
@@ -83,7 +107,14 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     await queue.remove(requestId);
     unsent.add(requestId);
   }
+  return unsent;
+};
 
+/** Waits until no fetcher has one of these requests in flight, or the time limit is over. */
+const awaitResponses = async (
+  departed: ReadonlySet<string>,
+  { clock, mailbox, queue, signal }: TakeOverDeps,
+): Promise<void> => {
   const waitUntil = clock.now() + WAIT_MS;
   const onTheirWay = async (): Promise<boolean> => {
     const deliveries = await mailbox.deliveries();
@@ -92,9 +123,31 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     return states.includes("active");
   };
   while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS, signal);
+};
 
+/** Archives a response for the recovery of its run. */
+const archiveFor = async (
+  { runId, requestId, stream, scope, walkId, url, detail, endpoint }: Packed["note"]["request"],
+  { sentAt, status, bytes, durationMs, wire }: Pick<OkOutcome, "sentAt" | "status" | "bytes" | "durationMs" | "wire">,
+  { archiveDir }: Warehouse,
+  now: number,
+): Promise<void> => {
+  const archive = openArchive({ dir: archiveDir, runId, now });
+  try {
+    const receivedAt = sentAt + durationMs;
+    const header = { requestId, runId, stream, scope, walkId, endpoint, url, sentAt, receivedAt, status, bytes };
+    await archive.response({ ...header, detail: parseJson(detail) }, wire);
+    await archive.flush();
+  } finally {
+    await archive.close();
+  }
+};
+
+/** Keeps responses of the mailbox: those of crashed runs in the archive, the charges of others in the ledger. */
+const createKeeper = (warehouse: Warehouse, crashed: ReadonlySet<string>, deps: TakeOverDeps) => {
+  const { clock, storeClock, reading, redact } = deps;
   const taken = new Map<string, Set<string>>();
-  const keep = async (packed: Packed): Promise<void> => {
+  return async (packed: Packed): Promise<void> => {
     const { request } = packed.note;
     const { runId, requestId } = request;
     const known = taken.get(runId) ?? (await takenIn(warehouse, runId));
@@ -109,20 +162,28 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     }
     if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
     await accountLost(warehouse, packed, storeClock.skewMs());
-    const archive = openArchive({ dir: warehouse.archiveDir, runId, now: clock.now() });
-    try {
-      const { stream, scope, walkId, url, detail, endpoint } = request;
-      const { sentAt, status, bytes, durationMs } = outcome;
-      const receivedAt = sentAt + durationMs;
-      const header = { requestId, runId, stream, scope, walkId, endpoint, url, sentAt, receivedAt, status, bytes };
-      await archive.response({ ...header, detail: parseJson(detail) }, outcome.wire);
-      await archive.flush();
-    } finally {
-      await archive.close();
-    }
+    await archiveFor(request, { ...outcome, wire: outcome.wire }, warehouse, clock.now());
     known.add(requestId);
   };
+};
 
+/**
+ * Call it after the mailbox is claimed, so that no request of an earlier run can be sent any more. Returns the
+ * requests that were certainly not sent. Rejects with Redis's errors, DISK_FULL, and faults of the warehouse.
+ */
+export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promise<ReadonlySet<string>> => {
+  const { queue, mailbox, warn } = deps;
+  const crashed = await crashedRuns(warehouse);
+  const intents: IntentRecord[] = [];
+  for (const runId of crashed) intents.push(...(await openRequests(warehouse, runId)));
+  const open = intents.map(({ requestId }) => requestId);
+
+  const departed = await mailbox.departed(open);
+  const unsent = await takeBackUnsent(open, departed, queue);
+  await noteLost(intents, await mailbox.sends(open), warehouse, deps.clock.now());
+  await awaitResponses(departed, deps);
+
+  const keep = createKeeper(warehouse, crashed, deps);
   for (const delivery of await mailbox.deliveries()) {
     const letter = await openLetter(deps, delivery);
     // Paid for, and readable to the program that asked for it.
@@ -131,6 +192,6 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     if (letter.kind === "strange") warn(strangeLetter(delivery));
     await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);
   }
-  await mailbox.forgetDepartures();
+  await mailbox.dropDepartures();
   return unsent;
 };

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { lockLetter, openLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
-import { readArchive } from "../../../../src/warehouse/archive/read-archive.ts";
+import { readArchive, readIntents } from "../../../../src/warehouse/archive/read-archive.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrg, aRedis, type Organization } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
@@ -257,6 +257,22 @@ test("an attempt of a fetcher that died counts also when its loader died before 
   const next = await aLoader(redis, config);
   expect([...(await next.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.lost1"]);
   expect(await client.exists(`${key}:answers`)).toBe(0);
+});
+
+test("attempts of two fetchers that died are noted once when their loader died, too: recovery books them", async () => {
+  const { redis, config, loader, client, key } = await aLostAttempt();
+  await loader.close();
+  // What a killed loader leaves: it did not end its epoch in order.
+  await client.hset(`${key}:departures`, "run-1-1", 2);
+  const noted = async () => {
+    const next = await aLoader(redis, config);
+    const intents = await readIntents(next.warehouse.archiveDir, "run-1");
+    await next.close();
+    return intents.map(({ requestId }) => requestId);
+  };
+  expect(await noted()).toEqual(["run-1-1", "run-1-1.lost1"]);
+  await client.hset(`${key}:departures`, "run-1-1", 2);
+  expect(await noted()).toEqual(["run-1-1", "run-1-1.lost1"]);
 });
 
 test("organizations that do not answer hold up no other one", async () => {

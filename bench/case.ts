@@ -24,6 +24,8 @@ export interface Ratio {
 export interface BenchCase {
   readonly id: string;
   readonly title: string;
+  /** It needs more than Node: it runs only where `--only` names it. */
+  readonly onlyNamed?: boolean;
   run(): Promise<readonly Figure[]>;
 }
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { alongMonth } from "./along-month.ts";
 import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
+import { destinations } from "./destinations.ts";
 import { exports } from "./export.ts";
 import { localApi } from "./local-api.ts";
 import { memory } from "./memory.ts";
@@ -39,6 +40,7 @@ const CASES: readonly BenchCase[] = [
   publish,
   years,
   exports,
+  destinations,
   localApi,
   statusPage,
   peers,
@@ -49,7 +51,9 @@ const root = new URL("../../", import.meta.url);
 const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1]?.split(",") : undefined;
 
 const results: { readonly id: string; readonly title: string; readonly figures: readonly Figure[] }[] = [];
-for (const bench of CASES.filter(({ id }) => only === undefined || only.includes(id))) {
+for (const bench of CASES.filter(({ id, onlyNamed = false }) =>
+  only === undefined ? !onlyNamed : only.includes(id),
+)) {
   process.stderr.write(`${bench.id} …\n`);
   const figures = await bench.run();
   results.push({ id: bench.id, title: bench.title, figures });

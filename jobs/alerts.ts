@@ -112,6 +112,33 @@ export const listAlerts = async (config: AlertsConfig, names: readonly string[])
     }),
   );
 
+/** Figures of a rule. */
+export interface AlertFigures {
+  readonly name: string;
+  /** Messages that were taken so far, and attempts that failed. */
+  readonly sent: number;
+  readonly failed: number;
+  /** Messages that wait now, and dead letters now. */
+  readonly waiting: number;
+  readonly dead: number;
+  /** It can be evaluated, and its receiver did not end it. */
+  readonly works: boolean;
+}
+
+/** Figures of every configured rule; a rule whose files are damaged has none. */
+export const alertFigures = async ({ alerts, dataDir }: AlertsConfig): Promise<readonly AlertFigures[]> => {
+  const found: AlertFigures[] = [];
+  for (const { name } of alerts) {
+    const store = openRuleStore(dataDir, name);
+    const position = await store.position().catch(() => null);
+    if (position === null) continue;
+    const { sent, failed, off, problem } = position;
+    const [waiting, dead] = [await store.count("waiting"), await store.count("dead")];
+    found.push({ name, sent, failed, waiting, dead, works: off === null && problem === null });
+  }
+  return found;
+};
+
 /** What a rule would find now: in the last changes, or true. */
 const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, query }: AlertsContext) => {
   const snapshot = snapshotPath(dataDir);

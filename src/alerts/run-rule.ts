@@ -149,13 +149,13 @@ const takeUp = async (rule: AlertSettings, store: RuleStore, context: RuleContex
   return null;
 };
 
-type Sent = Omit<RulePass, "name" | "waiting"> & { readonly gone: string | null };
+type Sent = Omit<RulePass, "name" | "waiting"> & { readonly failed: number; readonly gone: string | null };
 
 /** Sends what waits, in order. */
 const sendAll = async (rule: AlertSettings, store: RuleStore, context: RuleContext): Promise<Sent> => {
   const { clock, random } = context;
   const send = await senderOf(rule, context);
-  const counts = { sent: 0, dead: 0 };
+  const counts = { sent: 0, dead: 0, failed: 0 };
   const undelivered = (detail: string) => new DuckmirrorError("ALERT_UNDELIVERED", { name: rule.name, detail });
   let error: DuckmirrorError | null = null;
   for (const { seq, message } of await store.messages("waiting")) {
@@ -172,6 +172,7 @@ const sendAll = async (rule: AlertSettings, store: RuleStore, context: RuleConte
       counts.sent += 1;
       continue;
     }
+    counts.failed += 1;
     const detail = scrubbed(verdict.detail, rule);
     error = undelivered(detail);
     const nextAt = verdict.kind === "retry" ? verdict.nextAt : 0;
@@ -205,12 +206,12 @@ export const runRule = (rule: AlertSettings, context: RuleContext): Promise<Rule
       return { name, sent: 0, dead: 0, waiting, nextAt: null, error: offError(name, off) };
     }
     const problem = await takeUp(rule, store, context);
-    const { sent, dead, nextAt, error, gone } = await sendAll(rule, store, context);
+    const { sent, dead, failed, nextAt, error, gone } = await sendAll(rule, store, context);
     const position = await store.position();
     const turned = gone === null ? null : { at: new Date(context.clock.now()).toISOString(), detail: gone };
-    if (sent + dead > 0 || error !== null) {
-      const failed = position.failed + (error === null ? 0 : 1);
-      await store.keep({ ...position, off: turned, sent: position.sent + sent, dead: position.dead + dead, failed });
+    if (sent + failed > 0) {
+      const counts = { sent: position.sent + sent, failed: position.failed + failed, dead: position.dead + dead };
+      await store.keep({ ...position, off: turned, ...counts });
     }
     const waiting = (await store.messages("waiting")).length;
     const why = problem ?? (turned === null ? error : offError(name, turned));

@@ -15,7 +15,7 @@ import { type PlanReport, planJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { systemClock } from "../core/clock.ts";
-import { type FlagValues, resolveConfig } from "../core/config/config.ts";
+import { type Config, type FlagValues, resolveConfig } from "../core/config/config.ts";
 import { readConfigFile } from "../core/config/config-file.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import { snapshotPath } from "../core/data-dir.ts";
@@ -27,7 +27,10 @@ import { createQueryBoxes, runBoxedQuery } from "../warehouse/box/boxed-query.ts
 import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
+import { type Alerts, createAlerts } from "./alerts.ts";
 
+export type { AlertEvent } from "../alerts/message.ts";
+export type { RulePass } from "../alerts/run-rule.ts";
 export type { RollOver } from "../budget/credits/roll-over.ts";
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
@@ -45,6 +48,7 @@ export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
+export type { AlertReport, Alerts, AlertTestReport, DeadLetter } from "./alerts.ts";
 export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
 
 /** Sources of a mirror's settings. */
@@ -171,6 +175,8 @@ export interface Mirror {
    * CHANGES_MISSING, or the reason of `signal`.
    */
   deliver(request?: DeliverOptions): Promise<readonly DeliveryReport[]>;
+  /** Evaluates, sends, tries and replays the rules of the setting `alerts`; see docs/ALERTS.md. Does nothing by itself. */
+  alerts(): Alerts;
   /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
@@ -180,6 +186,12 @@ async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGener
   const stream = { snapshot, after, tables: changeTables(tables), limit, follow, clock: systemClock };
   for await (const changes of streamChanges({ ...stream, ...(signal === undefined ? {} : { signal }) })) yield* changes;
 }
+
+/** The token for requests to the service. Throws BASE_URL_MISSING, and errors of the token. */
+const tokenFor = async (config: Config) => {
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  return resolveToken(config);
+};
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
@@ -208,13 +220,10 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   });
   return {
     warehouse: snapshot,
-    plan: (request = {}) => {
-      const { withContent = [] } = request;
-      return planJob(config, { ...requestOf(request), withContent }, systemClock);
-    },
+    plan: ({ withContent = [], ...request } = {}) =>
+      planJob(config, { ...requestOf(request), withContent }, systemClock),
     sync: async (request = {}) => {
-      if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-      const token = await resolveToken(config);
+      const token = await tokenFor(config);
       const { signal = new AbortController().signal } = request;
       return syncJob(config, requestOf(request), {
         clock: systemClock,
@@ -232,8 +241,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       const request = { kind, input, maxAgeMs: maxAgeMs ?? null };
       const mirrored = await lookupInMirror(config, request, { clock: systemClock });
       if (mirrored !== null) return mirrored;
-      if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-      const token = await resolveToken(config);
+      const token = await tokenFor(config);
       const context = { clock: systemClock, random: Math.random, signal, version: packageVersion(), token };
       return lookupAtService(config, request, context);
     },
@@ -246,6 +254,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     changes: (request = {}) => changesOf(snapshot, request),
     deliver: ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) =>
       deliverJob(config, { names, takeOver }, { clock: systemClock, signal }),
+    alerts: () => createAlerts(config),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
+import type { AlertFigures } from "../../jobs/alerts.ts";
 import { exportDir } from "../core/data-dir.ts";
 import { isCode } from "../core/errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
@@ -71,6 +72,11 @@ const metricsIn = (registry: Registry) => {
     lastRun: gauge("last_run_timestamp_seconds", "When the last run of this status ended.", "status"),
     exported: gauge("export_timestamp_seconds", "When the Parquet export was last brought up to date."),
     rejects: gauge("rejected_records", "Records that could not become rows."),
+    alertsSent: counter("alert_messages_sent_total", "Messages of an alert rule that were taken.", "rule"),
+    alertsFailed: counter("alert_attempts_failed_total", "Attempts to send a rule's message that failed.", "rule"),
+    alertsWaiting: gauge("alert_messages_waiting", "Messages of an alert rule that wait.", "rule"),
+    alertsDead: gauge("alert_messages_dead", "Messages of an alert rule that were given up.", "rule"),
+    alertsWork: gauge("alert_works", "1 when the rule can be evaluated and its receiver did not end it.", "rule"),
     drift: gauge("schema_drift", "Ways in which received records differ from the API document."),
   };
 };
@@ -126,6 +132,17 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
   metrics.drift.set(labels, findings.drifts);
 };
 
+const addAlerts = (metrics: Metrics, profile: string, rules: readonly AlertFigures[]): void => {
+  for (const { name: rule, sent, failed, waiting, dead, works } of rules) {
+    const of = { profile, rule };
+    metrics.alertsSent.inc(of, sent);
+    metrics.alertsFailed.inc(of, failed);
+    metrics.alertsWaiting.set(of, waiting);
+    metrics.alertsDead.set(of, dead);
+    metrics.alertsWork.set(of, works ? 1 : 0);
+  }
+};
+
 export interface MetricsPage {
   readonly contentType: string;
   /** Text of one scrape. A profile without a snapshot has only `snapshot_up 0`. */
@@ -140,7 +157,7 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
     text: async () => {
       const scraped = new Registry();
       const metrics = metricsIn(scraped);
-      for (const { name, snapshots } of context.mirrors) {
+      for (const { name, snapshots, alerts } of context.mirrors) {
         const up = await snapshots
           .use((snapshot) => addSnapshot(metrics, name, snapshot, context.clock.now()))
           .then(() => 1)
@@ -149,6 +166,7 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
             return 0;
           });
         metrics.up.set({ profile: name }, up);
+        addAlerts(metrics, name, (await alerts?.()) ?? []);
         const unable = context.unable?.();
         if (unable !== undefined)
           metrics.able.set({ profile: name }, unable.some(({ profile }) => profile === name) ? 0 : 1);

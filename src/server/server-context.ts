@@ -1,4 +1,5 @@
 // Context of the server's routes.
+import type { AlertFigures } from "../../jobs/alerts.ts";
 import { briefly } from "../core/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
@@ -44,6 +45,8 @@ export interface ServedProfile {
   readonly plan?: (withContent: readonly string[]) => Promise<unknown>;
   /** Followed companies; absent: this server does not show them. */
   readonly following?: FollowedCompanies;
+  /** Figures of the alert rules; absent: it has none. */
+  readonly alerts?: () => Promise<readonly AlertFigures[]>;
   /** Sends feedback to the service, which costs a credit; absent: not available. */
   readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;
 }

@@ -75,71 +75,83 @@ const statOf = (path: string) => {
   return { version: `${file.ino}-${file.mtimeNs}-${looked}`, file };
 };
 
+const openFile = async (path: string): Promise<Database> => {
+  assertReadable(path);
+  return openDatabase(path, {
+    readOnly: true,
+    lockedDown: true,
+    memoryLimit: MEMORY_LIMIT,
+    maxTempSize: MOST_SPILLED,
+    // Statements run side by side; a second thread of each would mostly ask whether the first is done.
+    threads: 1,
+  }).catch((cause: unknown) => {
+    throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+  });
+};
+
+/** The version's database, opened for its first reader. `closed`: the whole source is. */
+const openedOf = (version: Version, closed: boolean): Promise<Database> => {
+  if (version.database !== null) return version.database;
+  const { path } = version.snapshot;
+  // A statement that waited longer than its reader: the file may be another one by now, and nobody would close it.
+  if (closed || (version.superseded && version.readers === 0))
+    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
+  const opening = openFile(path);
+  version.database = opening;
+  opening.catch(() => {
+    // The next reader tries again.
+    if (version.database === opening) version.database = null;
+  });
+  return opening;
+};
+
+const closeDatabase = async (version: Version): Promise<void> => {
+  const opened = version.database;
+  version.database = null;
+  await opened?.then((database) => database.close()).catch(() => undefined);
+};
+
+const stopIdling = (version: Version): void => {
+  if (version.idle !== null) clearTimeout(version.idle);
+  version.idle = null;
+};
+
+/** Closes a superseded version after its last reader, the present one after `idleMs` without readers. */
+const release = (version: Version, idleMs: number): void => {
+  if (version.readers > 0) return;
+  stopIdling(version);
+  if (version.superseded) void closeDatabase(version);
+  else if (version.database !== null) version.idle = setTimeout(() => void closeDatabase(version), idleMs).unref();
+};
+
 export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource => {
   let current: Version | null = null;
   let closed = false;
   const sideBySide = createLanes(MOST_AT_ONCE);
 
-  const open = async (): Promise<Database> => {
-    assertReadable(path);
-    return openDatabase(path, {
-      readOnly: true,
-      lockedDown: true,
-      memoryLimit: MEMORY_LIMIT,
-      maxTempSize: MOST_SPILLED,
-      // Statements run side by side; a second thread of each would mostly ask whether the first is done.
-      threads: 1,
-    }).catch((cause: unknown) => {
-      throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
-    });
-  };
-  const closeDatabase = async (version: Version): Promise<void> => {
-    const opened = version.database;
-    version.database = null;
-    await opened?.then((database) => database.close()).catch(() => undefined);
-  };
-  const openedOf = (version: Version): Promise<Database> => {
-    if (version.database !== null) return version.database;
-    // A statement that waited longer than its reader: the file may be another one by now, and nobody would close it.
-    if (closed || (version.superseded && version.readers === 0))
-      throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
-    const opening = open();
-    version.database = opening;
-    opening.catch(() => {
-      // The next reader tries again.
-      if (version.database === opening) version.database = null;
-    });
-    return opening;
+  const versionOf = ({ version: name, file }: NonNullable<ReturnType<typeof statOf>>): Version => {
+    const snapshot: Snapshot = {
+      version: name,
+      path,
+      bytes: Number(file.size),
+      publishedAt: Number(file.mtimeMs),
+      looks: looksSince(path),
+      query: (sql, params, row) => sideBySide(async () => (await openedOf(version, closed)).query(sql, params, row)),
+      cells: (sql, params) => sideBySide(async () => (await openedOf(version, closed)).cells(sql, params)),
+    };
+    const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
+    return version;
   };
   const present = (): Version => {
     const found = closed ? null : statOf(path);
     if (found === null) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: path });
     if (current !== null && current.snapshot.version === found.version) return current;
-    if (current !== null) retire(current);
-    const snapshot: Snapshot = {
-      version: found.version,
-      path,
-      bytes: Number(found.file.size),
-      publishedAt: Number(found.file.mtimeMs),
-      looks: looksSince(path),
-      query: (sql, params, row) => sideBySide(async () => (await openedOf(version)).query(sql, params, row)),
-      cells: (sql, params) => sideBySide(async () => (await openedOf(version)).cells(sql, params)),
-    };
-    const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
-    current = version;
-    return version;
-  };
-  /** Gives it to no new reader; the last one closes it. */
-  const retire = (version: Version): void => {
-    version.superseded = true;
-    release(version);
-  };
-  const release = (version: Version): void => {
-    if (version.readers > 0) return;
-    if (version.idle !== null) clearTimeout(version.idle);
-    version.idle = null;
-    if (version.superseded) void closeDatabase(version);
-    else if (version.database !== null) version.idle = setTimeout(() => void closeDatabase(version), idleMs).unref();
+    if (current !== null) {
+      current.superseded = true;
+      release(current, idleMs);
+    }
+    current = versionOf(found);
+    return current;
   };
 
   return {
@@ -148,13 +160,12 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
     use: async (work) => {
       const version = present();
       version.readers += 1;
-      if (version.idle !== null) clearTimeout(version.idle);
-      version.idle = null;
+      stopIdling(version);
       try {
         return await work(version.snapshot);
       } finally {
         version.readers -= 1;
-        release(version);
+        release(version, idleMs);
       }
     },
     close: async () => {
@@ -163,7 +174,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       current = null;
       if (last === null) return;
       last.superseded = true;
-      if (last.idle !== null) clearTimeout(last.idle);
+      stopIdling(last);
       // Closing waits for a reader's statement.
       await closeDatabase(last);
     },

@@ -68,10 +68,14 @@ export const objectIn = async (endpoint: string, bucket: string, key: string): P
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
 };
 
-export const keysIn = async (endpoint: string, bucket: string): Promise<readonly string[]> => {
-  const { Contents = [] } = await clientOf(endpoint).send(new ListObjectsV2Command({ Bucket: bucket, Prefix: "set/" }));
-  return Contents.map(({ Key = "" }) => Key.slice("set/".length));
+/** Every object of a bucket. */
+export const objectKeys = async (endpoint: string, bucket: string): Promise<readonly string[]> => {
+  const { Contents = [] } = await clientOf(endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
+  return Contents.map(({ Key = "" }) => Key);
 };
+
+export const keysIn = async (endpoint: string, bucket: string): Promise<readonly string[]> =>
+  (await objectKeys(endpoint, bucket)).filter((key) => key.startsWith("set/")).map((key) => key.slice("set/".length));
 
 /** Rows of the parts that a manifest names, by table; fails where a part is not what the manifest says. */
 export const rowsOf = async (endpoint: string, bucket: string, manifest: SetManifest, folder: string) => {

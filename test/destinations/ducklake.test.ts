@@ -88,6 +88,9 @@ test("one snapshot per delivery, of the changed rows only, with the run; the one
     const count = async (at: string) => Number((await run(`SELECT count(*) AS n FROM lake.main.signals ${at}`))[0]?.n);
     expect(await count(`AT (VERSION => ${before?.snapshot_id})`)).toBe(1_000);
     expect(await count("")).toBe(1_002);
+    expect(await run("SELECT value, scope FROM lake.options() WHERE option_name = 'parquet_compression'")).toEqual([
+      { value: "zstd", scope: "GLOBAL" },
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@
 // new: the last run failed, data older than its limit, credits that will not last until the reset.
 import { z } from "zod";
 import type { AlertSettings } from "../../core/config/alerts/alert-settings.ts";
+import { isoTime } from "../../core/time.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
@@ -24,8 +25,6 @@ const creditsRow = z.object({
   resets_at: z.number().nullable(),
 });
 
-const iso = (ms: number): string => new Date(ms).toISOString();
-
 /** A sync that the budget stopped, or a person, did not fail. */
 const FAILURES = ["failed", "partial"];
 
@@ -34,7 +33,7 @@ const failedRun = async (database: Database, looks: readonly Look[]): Promise<re
   const last = looks.at(-1)?.run ?? stored;
   if (last === undefined || !FAILURES.includes(last.status)) return [];
   const { run_id, status, error, started_at } = last;
-  return [{ key: "runs", row: { run_id, status, error, started_at: iso(started_at) } }];
+  return [{ key: "runs", row: { run_id, status, error, started_at: isoTime(started_at) } }];
 };
 
 const oldData = async (
@@ -51,7 +50,7 @@ const oldData = async (
   }
   return [...streams]
     .filter(([, dueAt]) => dueAt + limitMs < now)
-    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: iso(dueAt) } }));
+    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt) } }));
 };
 
 const shortCredits = async (database: Database, now: number): Promise<readonly Condition[]> => {
@@ -60,7 +59,7 @@ const shortCredits = async (database: Database, now: number): Promise<readonly C
   if (found === undefined || found.resets_at === null || found.resets_at <= now) return [];
   if (found.forecast_remaining >= 0) return [];
   const { remaining, empty_on } = found;
-  const resets_at = iso(found.resets_at);
+  const resets_at = isoTime(found.resets_at);
   return [{ key: "credits", row: { remaining, missing: -found.forecast_remaining, empty_on, resets_at } }];
 };
 

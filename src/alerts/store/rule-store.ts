@@ -6,7 +6,7 @@ import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
 import { replaceFile } from "../../warehouse/archive/forgotten-list.ts";
@@ -58,6 +58,8 @@ export interface RuleStore {
   keep(position: Position): Promise<void>;
   /** Keeps the position together with new messages. */
   commit(position: Position, messages: readonly Message[]): Promise<void>;
+  /** How many messages there are, without reading them. */
+  count(place: Place): Promise<number>;
   /** In order. */
   messages(place: Place): Promise<readonly StoredMessage[]>;
   /** Notes a failed attempt. */
@@ -75,8 +77,8 @@ const nameOf = (seq: number): string => `${String(seq).padStart(12, "0")}.json`;
 
 const readIfThere = async (file: string): Promise<string | null> => {
   assertOwnFile(file);
-  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+  return readFile(file, "utf8").catch((error: unknown) => {
+    if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
   });
 };
@@ -107,23 +109,29 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
   };
   const write = (place: Place, { seq, message }: StoredMessage) =>
     replaceFile(fileOf(place, seq), `${JSON.stringify(message)}\n`);
+  // Numbers from that of the next message on were left by a kill before their position was kept.
+  const numbersIn = async (place: Place): Promise<readonly number[]> => {
+    const { seq: end } = await position();
+    const names = await readdir(join(folder, place)).catch(() => []);
+    return names
+      .sort()
+      .map((name) => Number(NAME.exec(name)?.[1] ?? Number.NaN))
+      .filter((seq) => seq < end);
+  };
   return {
     position,
     keep,
+    count: async (place) => (await numbersIn(place)).length,
     commit: async (next, messages) => {
       prepare();
       for (const [nth, message] of messages.entries()) await write("waiting", { seq: next.seq + nth, message });
       await keep({ ...next, seq: next.seq + messages.length });
     },
     messages: async (place) => {
-      const { seq: end } = await position();
-      const names = await readdir(join(folder, place)).catch(() => []);
       const found: StoredMessage[] = [];
-      for (const name of names.sort()) {
-        const seq = Number(NAME.exec(name)?.[1] ?? Number.NaN);
-        // Numbers from `end` on were left by a kill before their position was kept.
-        const text = seq < end ? await readIfThere(join(folder, place, name)) : null;
-        if (text !== null) found.push({ seq, message: parsed(messageSchema, join(folder, place, name), text) });
+      for (const seq of await numbersIn(place)) {
+        const text = await readIfThere(fileOf(place, seq));
+        if (text !== null) found.push({ seq, message: parsed(messageSchema, fileOf(place, seq), text) });
       }
       return found;
     },

@@ -69,82 +69,83 @@ const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T | null> 
   }
 };
 
-const textOf = async (path: string): Promise<string | null> =>
-  readFile(path, "utf8").catch((error: unknown) => {
-    if (isMissing(error)) return null;
+const orMissing =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (isMissing(error)) return value;
     throw error;
-  });
+  };
+
+const textOf = (path: string): Promise<string | null> => readFile(path, "utf8").catch(orMissing(null));
 
 const holds = (condition: Condition, found: string | null): boolean =>
   "ifMatch" in condition ? found !== null && etagOf(found) === condition.ifMatch : found === null;
 
+/** Runs a step, with the system's errors translated. */
+const step = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  signal.throwIfAborted();
+  try {
+    return await work();
+  } catch (error) {
+    throw folderError(error, name);
+  }
+};
+
+/** Writes the file; false: the condition does not hold, or another process writes under one. */
+const write = async (dir: string, key: string, text: string, condition: Condition | null): Promise<boolean> => {
+  const writeText = () => placed(dir, key, (path) => writeFile(path, text, { flag: "wx" }));
+  if (condition === null) {
+    await writeText();
+    return true;
+  }
+  const written = await alone(dir, async () => {
+    if (!holds(condition, await textOf(inside(dir, key)))) return false;
+    await writeText();
+    return true;
+  });
+  return written === true;
+};
+
+async function* listFiles(name: string, dir: string, signal: AbortSignal): AsyncGenerator<StoredFile> {
+  const entries = (): Promise<readonly Dirent[]> =>
+    readdir(dir, { recursive: true, withFileTypes: true }).catch(orMissing([]));
+  for (const entry of await step(name, signal, entries)) {
+    const path = join(entry.parentPath, entry.name);
+    const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    if (found === undefined) continue;
+    yield { key: relative(dir, path).split(sep).join("/"), modifiedAt: found.mtimeMs };
+  }
+}
+
 /** `dir`: absolute; created with its first file. */
 export const folderStore = (name: string, dir: string): ObjectStore => {
-  /** Runs a step, with the system's errors translated. */
-  const step = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    signal.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      throw folderError(error, name);
-    }
-  };
   const make = () => void mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const write = (key: string, text: string) => placed(dir, key, (path) => writeFile(path, text, { flag: "wx" }));
-  const entries = (): Promise<readonly Dirent[]> =>
-    readdir(dir, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-      if (isMissing(error)) return [];
-      throw error;
-    });
-
   return {
     name,
     address: () => null,
     get: (key, signal) =>
-      step(signal, async () => {
+      step(name, signal, async () => {
         const text = await textOf(inside(dir, key));
         return text === null ? null : { text, etag: etagOf(text) };
       }),
     put: (key, text, condition, signal) =>
-      step(signal, async () => {
+      step(name, signal, async () => {
         make();
-        if (condition === null) {
-          await write(key, text);
-          return true;
-        }
-        const written = await alone(dir, async () => {
-          if (!holds(condition, await textOf(inside(dir, key)))) return false;
-          await write(key, text);
-          return true;
-        });
-        return written === true;
+        return write(dir, key, text, condition);
       }),
     upload: (key, file, signal) =>
-      step(signal, async () => {
+      step(name, signal, async () => {
         make();
         await placed(dir, key, (path) => copyFile(file.path, path));
       }),
     download: (key, path, signal) =>
-      step(signal, () =>
-        copyFile(inside(dir, key), path, constants.COPYFILE_EXCL).then(
-          () => true,
-          (error: unknown) => {
-            if (isMissing(error)) return false;
-            throw error;
-          },
-        ),
-      ),
-    async *list(signal) {
-      for (const entry of await step(signal, entries)) {
-        const path = join(entry.parentPath, entry.name);
-        const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
-        if (found === undefined) continue;
-        const file: StoredFile = { key: relative(dir, path).split(sep).join("/"), modifiedAt: found.mtimeMs };
-        yield file;
-      }
-    },
+      step(name, signal, async () => {
+        const copy = copyFile(inside(dir, key), path, constants.COPYFILE_EXCL);
+        return copy.then(() => true).catch(orMissing(false));
+      }),
+    list: (signal) => listFiles(name, dir, signal),
     delete: (keys, signal) =>
-      step(signal, async () => {
+      step(name, signal, async () => {
         for (const key of keys) {
           refuseLinks(dir, dirname(inside(dir, key)));
           await rm(inside(dir, key), { force: true });

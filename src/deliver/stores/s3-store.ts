@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
-import { type ObjectStore, unconditional } from "./object-store.ts";
+import { type Condition, type LocalFile, type ObjectStore, type StoredFile, unconditional } from "./object-store.ts";
 import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
 import { loadS3 } from "./s3-packages.ts";
 
@@ -60,117 +60,169 @@ const encryption = ({ sse, kmsKeyId }: BucketSettings): Partial<PutObjectCommand
 
 const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
 
+type Packages = Awaited<ReturnType<typeof loadS3>>;
+
+/** A bucket that can be asked. */
+interface Bucket extends Packages {
+  readonly name: string;
+  readonly client: InstanceType<Packages["s3"]["S3Client"]>;
+  readonly isGoogle: boolean;
+  /** What each object is written with. */
+  readonly written: Partial<PutObjectCommandInput>;
+  /** Before each key; empty or with a slash at its end. */
+  readonly root: string;
+  keyed(key: string): { readonly Bucket: string; readonly Key: string };
+}
+
+/** Runs one call, with errors translated. */
+const call = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  signal.throwIfAborted();
+  try {
+    return await work();
+  } catch (error) {
+    // The SDK throws an error of its own for an abort.
+    signal.throwIfAborted();
+    throw storeError(error, name);
+  }
+};
+
+/** Null where there is no such object. */
+const found = async <T>(work: () => Promise<T>): Promise<T | null> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (failureOf(error)?.name === "NoSuchKey") return null;
+    throw error;
+  }
+};
+
+const sent = ({ keyed, written, isGoogle }: Bucket, key: string, body: Uint8Array | string, sha256: string | null) => ({
+  ...keyed(key),
+  ...written,
+  Body: body,
+  ...(isGoogle || sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") }),
+});
+
+/** False: the condition does not hold. Throws DESTINATION_UNCONDITIONAL where the service does not know conditions. */
+const putText = async (
+  bucket: Bucket,
+  key: string,
+  text: string,
+  { condition, abortSignal }: { readonly condition: Condition | null; readonly abortSignal: AbortSignal },
+): Promise<boolean> => {
+  const only = condition === null ? {} : "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: "*" };
+  const { s3, client, name } = bucket;
+  try {
+    const input = { ...sent(bucket, key, text, null), ...only, ContentType: contentType(key) };
+    await client.send(new s3.PutObjectCommand(input), { abortSignal });
+    return true;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (condition !== null && failure !== null && isLost(failure)) return false;
+    if (condition !== null && failure !== null && isUnknownCondition(failure)) throw unconditional(name);
+    throw error;
+  }
+};
+
+const uploadInPieces = async (
+  { client, multipart, keyed, written, isGoogle }: Bucket,
+  key: string,
+  { path, bytes }: LocalFile,
+  signal: AbortSignal,
+): Promise<void> => {
+  const abort = new AbortController();
+  const onAbort = () => abort.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const body = createReadStream(path, { highWaterMark: MIB });
+  try {
+    const upload = new multipart.Upload({
+      client,
+      params: { ...keyed(key), ...written, Body: body, ...(isGoogle ? {} : { ChecksumAlgorithm: "SHA256" }) },
+      partSize: Math.max(PIECE_BYTES, Math.ceil(bytes / MOST_PIECES)),
+      queueSize: PIECES_AT_ONCE,
+      abortController: abort,
+    });
+    await upload.done();
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    body.destroy();
+  }
+};
+
+const uploadFile = async (bucket: Bucket, key: string, file: LocalFile, abortSignal: AbortSignal): Promise<void> => {
+  if (file.bytes > SINGLE_PUT_BYTES) return uploadInPieces(bucket, key, file, abortSignal);
+  const body = await readFile(file.path);
+  const { s3, client } = bucket;
+  await client.send(new s3.PutObjectCommand(sent(bucket, key, body, file.sha256)), { abortSignal });
+};
+
+const downloadFile = async (
+  { s3, client, keyed }: Bucket,
+  key: string,
+  path: string,
+  abortSignal: AbortSignal,
+): Promise<true> => {
+  const { Body } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
+  if (!(Body instanceof Readable)) throw new TypeError(`${key} came without a body`);
+  await pipeline(Body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal: abortSignal });
+  return true;
+};
+
+async function* listFiles(
+  { name, s3, client, root, keyed }: Bucket,
+  abortSignal: AbortSignal,
+): AsyncGenerator<StoredFile> {
+  const { Bucket } = keyed("");
+  let next: string | undefined;
+  do {
+    const from = next === undefined ? {} : { ContinuationToken: next };
+    const command = new s3.ListObjectsV2Command({ Bucket, Prefix: root, ...from });
+    const page = await call(name, abortSignal, () => client.send(command, { abortSignal }));
+    for (const { Key, LastModified } of page.Contents ?? []) {
+      if (Key === undefined || LastModified === undefined) continue;
+      yield { key: Key.slice(root.length), modifiedAt: LastModified.getTime() };
+    }
+    next = page.NextContinuationToken;
+  } while (next !== undefined);
+}
+
+const openBucket = async (name: string, place: BucketPlace, settings: BucketSettings): Promise<Bucket> => {
+  const packages = await loadS3(name);
+  const root = place.prefix === "" ? "" : `${place.prefix}/`;
+  return {
+    ...packages,
+    name,
+    client: new packages.s3.S3Client(clientConfig(place, settings)),
+    isGoogle: place.scheme === "gs",
+    written: encryption(settings),
+    root,
+    keyed: (key) => ({ Bucket: place.bucket, Key: `${root}${key}` }),
+  };
+};
+
 /** Throws DESTINATION_PACKAGE_MISSING. Sends nothing yet. */
 export const s3Store = async (name: string, place: BucketPlace, settings: BucketSettings): Promise<ObjectStore> => {
-  const { s3, multipart } = await loadS3(name);
-  const client = new s3.S3Client(clientConfig(place, settings));
-  const { bucket, prefix, scheme } = place;
-  const root = prefix === "" ? "" : `${prefix}/`;
-  const keyed = (key: string) => ({ Bucket: bucket, Key: `${root}${key}` });
-  const written = encryption(settings);
-
-  /** Runs one call, with errors translated. */
-  const call = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    signal.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      // The SDK throws an error of its own for an abort.
-      signal.throwIfAborted();
-      throw storeError(error, name);
-    }
-  };
-  const sent = (key: string, body: Uint8Array | string, sha256: string | null) => ({
-    ...keyed(key),
-    ...written,
-    Body: body,
-    ...(scheme === "gs" || sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") }),
-  });
-  const inPieces = async (key: string, path: string, bytes: number, signal: AbortSignal): Promise<void> => {
-    const abort = new AbortController();
-    const onAbort = () => abort.abort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    const body = createReadStream(path, { highWaterMark: MIB });
-    try {
-      const upload = new multipart.Upload({
-        client,
-        params: { ...keyed(key), ...written, Body: body, ...(scheme === "gs" ? {} : { ChecksumAlgorithm: "SHA256" }) },
-        partSize: Math.max(PIECE_BYTES, Math.ceil(bytes / MOST_PIECES)),
-        queueSize: PIECES_AT_ONCE,
-        abortController: abort,
-      });
-      await upload.done();
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-      body.destroy();
-    }
-  };
-
+  const bucket = await openBucket(name, place, settings);
+  const { s3, client, keyed, root } = bucket;
   return {
     name,
-    address: (key) => `${scheme}://${bucket}/${root}${key}`,
+    address: (key) => `${place.scheme}://${place.bucket}/${root}${key}`,
     get: (key, abortSignal) =>
-      call(abortSignal, async () => {
-        try {
-          const found = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
-          return { text: (await found.Body?.transformToString()) ?? "", etag: found.ETag ?? "" };
-        } catch (error) {
-          if (failureOf(error)?.name === "NoSuchKey") return null;
-          throw error;
-        }
-      }),
+      call(name, abortSignal, () =>
+        found(async () => {
+          const { Body, ETag = "" } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
+          return { text: (await Body?.transformToString()) ?? "", etag: ETag };
+        }),
+      ),
     put: (key, text, condition, abortSignal) =>
-      call(abortSignal, async () => {
-        const only =
-          condition === null ? {} : "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: "*" };
-        try {
-          const command = new s3.PutObjectCommand({ ...sent(key, text, null), ...only, ContentType: contentType(key) });
-          await client.send(command, { abortSignal });
-          return true;
-        } catch (error) {
-          const failure = failureOf(error);
-          if (condition !== null && failure !== null && isLost(failure)) return false;
-          if (condition !== null && failure !== null && isUnknownCondition(failure)) throw unconditional(name);
-          throw error;
-        }
-      }),
-    upload: (key, file, abortSignal) =>
-      call(abortSignal, async () => {
-        if (file.bytes > SINGLE_PUT_BYTES) return inPieces(key, file.path, file.bytes, abortSignal);
-        const body = await readFile(file.path);
-        await client.send(new s3.PutObjectCommand(sent(key, body, file.sha256)), { abortSignal });
-      }),
+      call(name, abortSignal, () => putText(bucket, key, text, { condition, abortSignal })),
+    upload: (key, file, abortSignal) => call(name, abortSignal, () => uploadFile(bucket, key, file, abortSignal)),
     download: (key, path, abortSignal) =>
-      call(abortSignal, async () => {
-        try {
-          const { Body } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
-          if (!(Body instanceof Readable)) throw new TypeError(`${key} came without a body`);
-          await pipeline(Body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal: abortSignal });
-          return true;
-        } catch (error) {
-          if (failureOf(error)?.name === "NoSuchKey") return false;
-          throw error;
-        }
-      }),
-    async *list(abortSignal) {
-      let next: string | undefined;
-      do {
-        const command = new s3.ListObjectsV2Command({
-          Bucket: bucket,
-          Prefix: root,
-          ...(next === undefined ? {} : { ContinuationToken: next }),
-        });
-        const page = await call(abortSignal, () => client.send(command, { abortSignal }));
-        for (const { Key, LastModified } of page.Contents ?? []) {
-          if (Key === undefined || LastModified === undefined) continue;
-          yield { key: Key.slice(root.length), modifiedAt: LastModified.getTime() };
-        }
-        next = page.NextContinuationToken;
-      } while (next !== undefined);
-    },
+      call(name, abortSignal, async () => (await found(() => downloadFile(bucket, key, path, abortSignal))) ?? false),
+    list: (abortSignal) => listFiles(bucket, abortSignal),
     // One by one: not every service takes a list, and few parts go at once.
     delete: (keys, abortSignal) =>
-      call(abortSignal, async () => {
+      call(name, abortSignal, async () => {
         for (const key of keys) await client.send(new s3.DeleteObjectCommand(keyed(key)), { abortSignal });
       }),
     close: () => client.destroy(),

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
+import { alertFigures, alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { EXAMPLE_RULES } from "../../../src/core/config/alerts/alert-settings.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
@@ -120,7 +120,10 @@ test("the example rules: funding at an account with a score over 70, and a champ
 
 test("a receiver that is away: later events wait behind the first, each wait is longer, ids stay", async () => {
   let fault: Answer = { status: 503 };
-  const { pass, store, received, taken, clock, state } = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, () => fault);
+  const { pass, store, received, taken, clock, state, config } = await aRig(
+    { sql: EVERY_SIGNAL, batch: 1 },
+    () => fault,
+  );
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -141,9 +144,13 @@ test("a receiver that is away: later events wait behind the first, each wait is 
   await clock.sleep(HOUR_MS);
   expect(await pass()).toMatchObject({ waiting: 2, nextAt: clock.now() + 120_000 });
   expect((await state()).waiting[0]?.message.attempts).toBe(3);
+  // A pass that found nothing due made no attempt.
+  const figures = { name: "a", sent: 0, failed: 3, waiting: 2, dead: 0, works: true };
+  expect(await alertFigures(config)).toEqual([figures]);
   fault = {};
   await clock.sleep(120_000);
   expect(await pass()).toMatchObject({ sent: 2, waiting: 0, error: null });
+  expect(await alertFigures(config)).toEqual([{ ...figures, sent: 2, waiting: 0 }]);
   expect(taken().map(({ body }) => body.data.events[0]?.n)).toEqual([2, 3]);
   expect(new Set(received.slice(0, 4).map(({ id }) => id)).size).toBe(1);
 });

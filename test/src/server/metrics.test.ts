@@ -40,7 +40,9 @@ const scrape = async () => {
   const queue = { profile: null, active: 0, delayed: 0, blocked: 0, failed: 1, paused: false, oldest_waiting_ms: null };
   const queues = ["sync", "fetch"].map((name) => ({ ...queue, name, waiting: 3 }));
   const fleet = async () => ({ now: 0, queues, members: [], paused: [] });
-  const { app } = await mirror.server({ triggers, fleet });
+  const alerts = async () => [{ name: "a", sent: 7, failed: 3, waiting: 2, dead: 1, works: false }];
+  const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts }];
+  const { app } = await mirror.server({ profiles, triggers, fleet });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
   tell({ kind: "published", path: "x", bytes: 1, ms: 1500 });
@@ -72,6 +74,18 @@ describe("the metrics", () => {
     expect(found.get('duckmirror_publish_seconds{profile="default"}')).toBe(1.5);
     expect(found.get('duckmirror_export_seconds{profile="default"}')).toBe(2.5);
     expect(found.get('duckmirror_queue_jobs{state="waiting"}')).toBe(3);
+  });
+
+  test("show what the alert rules sent, what waits and what was given up", async () => {
+    const found = [...samples(await scrape())].filter(([name]) => name.startsWith("duckmirror_alert_"));
+    const of = '{profile="default",rule="a"}';
+    expect(Object.fromEntries(found)).toEqual({
+      [`duckmirror_alert_messages_sent_total${of}`]: 7,
+      [`duckmirror_alert_attempts_failed_total${of}`]: 3,
+      [`duckmirror_alert_messages_waiting${of}`]: 2,
+      [`duckmirror_alert_messages_dead${of}`]: 1,
+      [`duckmirror_alert_works${of}`]: 0,
+    });
   });
 
   test("count the same however often they are read", async () => {

@@ -4,10 +4,11 @@ import { type AlertState, alertsJob, listAlerts, replayAlert, testAlert } from "
 import type { RulePass } from "../../../alerts/run-rule.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
+import { isoTime } from "../../../core/time.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { problemJson } from "../../problem.ts";
-import { renderTable } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 
 const ACTIONS = ["list", "send", "test", "replay"] as const;
 
@@ -21,9 +22,6 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-const iso = (ms: number): string => new Date(ms).toISOString();
-const right = (name: string) => ({ name, align: "right" as const });
-
 /** Contract of `alerts list --json`. */
 const stateJson = ({ rule, position, waiting, dead }: AlertState) => ({
   name: rule.name,
@@ -34,11 +32,12 @@ const stateJson = ({ rule, position, waiting, dead }: AlertState) => ({
   problem: position.problem,
   sent: position.sent,
   waiting: waiting.length,
-  next_attempt_at: waiting[0] === undefined || waiting[0].message.nextAt === 0 ? null : iso(waiting[0].message.nextAt),
+  next_attempt_at:
+    waiting[0] === undefined || waiting[0].message.nextAt === 0 ? null : isoTime(waiting[0].message.nextAt),
   error: waiting[0]?.message.error ?? null,
   dead: dead.map(({ message }) => ({
     id: message.id,
-    made_at: iso(message.madeAt),
+    made_at: isoTime(message.madeAt),
     events: message.body.data.events.length,
     attempts: message.attempts,
     error: message.error,
@@ -83,7 +82,7 @@ const passJson = ({ name, sent, dead, waiting, nextAt, error }: RulePass, { scru
   sent,
   dead,
   waiting,
-  next_attempt_at: nextAt === null ? null : iso(nextAt),
+  next_attempt_at: nextAt === null ? null : isoTime(nextAt),
   ...(error === null ? {} : problemJson(error, scrubber)),
 });
 

@@ -20,6 +20,8 @@ import {
 import { type BroughtTable, bringTable } from "./bring-table.ts";
 import { LAKE, lakeAddress } from "./lake-address.ts";
 import {
+  COMPRESS_SQL,
+  COMPRESSION_SQL,
   createStateSql,
   type Held,
   inlineStateSql,
@@ -71,6 +73,12 @@ interface Commit {
   readonly state: LakeState | null;
 }
 
+/** Before the first delivery to this place: files are compressed, unless somebody chose how. */
+const prepare = async (lake: ExtendedDuckdb, place: LakePlace, held: Held): Promise<void> => {
+  if (held.has(stateTable(place))) return;
+  if ((await lake.run(COMPRESSION_SQL)).length === 0) await lake.run(COMPRESS_SQL);
+};
+
 /** Rows, views and position in one transaction. */
 const commitDelivery = async ({ lake, settings, source, held, state }: Commit) => {
   const { schema } = settings;
@@ -79,6 +87,7 @@ const commitDelivery = async ({ lake, settings, source, held, state }: Commit) =
   const tables = await source.tablesSince(from);
   const names = tables.map(({ name }) => name);
   assertOurs(settings, held, names);
+  await prepare(lake, place, held);
   await lake.run(`ATTACH ${literal(source.snapshot)} AS ${SNAPSHOT} (READ_ONLY)`);
   // Over shared tables the views would join rows of different organizations.
   const views = place.organization === null ? await readViews(lake, schema, names) : NO_VIEWS;

@@ -99,3 +99,9 @@ export const setStateSql = (place: LakePlace, set: string): string =>
 /** This one table may hold its row in the catalog, where it costs no file. */
 export const inlineStateSql = (place: LakePlace): string =>
   `CALL ${LAKE}.set_option('data_inlining_row_limit', 10, schema => ${literal(place.schema)}, table_name => '${stateTable(place)}')`;
+
+/** No row: nobody chose how the lake's files are compressed. */
+export const COMPRESSION_SQL = `SELECT value FROM ${LAKE}.options() WHERE option_name = 'parquet_compression'`;
+
+/** Half the bytes of DuckLake's own choice (Snappy). Of the whole lake: a schema that is not committed yet takes no options. */
+export const COMPRESS_SQL = `CALL ${LAKE}.set_option('parquet_compression', 'zstd')`;

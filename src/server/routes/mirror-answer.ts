@@ -1,0 +1,134 @@
+// One answer of the `/v1` routes over a mirror's snapshot: kept for its readers, compressed, and 304 for a client that has
+// it already.
+import { createHash, randomUUID } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
+import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
+import { matchRoute } from "../../replica/query/route-match.ts";
+import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
+import { lastQuota, quotaOf } from "../../replica/usage.ts";
+import { type AnswerCache, createAnswerCache, type KeptAnswer } from "../answer-cache.ts";
+import { dataTime } from "../figures/data-time.ts";
+import type { Mirror, ServerContext } from "../server-context.ts";
+import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { notesOf } from "../trail/request-notes.ts";
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+/** Most rows per page; higher than the service's, because pages cost nothing here. */
+export const MOST_PER_PAGE = 1000;
+/** Most bytes of answers that are kept, of all profiles together. */
+const MOST_KEPT_BYTES = 32 * 1024 * 1024;
+
+/** The latest reading: that of the last look, else the snapshot's. */
+const readQuota = perSnapshot(async (snapshot: Snapshot) => {
+  const looked = snapshot.looks.at(-1)?.credits ?? null;
+  return looked === null ? lastQuota(snapshot) : { ...looked, limit: looked.credit_limit };
+});
+
+export const pathAndQuery = (url: string, prefix: string) => {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)));
+  return { path: path.slice(prefix.length), query };
+};
+
+/** Records in an answer, embedded ones aside. */
+const rowsOf = ({ data, paging }: Answer): number => {
+  if (paging === undefined) return data === undefined ? 0 : 1;
+  return Math.max(0, Math.min(paging.perPage, paging.totalCount - (paging.page - 1) * paging.perPage));
+};
+
+/**
+ * Name of an answer: the same for the same request of the same snapshot. Parameters that the route does not know
+ * change no answer.
+ */
+const identityOf = (of: readonly (string | number)[], { match, query }: ReplicaRequest): string => {
+  const known = match.route.query.map((param) => query[param.name] || String(param.default ?? ""));
+  const text = JSON.stringify([of, match.route.name, Object.entries(match.path), known]);
+  return createHash("sha256").update(text).digest("base64url").slice(0, 27);
+};
+
+/** Whether the client has this answer already (RFC 9110, section 13.1.2). */
+const isKnown = (header: string | undefined, etag: string): boolean =>
+  header?.split(",").some((tag) => tag.trim() === etag) ?? false;
+
+const sendBytes = (
+  reply: FastifyReply,
+  { bytes, coding }: { readonly bytes: Buffer; readonly coding?: Coding | undefined },
+) => {
+  if (coding !== undefined) reply.header("content-encoding", coding);
+  return reply.header("content-type", JSON_TYPE).send(bytes);
+};
+
+/** Headers of every answer: the time of its data, and its age. */
+const ageHeaders = (time: number, now: number) => {
+  const ageSeconds = String(Math.max(0, Math.round((now - time) / 1000)));
+  return {
+    "cache-control": "private, no-cache",
+    vary: "accept-encoding",
+    age: ageSeconds,
+    "x-duckmirror-data-age": ageSeconds,
+    "x-duckmirror-data-time": new Date(time).toISOString(),
+  };
+};
+
+/** Sends an answer that is the same for every reader of a snapshot. Sets no header of a request that is refused. */
+const sendKept = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  headers: ReturnType<typeof ageHeaders>,
+  identity: string,
+  cache: AnswerCache,
+  write: (requestId: string) => Promise<KeptAnswer>,
+) => {
+  const etag = `W/"${identity}"`;
+  if (isKnown(request.headers["if-none-match"], etag)) {
+    notesOf(request).rows = 0;
+    return reply.headers(headers).header("etag", etag).code(304).send();
+  }
+  const plain = await cache.get(identity, () => write(`mirror_${identity}`));
+  notesOf(request).rows = plain.rows;
+  const coding = codingFor(request.headers["accept-encoding"], plain.bytes.length);
+  const { bytes } =
+    coding === undefined
+      ? plain
+      : await cache.get(`${identity} ${coding}`, async () => ({
+          bytes: await compressed(plain.bytes, coding),
+          rows: plain.rows,
+        }));
+  return sendBytes(reply.headers(headers).header("etag", etag), { bytes, coding });
+};
+
+/** Answers a request below `prefix` from a mirror. Throws `Refusal`. */
+export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
+  const replicaOf = perSnapshot(async (snapshot: Snapshot) =>
+    createReplica({ database: snapshot, clock, tier: () => "full", maxPerPage: MOST_PER_PAGE }),
+  );
+  const cache = createAnswerCache(MOST_KEPT_BYTES);
+
+  return async (mirror: Mirror, request: FastifyRequest, prefix: string, reply: FastifyReply) => {
+    const { path, query } = pathAndQuery(request.raw.url ?? "/", prefix);
+    const match = matchRoute(request.method, path);
+    return mirror.snapshots.use(async (snapshot) => {
+      const now = clock.now();
+      const time = await dataTime(snapshot, match);
+      const usage = quotaOf(await readQuota(snapshot), now);
+      const asked = { match, query };
+      const write = async (requestId: string): Promise<KeptAnswer> => {
+        const replica = await replicaOf(snapshot);
+        const found = await replica.answer(asked);
+        const text = writeEnvelope(found, { requestId, now: time, usage, includedShape: "plural-array" });
+        return { bytes: Buffer.from(text), rows: rowsOf(found) };
+      };
+      const headers = ageHeaders(time, now);
+      // What the usage routes answer depends on the time of the request.
+      if (match.route.tier === "any") {
+        const { bytes, rows } = await write(`mirror_${randomUUID()}`);
+        notesOf(request).rows = rows;
+        return sendBytes(reply.headers(headers), { bytes });
+      }
+      const identity = identityOf([version, mirror.name, snapshot.version, usage.resetsAt], asked);
+      return sendKept(request, reply, headers, identity, cache, write);
+    });
+  };
+};

@@ -1,0 +1,100 @@
+// A change feed that cannot be read: changes that are no longer kept, and a snapshot from before the feed. The command, the API
+// and the library say the same.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { createMirror } from "../../../src/library/mirror.ts";
+import { createServer, type Server } from "../../../src/server/app.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { pruneHistory } from "../../../src/warehouse/file/retention.ts";
+import { change } from "../../support/change-mirror.ts";
+import { aFolder, cli } from "../../support/cli.ts";
+import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
+import { HERE } from "./served-mirror.ts";
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+interface Refusal {
+  readonly exitCode: number;
+  readonly status: number;
+  readonly said: string;
+  readonly code: unknown;
+}
+
+/** What each door answers to a reader at `after`. */
+const ask = async (dataDir: string, after: number): Promise<Refusal> => {
+  const { code: exitCode, err } = await cli(["changes", "--data-dir", dataDir, "--after", String(after)]);
+  const server = await createServer({
+    profiles: [{ name: "default", snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: 300 }],
+    key: null,
+    listenHost: "127.0.0.1",
+    clock: systemClock,
+    version: "1.2.3",
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  servers.push(server);
+  const answer = await server.app.inject({ url: `/api/changes?after=${after}`, headers: HERE });
+  const mirror = createMirror({ folder: dataDir, settings: { data_dir: "." } });
+  const found = await mirror
+    .changes({ after })
+    [Symbol.asyncIterator]()
+    .next()
+    .catch((error: unknown) => error);
+  expect(found).toMatchObject({ code: answer.json().error.code });
+  return { exitCode, status: answer.statusCode, said: err, code: answer.json().error.code };
+};
+
+/** A mirror whose changes up to number 3 are no longer kept; 4 is the last one. */
+const aPrunedMirror = async (): Promise<string> => {
+  const dataDir = aFolder();
+  const DAY_MS = 86_400_000;
+  await change(dataDir, async (warehouse) => {
+    for (const [day, headline] of [
+      [0, "a"],
+      [1, "b"],
+      [2, "c"],
+      [40, "d"],
+    ] as const) {
+      const load = aLoad("signals", [aSignal(1, { headline })], { receivedAt: T0 + day * DAY_MS });
+      await warehouse.commit(aCheckpoint([load]));
+    }
+    await pruneHistory(warehouse.database, 30, T0 + 41 * DAY_MS);
+  });
+  return dataDir;
+};
+
+test("a cursor whose changes are no longer kept is refused with the numbers to continue at, by command, API and library", async () => {
+  const dataDir = await aPrunedMirror();
+  const { said, ...rest } = await ask(dataDir, 1);
+  expect(rest).toEqual({ exitCode: 2, status: 410, code: "CHANGES_GONE" });
+  expect(said).toContain("CHANGES_GONE");
+  expect(said).toMatch(/those up to 3 are gone[\s\S]*after 4/);
+  // The same reader, where the changes are kept.
+  const { code, out } = await cli(["changes", "--data-dir", dataDir, "--after", "3"]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^4 .*headline\n$/)]);
+});
+
+test("a snapshot from before the feed is refused with what to run, by command, API and library; deliveries say it too", async () => {
+  const dataDir = aFolder();
+  await change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)])])));
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  rmSync(snapshot);
+  const old = await openDatabase(snapshot, { threads: 1 });
+  await migrate(old, 0, readMigrations().slice(0, 5));
+  await old.close();
+  const { said, ...rest } = await ask(dataDir, 0);
+  expect(rest).toEqual({ exitCode: 2, status: 503, code: "CHANGES_MISSING" });
+  expect(said).toContain("CHANGES_MISSING");
+  expect(said).toContain("duckmirror sync");
+  const destinations = JSON.stringify([{ name: "files", kind: "parquet", url: "set" }]);
+  const delivering = createMirror({ folder: dataDir, settings: { data_dir: ".", destinations } });
+  await expect(delivering.deliver()).rejects.toMatchObject({ code: "CHANGES_MISSING" });
+});

@@ -1,0 +1,213 @@
+// A soak: ten organizations that change, a worker with Redis that syncs all of them on a schedule, processes and Redis killed
+// now and then. Memory, open files, keys of Redis and files on disk must not grow with the number of syncs, and each
+// mirror is its service at the end.
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { afterAll, expect, test } from "vitest";
+import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { runQuery } from "../../src/warehouse/read/query.ts";
+import { type BuiltRun, runBuilt, startBuilt } from "../acceptance/built-cli.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
+import { trackedDifferences } from "../acceptance/tracked.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { seededRandom } from "../support/sync-rig.ts";
+
+/** Two hours are `SOAK_MINUTES=120`. */
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.3);
+const ORGANIZATIONS = Number(process.env.SOAK_ORGANIZATIONS ?? (MINUTES < 10 ? 2 : 10));
+/** Time between two syncs of an organization; between two samples. */
+const PERIOD_S = MINUTES < 10 ? 5 : 60;
+const SEED = Number(process.env.SOAK_SEED ?? 20_261_123);
+const CHANGES = 3;
+/** Killed after a period, one in this many. */
+const KILLS_ONE_IN = 8;
+/** Samples of one process from which on its growth is judged: the first ones load code and open files. */
+const JUDGED = 20;
+/** What finished jobs may leave in Redis until they are a day old, and a sync in its archive. */
+const KEYS_A_SYNC = 20;
+const BYTES_A_SYNC = 100_000;
+const FILES_A_SYNC = 6;
+const MIB = 1024 * 1024;
+/** Never killed, so that one process lives as long as the soak: the last of these. */
+const ROLES = ["load", "fetch", "fetch"] as const;
+
+interface Sample {
+  readonly rss: number;
+  readonly openFiles: number;
+}
+interface Shared {
+  readonly syncs: number;
+  readonly keys: number;
+  readonly redisBytes: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const names = Array.from({ length: ORGANIZATIONS }, (_, index) => `p${index}`);
+const open: { close(): Promise<unknown> }[] = [];
+afterAll(() => Promise.all(open.map((each) => each.close())));
+
+/** Of a process that lives; null for one that has just ended. */
+const sampleOf = ({ child }: BuiltRun): Sample | null => {
+  try {
+    const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024;
+    return { rss, openFiles: readdirSync(`/proc/${child.pid}/fd`).length };
+  } catch {
+    return null;
+  }
+};
+
+const filesOf = (dir: string): { readonly files: number; readonly bytes: number } => {
+  const sizes = readdirSync(dir, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isFile()) return [];
+    const found = statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false });
+    return found === undefined ? [] : [found.size];
+  });
+  return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+};
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Median of the last quarter beside that of the second quarter. */
+const growth = (values: readonly number[]): number => {
+  const quarter = values.length >> 2;
+  return median(values.slice(-quarter)) / median(values.slice(quarter, 2 * quarter));
+};
+
+const runsOf = async (snapshot: string): Promise<number> => {
+  const { rows } = await runQuery({ snapshot, sql: "SELECT count(*)::INTEGER FROM sync.runs WHERE status = 'done'" });
+  return Number(rows[0]?.[0]);
+};
+
+const aWorld = async () => {
+  const sandboxes: Sandbox[] = [];
+  for (const [index] of names.entries()) {
+    const sandbox = await startSandbox({
+      seed: 500 + index,
+      accounts: 10,
+      plan: "enterprise",
+      maxPerPage: 50,
+      requestsPerMinute: 1_000_000,
+      threads: 1,
+    });
+    open.push(sandbox);
+    sandboxes.push(sandbox);
+  }
+  const dir = tempFolder();
+  const redisDir = join(tempFolder(), "redis");
+  for (const folder of [dir, redisDir]) mkdirSync(folder, { recursive: true });
+  const redis = await startRedis({ appendonlyDir: redisDir });
+  open.push({ close: () => redis.kill() });
+  const schedule = PERIOD_S === 60 ? "* * * * *" : `*/${PERIOD_S} * * * * *`;
+  const settings = [
+    `schedule: "${schedule}"`,
+    "rate_limit: 100000",
+    "export_formats: none",
+    "max_syncs: 4",
+    `redis_url: ${redis.url}`,
+    `data_dir: ${join(dir, "mirrors")}`,
+    "profiles:",
+    ...sandboxes.map(({ url, token }, index) => `  ${names[index]}: { base_url: "${url}", token: "${token}" }`),
+  ];
+  writeFileSync(join(dir, "duckmirror.yaml"), settings.join("\n"));
+  return { sandboxes, dir, redis };
+};
+
+const readShared = async (redis: TestRedis, dir: string): Promise<Shared> => {
+  const client = new Redis(redis.url);
+  const [keys, memory] = await Promise.all([client.dbsize(), client.info("memory")]).finally(() => client.disconnect());
+  const runs = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
+  return {
+    syncs: runs.reduce((sum, count) => sum + count, 0),
+    keys,
+    redisBytes: Number(/^used_memory:(\d+)/m.exec(memory)?.[1]),
+    ...filesOf(join(dir, "mirrors")),
+  };
+};
+
+test(
+  `${MINUTES} minutes of ${ORGANIZATIONS} organizations: nothing grows with the number of syncs (seed ${SEED})`,
+  async () => {
+    const random = seededRandom(SEED);
+    const { sandboxes, dir, redis } = await aWorld();
+    const start = (role: (typeof ROLES)[number]): BuiltRun =>
+      startBuilt(
+        ["worker", "--role", role, "--quiet", ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])],
+        {},
+        dir,
+      );
+    const fleet = ROLES.map(start);
+    /** Samples of each process that ever ran, in order. */
+    const lives = new Map<BuiltRun, Sample[]>();
+    const shared: Shared[] = [];
+    const killed: string[] = [];
+    const trigger = (name: string, ...how: readonly string[]) =>
+      runBuilt(["trigger", "--profile", name, ...how, "--wait", "--json", "--timeout", "5m"], {}, dir);
+
+    const kill = async (): Promise<void> => {
+      const nth = Math.floor(random() * ROLES.length);
+      const role = ROLES[nth];
+      // The last one lives on; Redis, with its memory, is killed in its place.
+      if (role === undefined || nth === ROLES.length - 1) {
+        await redis.restart();
+        killed.push("Redis");
+        return;
+      }
+      await fleet[nth]?.kill();
+      fleet[nth] = start(role);
+      killed.push(role);
+    };
+
+    const first = await Promise.all(names.map((name) => trigger(name)));
+    expect(first.map(({ code, err }) => (code === 0 ? "" : err))).toEqual(names.map(() => ""));
+    for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || shared.length < 3; ) {
+      for (const sandbox of sandboxes) await sandbox.evolve(CHANGES);
+      const before = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
+      // The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next.
+      await expect
+        .poll(
+          async () => {
+            const now = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
+            return now.every((count, index) => count > (before[index] ?? 0));
+          },
+          { timeout: 300_000, interval: 1_000 },
+        )
+        .toBe(true);
+      for (const process of fleet) {
+        const sample = sampleOf(process);
+        if (sample !== null) lives.set(process, [...(lives.get(process) ?? []), sample]);
+      }
+      shared.push(await readShared(redis, dir));
+      if (random() < 1 / KILLS_ONE_IN) await kill();
+    }
+    await Promise.all(sandboxes.map((sandbox) => sandbox.evolve(CHANGES)));
+    const last = await Promise.all(names.map((name) => trigger(name, "--full")));
+    expect(last.map(({ code, err }) => (code === 0 ? "" : err))).toEqual(names.map(() => ""));
+    await Promise.all(fleet.map((each) => each.kill()));
+
+    const [early, late] = [shared[0], shared.at(-1)];
+    const processes = [...lives.values()].map((samples) => ({
+      samples: samples.length,
+      rssMiB: samples.map(({ rss }) => Math.round(rss / MIB)),
+      openFiles: samples.map(({ openFiles }) => openFiles),
+    }));
+    process.stdout.write(`${JSON.stringify({ minutes: MINUTES, killed, shared, processes })}\n`);
+    for (const [index, name] of names.entries()) {
+      const sandbox = sandboxes[index];
+      if (sandbox === undefined) throw new Error(`${name} has no service`);
+      const snapshot = join(dir, "mirrors", name, "warehouse.duckdb");
+      expect(await trackedDifferences(snapshot, sandbox), name).toEqual([]);
+    }
+    if (early === undefined || late === undefined) throw new Error("no sample");
+    const syncs = late.syncs - early.syncs;
+    expect((late.keys - early.keys) / syncs, "keys of Redis a sync, kept for a day").toBeLessThan(KEYS_A_SYNC);
+    expect((late.redisBytes - early.redisBytes) / syncs, "bytes of Redis a sync").toBeLessThan(BYTES_A_SYNC);
+    expect((late.files - early.files) / syncs, "files a sync, kept for 90 days").toBeLessThan(FILES_A_SYNC);
+    for (const { samples, rssMiB, openFiles } of processes.filter(({ samples }) => samples >= JUDGED)) {
+      expect(growth(rssMiB), `memory of a process in ${samples} samples: ${rssMiB}`).toBeLessThan(1.25);
+      expect(growth(openFiles), `its open files: ${openFiles}`).toBeLessThan(1.25);
+    }
+  },
+  (MINUTES + 20) * 60_000,
+);

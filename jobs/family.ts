@@ -2,11 +2,10 @@
 // its streams ended.
 import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
-import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { syncReportSchema } from "../src/core/report/sync-report.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
-import type { Sessions } from "./session.ts";
+import type { SessionAsk, Sessions } from "./session.ts";
 
 /** A failure as stored and shown, without stack. */
 export const problemSchema = z.object({ code: z.string(), message: z.string(), hint: z.string() });
@@ -29,23 +28,9 @@ export const familyResultSchema = z.object({
 export type FamilyResult = z.output<typeof familyResultSchema>;
 
 /** Request to a family's job. */
-export interface FamilyAsk {
-  readonly syncId: string;
-  readonly profile: Config;
+export interface FamilyAsk extends Omit<SessionAsk, "streams" | "signal"> {
   /** All streams of the sync, of every family. */
   readonly streams: readonly StreamName[];
-  /** Streams that are still open when the run starts. */
-  readonly open: () => Promise<readonly StreamName[]>;
-  readonly full: boolean;
-  readonly reset?: readonly string[] | undefined;
-  readonly datedAfter?: string | undefined;
-  readonly named: boolean;
-  /** W3C `traceparent` of the caller. */
-  readonly traceparent?: string | undefined;
-  /** Time left for the sync, and time limit of its run; see `SessionAsk`. */
-  readonly leftMs: number | null;
-  readonly readLeftMs: () => Promise<number | null>;
-  readonly runMs: number | null;
 }
 
 export interface FamilyContext {

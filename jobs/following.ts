@@ -5,13 +5,14 @@ import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import {
+  dropErased,
   follow,
-  forgetErased,
   inputProblem,
   readFollowing,
   unfollow,
   withFollowing,
 } from "../src/core/state/following.ts";
+import { isoTimeOrNull } from "../src/core/time.ts";
 import { newRunId } from "../src/sync/run/run-id.ts";
 import { eraseUnfollowed } from "../src/sync/settle/remove-company.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
@@ -45,8 +46,6 @@ export interface Unfollowed {
   readonly erased: number | null;
 }
 
-const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
 const NOT_FOUND = "the service knows no company for this input; it is asked again weekly";
 
 const statusOf = (found: { readonly companyId: string | null; readonly status: string | null } | undefined) => {
@@ -68,8 +67,8 @@ export const followingJob = async (config: Config): Promise<readonly FollowedInp
       input,
       company_id: found?.companyId ?? null,
       status,
-      since: iso(since.get(input) ?? null),
-      resolved_at: iso(found?.resolvedAt ?? null),
+      since: isoTimeOrNull(since.get(input) ?? null),
+      resolved_at: isoTimeOrNull(found?.resolvedAt ?? null),
       ...(error === null ? {} : { error }),
     };
   });
@@ -97,7 +96,7 @@ export const eraseAsked = async (config: Config, warehouse: Warehouse, clock: Cl
   const { companies: followed } = await withFollowing(config);
   const now = clock.now();
   const deleted = await eraseUnfollowed(warehouse, { erase, followed }, { runId: newRunId(now, () => 0), now });
-  await forgetErased(config.dataDir, erase);
+  await dropErased(config.dataDir, erase);
   return deleted;
 };
 

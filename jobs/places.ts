@@ -27,7 +27,17 @@ const QUIET_MS = 5_000;
 /** Lent places per place. Each run keeps its warehouse open, which takes memory. */
 const LENT_PER_PLACE = 3;
 
-export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDeps): Places => {
+/** Counts the runs that work and the lent places, and holds the runs that wait. */
+interface Room {
+  /** True once the run has a place; false when the signal aborted first. */
+  enter(signal: AbortSignal): Promise<boolean>;
+  /** False: as many places are lent as may be. */
+  lend(): boolean;
+  takeBack(): void;
+  leave(): void;
+}
+
+const createRoom = (most: number, onLent: (lent: number) => void): Room => {
   let working = 0;
   let lent = 0;
   const waiting: (() => void)[] = [];
@@ -41,24 +51,6 @@ export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDe
       first();
     }
   };
-
-  /** True once the run has a place; false when the signal aborted first. */
-  const admitted = (signal: AbortSignal): Promise<boolean> =>
-    new Promise((resolve) => {
-      const enter = () => {
-        signal.removeEventListener("abort", leave);
-        resolve(true);
-      };
-      const leave = () => {
-        waiting.splice(waiting.indexOf(enter), 1);
-        resolve(false);
-      };
-      if (signal.aborted) return resolve(false);
-      signal.addEventListener("abort", leave, { once: true });
-      waiting.push(enter);
-      admit();
-    });
-
   const change = (by: number) => {
     lent += by;
     working -= by;
@@ -66,64 +58,92 @@ export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDe
     admit();
   };
 
-  /** One run's place. */
-  const open = () => {
-    let awaited = 0;
-    let isLent = false;
-    let answeredAt = clock.now();
-    /** Set while something is awaited. */
-    let watch: AbortController | null = null;
-
-    const takeBack = () => {
-      answeredAt = clock.now();
-      if (isLent) change(-1);
-      isLent = false;
-    };
-    const untilQuiet = async (signal: AbortSignal): Promise<void> => {
-      for (;;) {
-        const leftMs = answeredAt + QUIET_MS - clock.now();
-        if (leftMs > 0) await clock.sleep(leftMs, signal);
-        else if (!isLent && lent < most * LENT_PER_PLACE) {
-          isLent = true;
-          change(1);
-        } else await clock.sleep(QUIET_MS, signal);
-      }
-    };
-    const onWait: BeginWait = () => {
-      awaited += 1;
-      if (watch === null) {
-        watch = new AbortController();
-        answeredAt = clock.now();
-        untilQuiet(watch.signal).catch(() => undefined);
-      }
-      let over = false;
-      return () => {
-        if (over) return;
-        over = true;
-        awaited -= 1;
-        takeBack();
-        if (awaited > 0) return;
-        watch?.abort();
-        watch = null;
-      };
-    };
-    const close = () => {
-      watch?.abort();
-      takeBack();
-    };
-    return { onWait, close };
+  return {
+    enter: (signal) =>
+      new Promise((resolve) => {
+        const enter = () => {
+          signal.removeEventListener("abort", leave);
+          resolve(true);
+        };
+        const leave = () => {
+          waiting.splice(waiting.indexOf(enter), 1);
+          resolve(false);
+        };
+        if (signal.aborted) return resolve(false);
+        signal.addEventListener("abort", leave, { once: true });
+        waiting.push(enter);
+        admit();
+      }),
+    lend: () => {
+      if (lent >= most * LENT_PER_PLACE) return false;
+      change(1);
+      return true;
+    },
+    takeBack: () => change(-1),
+    leave: () => {
+      working -= 1;
+      admit();
+    },
   };
+};
 
+/** The place of one run that works. */
+const openPlace = (room: Room, clock: Clock) => {
+  let awaited = 0;
+  let isLent = false;
+  let answeredAt = clock.now();
+  /** Set while something is awaited. */
+  let watch: AbortController | null = null;
+
+  const takeBack = () => {
+    answeredAt = clock.now();
+    if (isLent) room.takeBack();
+    isLent = false;
+  };
+  const lendWhenQuiet = async (signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      const leftMs = answeredAt + QUIET_MS - clock.now();
+      if (leftMs > 0) await clock.sleep(leftMs, signal);
+      else if (isLent || !room.lend()) await clock.sleep(QUIET_MS, signal);
+      else isLent = true;
+    }
+  };
+  const onWait: BeginWait = () => {
+    awaited += 1;
+    if (watch === null) {
+      watch = new AbortController();
+      answeredAt = clock.now();
+      lendWhenQuiet(watch.signal).catch(() => undefined);
+    }
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      awaited -= 1;
+      takeBack();
+      if (awaited > 0) return;
+      watch?.abort();
+      watch = null;
+    };
+  };
+  const close = () => {
+    watch?.abort();
+    takeBack();
+    room.leave();
+  };
+  return { onWait, close };
+};
+
+export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDeps): Places => {
+  const room = createRoom(most, onLent);
   return {
     take: async (signal, work) => {
-      if (!(await admitted(signal))) signal.throwIfAborted();
-      const { onWait, close } = open();
+      if (!(await room.enter(signal))) signal.throwIfAborted();
+      const { onWait, close } = openPlace(room, clock);
       try {
         return await work(onWait);
       } finally {
         close();
-        working -= 1;
-        admit();
       }
     },
   };

@@ -7,6 +7,7 @@ import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
+import { totalsWithin } from "../src/sync/forecast/checked-totals.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/running/ending.ts";
 import type { SyncOptions } from "../src/sync/running/run-state.ts";
@@ -99,7 +100,9 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
     (span) =>
       withinTime(context, request.maxDurationMs, async (signal) => {
         const config = await withFollowing(given);
-        const { totals, pageSizes } = await readChecked(config.dataDir);
+        const checked = await readChecked(config.dataDir);
+        const { pageSizes } = checked;
+        const totals = totalsWithin(checked, config.rowScope);
         const options = { ...syncOptions(config, request), totals, pageSizes };
         const { state } = warehousePaths(config.dataDir);
         const isNew = isUnused(config.dataDir);

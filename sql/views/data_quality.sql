@@ -1,6 +1,6 @@
 -- Purpose: problems and gaps: records that became no row, differences from API.md, fields without a value.
 -- Grain: one row per table, check, field and detail.
--- A test holds the list of fields equal to the catalog.
+-- test/src/warehouse/views/operations.test.ts holds the list of fields equal to the catalog.
 -- Readers: operators, data teams.
 CREATE OR REPLACE VIEW marts.data_quality AS
 WITH counted AS (

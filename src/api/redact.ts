@@ -51,12 +51,15 @@ const HASHED = /^hmac-sha256:[0-9a-f]{64}$/;
 
 type Change = (value: JsonValue) => JsonValue | undefined;
 
+/** The list with its items changed; the same list where none is. */
+const changeItems = (list: JsonValue[], change: (item: JsonValue) => JsonValue): JsonValue[] => {
+  const items = list.map(change);
+  return items.some((item, index) => item !== list[index]) ? items : list;
+};
+
 /** The value with the part at `path` changed, in every item of a list; undefined removes the member. */
 const changeAt = (value: JsonValue, path: readonly string[], change: Change): JsonValue => {
-  if (Array.isArray(value)) {
-    const items = value.map((item: JsonValue) => changeAt(item, path, change));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
+  if (Array.isArray(value)) return changeItems(value, (item) => changeAt(item, path, change));
   const [name, ...rest] = path;
   if (!isJsonObject(value) || name === undefined) return value;
   const before = value[name];
@@ -74,10 +77,7 @@ const changeAt = (value: JsonValue, path: readonly string[], change: Change): Js
 const hashedBy = (hashOf: Redaction["hashOf"]) => {
   const hashed = (value: JsonValue): JsonValue => {
     if (value === null) return null;
-    if (Array.isArray(value)) {
-      const items = value.map(hashed);
-      return items.some((item, index) => item !== value[index]) ? items : value;
-    }
+    if (Array.isArray(value)) return changeItems(value, hashed);
     const text = typeof value === "string" ? value : stringifyJson(value);
     return HASHED.test(text) ? text : `hmac-sha256:${hashOf(text)}`;
   };
@@ -93,14 +93,17 @@ const idOf = (record: JsonObject): string | null => {
 const isMap = (value: JsonValue): value is JsonObject =>
   isJsonObject(value) && (value.id === undefined || value.id === null);
 
-/** A redactor; null when there is nothing to redact. */
-export const createRedactor = (redaction: Redaction & { readonly anyForgotten: boolean }): Redactor | null => {
-  const { exclude, hash, hashOf, forgotten, anyForgotten } = redaction;
-  if (exclude.length === 0 && hash.length === 0 && !anyForgotten) return null;
-  const hashed = hashedBy(hashOf);
+const onlyId = (value: JsonValue): JsonValue => {
+  if (!isJsonObject(value)) return value;
+  return value.id === undefined ? {} : { id: value.id };
+};
 
-  /** Contacts' ids in paths and parameters of the service's request log. */
-  const unnamed = (text: string): string => {
+type Rules = Redaction & { readonly anyForgotten: boolean };
+
+/** The text without ids of erased contacts, found in paths and parameters of the service's request log. */
+const unnamedBy =
+  (forgotten: Redaction["forgotten"]) =>
+  (text: string): string => {
     const whole = forgotten(text);
     if (whole !== null) return forgottenId(whole);
     return text.replace(/(?<=\/contacts\/)[^/?#\s"']+/g, (segment) => {
@@ -115,7 +118,13 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
     });
   };
 
-  const record = (value: JsonValue, table: TableName, key: string | null = null): JsonValue => {
+/** One record of a table; `key`: its id where it is a member of a map. Other values stay as they are. */
+type RecordRedactor = (value: JsonValue, table: TableName, key?: string | null) => JsonValue;
+
+const recordRedactor = ({ exclude, hash, hashOf, forgotten, anyForgotten }: Rules): RecordRedactor => {
+  const hashed = hashedBy(hashOf);
+  const unnamed = unnamedBy(forgotten);
+  return (value, table, key = null) => {
     if (!isJsonObject(value)) return value;
     if (table === "contacts") {
       const id = idOf(value) ?? key;
@@ -131,52 +140,52 @@ export const createRedactor = (redaction: Redaction & { readonly anyForgotten: b
     for (const { path } of hash.filter((rule) => rule.table === table)) clean = changeAt(clean, path, hashed);
     return clean;
   };
+};
 
-  const records = (value: JsonValue, table: TableName): JsonValue => {
-    if (Array.isArray(value)) {
-      const items = value.map((item: JsonValue) => record(item, table));
-      return items.some((item, index) => item !== value[index]) ? items : value;
-    }
-    return record(value, table);
-  };
-
+/** Members of `included`: records, lists of them, maps by id, and the analysis of a call. */
+const memberRedactor = (record: RecordRedactor, forgotten: Redaction["forgotten"]) => {
   const embedded = (value: JsonValue, table: TableName): JsonValue => {
-    if (!isMap(value)) return records(value, table);
+    if (!isMap(value)) return records(value, table, record);
     const entries = Object.entries(value).map(([key, item]) => {
       const known = table === "contacts" ? forgotten(key) : null;
       return [known === null ? key : forgottenId(known), record(item, table, key)] as const;
     });
     return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
   };
-
   /** The analysis of a company's latest call, which is embedded outside its call. An excluded one is null. */
   const analysis = (value: JsonValue): JsonValue => {
     const call = { generatedAnalysis: value };
     const clean = record(call, "earnings_calls");
     return clean === call ? value : isJsonObject(clean) ? (clean.generatedAnalysis ?? null) : null;
   };
+  return (name: string, value: JsonValue): JsonValue => {
+    if (name === ANALYSIS) return analysis(value);
+    const table = Object.hasOwn(INCLUDED, name) ? INCLUDED[name] : undefined;
+    return table === undefined ? value : embedded(value, table);
+  };
+};
 
+const records = (value: JsonValue, table: TableName, record: RecordRedactor): JsonValue => {
+  return Array.isArray(value) ? changeItems(value, (item) => record(item, table)) : record(value, table);
+};
+
+/** A redactor; null when there is nothing to redact. */
+export const createRedactor = (rules: Rules): Redactor | null => {
+  if (rules.exclude.length === 0 && rules.hash.length === 0 && !rules.anyForgotten) return null;
+  const record = recordRedactor(rules);
+  const member = memberRedactor(record, rules.forgotten);
   return (envelope, endpoint) => {
     const table = tableOfData(endpoint);
     const { data, included } = envelope;
     const members: Record<string, JsonValue> = {};
-    if (data !== undefined && table !== undefined) members.data = records(data, table);
+    if (data !== undefined && table !== undefined) members.data = records(data, table, record);
     if (isJsonObject(included)) {
-      const parts = Object.entries(included).map(([key, value]) => {
-        const of = Object.hasOwn(INCLUDED, key) ? INCLUDED[key] : undefined;
-        if (key === ANALYSIS) return [key, analysis(value)] as const;
-        return [key, of === undefined ? value : embedded(value, of)] as const;
-      });
-      members.included = parts.some(([key, value]) => value !== included[key]) ? Object.fromEntries(parts) : included;
+      const parts = Object.entries(included).map(([name, value]) => [name, member(name, value)] as const);
+      members.included = parts.some(([name, value]) => value !== included[name]) ? Object.fromEntries(parts) : included;
     }
     const changed = Object.entries(members).some(([name, value]) => value !== envelope[name]);
     return changed ? { ...envelope, ...members } : envelope;
   };
-};
-
-const onlyId = (value: JsonValue): JsonValue => {
-  if (!isJsonObject(value)) return value;
-  return value.id === undefined ? {} : { id: value.id };
 };
 
 /**

@@ -549,5 +549,9 @@ export class DuckmirrorError extends Error {
 export const isCode = (error: unknown, code: ErrorCode): error is DuckmirrorError =>
   error instanceof DuckmirrorError && error.code === code;
 
+/** True for an error of the system with one of these codes, such as ENOENT. */
+export const hasSystemCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code));
+
 /** The message of any thrown value, for a `detail`. */
 export const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

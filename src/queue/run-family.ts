@@ -122,6 +122,21 @@ const holdBackStrange = async (taken: Taken, { holdBack, profiles, clock }: Fami
   if (await isPaused()) await putOffPaused(taken, HELD_BACK_MS.paused, isPaused, clock.now());
 };
 
+/** Puts the job off while its sync is held back. A sync whose time is over ends all the same. */
+const putOffHeld = async (
+  taken: Taken,
+  sync: SyncPayload,
+  leftMs: number,
+  { holdBack, clock }: FamilyDeps,
+): Promise<void> => {
+  const held = leftMs <= 0 ? null : ((await holdBack?.(sync)) ?? null);
+  if (held === null) return;
+  const heldMs = Math.min(HELD_BACK_MS[held], leftMs);
+  if (held === "behind") return putOff(taken, heldMs, clock.now());
+  const isPaused = async () => (await holdBack?.(sync)) === "paused";
+  return putOffPaused(taken, heldMs, isPaused, clock.now());
+};
+
 /** Runs a family's streams. The result includes the results of earlier workers that were stopped. */
 export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<FamilyProgress> => {
   const { job, signal } = taken;
@@ -149,13 +164,7 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
 
   const run = async (): Promise<Fate> => {
     if (await isCancelled()) return fateAfter([], own, true);
-    const leftMs = (await timeLeft()).leftMs ?? Number.POSITIVE_INFINITY;
-    // At its deadline it ends, also while it is held back.
-    const held = leftMs <= 0 ? null : ((await deps.holdBack?.(sync)) ?? null);
-    const heldMs = held === null ? 0 : Math.min(HELD_BACK_MS[held], leftMs);
-    if (held === "behind") return putOff(taken, heldMs, clock.now());
-    const isPaused = async () => (await deps.holdBack?.(sync)) === "paused";
-    if (held === "paused") return putOffPaused(taken, heldMs, isPaused, clock.now());
+    await putOffHeld(taken, sync, (await timeLeft()).leftMs ?? Number.POSITIVE_INFINITY, deps);
     if (!(await board.claim(syncId))) return leaveToOthers(taken, clock.now(), BUSY_MS);
     try {
       const readLeftMs = async () => (await timeLeft()).leftMs;
@@ -166,10 +175,9 @@ export const processFamily = async (taken: Taken, deps: FamilyDeps): Promise<Fam
         await board.giveUp(syncId);
         return leaveUnread(taken, job.data, SYNC_PATIENCE_MS, clock.now());
       }
-      const fate = fateOfError(error, await isCancelled());
       // Another request may have extended the deadline while it waited for its turn.
-      const isLate = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) <= 0;
-      return isCode(error, "DURATION_SPENT") && !isLate ? { kind: "again", afterMs: HANDED_ON_MS } : fate;
+      const isExtended = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) > 0;
+      return isExtended ? { kind: "again", afterMs: HANDED_ON_MS } : fateOfError(error, await isCancelled());
     }
     return fateAfter(results, own, await isCancelled());
   };

@@ -6,11 +6,11 @@
 //                    ├──cancel───────┼─┼────cancel────▶ cancelled       (waiting may fail, too)
 //                    └──expire───────┼─┴────expire────▶ expired
 //                                    └─lose─▶ redelivered ─start─▶ running    (or finish, fail, cancel, expire)
-//   waiting, running, redelivered ─forget─▶ lost ─queue─▶ waiting             (asked for again, under another id)
+//   waiting, running, redelivered ─wipe─▶ lost ─queue─▶ waiting               (asked for again, under another id)
 //
 // `expire`: its deadline is over; what it committed stays, and the next sync continues from there.
 // `lose`: its worker was stopped or killed, lost its lock, or Redis was away: another run continues at the cursor. The
-// redelivered sync that had ended when its worker was lost only reports that end. `forget`: Redis lost its memory.
+// redelivered sync that had ended when its worker was lost only reports that end. `wipe`: Redis lost its memory.
 import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
 import type { SyncOutcome } from "../../jobs/merge-results.ts";
 import { DuckmirrorError, isCode } from "../core/errors.ts";
@@ -18,14 +18,14 @@ import type { AskedState } from "../core/report/triggers.ts";
 
 type End = "finished" | "failed" | "cancelled" | "expired";
 export type Life = "asked" | "waiting" | "running" | "redelivered" | "lost" | End;
-export type LifeEvent = "queue" | "start" | "lose" | "finish" | "fail" | "cancel" | "expire" | "forget";
+export type LifeEvent = "queue" | "start" | "lose" | "finish" | "fail" | "cancel" | "expire" | "wipe";
 
 const ENDINGS = { finish: "finished", fail: "failed", cancel: "cancelled", expire: "expired" } as const;
 const ARROWS: Readonly<Record<Life, Readonly<Partial<Record<LifeEvent, Life>>>>> = {
   asked: { queue: "waiting" },
-  waiting: { start: "running", cancel: "cancelled", expire: "expired", fail: "failed", forget: "lost" },
-  running: { ...ENDINGS, lose: "redelivered", forget: "lost" },
-  redelivered: { ...ENDINGS, start: "running", forget: "lost" },
+  waiting: { start: "running", cancel: "cancelled", expire: "expired", fail: "failed", wipe: "lost" },
+  running: { ...ENDINGS, lose: "redelivered", wipe: "lost" },
+  redelivered: { ...ENDINGS, start: "running", wipe: "lost" },
   finished: {},
   failed: {},
   cancelled: {},

@@ -15,9 +15,11 @@ import { openCredits } from "./limits/credits.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { type Quirks, quirkyCut } from "./quirks.ts";
 import { createRequestLog } from "./request-log.ts";
-import { createService, type Faults, type Intercept, type ServiceStats } from "./service.ts";
+import { createService, type Faults, type Intercept, type ServiceOptions, type ServiceStats } from "./service.ts";
 import { sandboxToken } from "./tokens.ts";
 import { openWorld } from "./world-file.ts";
+
+type Settings = ReturnType<typeof resolveOptions>;
 
 export interface Sandbox {
   /** Base address, e.g. `http://127.0.0.1:41234`. */
@@ -47,6 +49,12 @@ const spentThisMonth = async (database: Database, now: number): Promise<{ spent:
   return row ?? { spent: 0, lastId: 0 };
 };
 
+const evolveTimes = async (count: number, change: () => Promise<readonly Change[]>): Promise<readonly Change[]> => {
+  const changes: Change[] = [];
+  for (let done = 0; done < count; done++) changes.push(...(await change()));
+  return changes;
+};
+
 /** Makes changes at a steady rate until the signal aborts. `perMinute` > 0. */
 const evolveSteadily = async (clock: Clock, perMinute: number, change: () => Promise<unknown>, signal: AbortSignal) => {
   while (!signal.aborted) {
@@ -59,6 +67,60 @@ const evolveSteadily = async (clock: Clock, perMinute: number, change: () => Pro
   }
 };
 
+const openWorldFor = ({ dir, threads }: SandboxOptions, settings: Settings) =>
+  openWorld({
+    ...settings,
+    ...(dir === undefined ? {} : { dir }),
+    ...(threads === undefined ? {} : { threads }),
+  });
+
+/** The contract's limits, as the usage routes show them. */
+const storeLimits = async (database: Database, settings: Settings): Promise<void> => {
+  const limits = {
+    daily: { requests: settings.requestsPerMinute * 60 * 24 },
+    monthly: { credits: settings.creditsPerMonth, rollOverCycles: 3 },
+  };
+  const row = { capturedAt: iso(settings.now), data: { plan: settings.plan, ...limits } };
+  await database.transaction((tx) => loadRows(tx, "usage_limits", [row], iso(settings.now)));
+};
+
+/** The routes over the warehouse, behind accounting and limits. */
+const serviceOver = (
+  database: Database,
+  settings: Settings,
+  wiring: Pick<ServiceOptions, "log" | "faults" | "tokens" | "signal"> & {
+    readonly organizationId: string;
+    readonly spent: number;
+    readonly tier: () => "full" | "public";
+  },
+) => {
+  const { clock, seed, creditsPerMonth } = settings;
+  const { organizationId, spent, tier, ...rest } = wiring;
+  const replica = createReplica({
+    database,
+    clock,
+    tier,
+    maxPerPage: settings.maxPerPage,
+    organizationId,
+    quota: () => service.quota(),
+    feedback: async () => ({ received: true }),
+    cut: (page, perPage) => quirkyCut(rest.faults.quirks)(page, perPage),
+  });
+  const service = createService({
+    ...rest,
+    replica,
+    clock,
+    seed,
+    creditsPerMonth,
+    requestsPerMinute: settings.requestsPerMinute,
+    credits: openCredits(clock.now(), creditsPerMonth, spent),
+    exhaustedStatus: settings.exhaustedStatus,
+    rateHeaders: settings.rateHeaders,
+    latencyMs: settings.latencyMs,
+  });
+  return service;
+};
+
 /** Generates (or reuses) the warehouse and serves it, by default on 127.0.0.1. Throws USAGE for invalid options. */
 export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbox> => {
   const settings = resolveOptions(options);
@@ -68,51 +130,17 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
   const stopping = new AbortController();
   // Every request that waits for its latency adds a listener; Node would warn of a leak at the eleventh.
   setMaxListeners(0, stopping.signal);
-  const world = await openWorld({
-    ...settings,
-    ...(options.dir === undefined ? {} : { dir: options.dir }),
-    ...(options.threads === undefined ? {} : { threads: options.threads }),
-  });
+  const world = await openWorldFor(options, settings);
   const { database } = world;
   let tier = settings.tier;
   const faults: Faults = { quirks: settings.quirks, intercept: undefined };
   try {
     const { spent, lastId } = await spentThisMonth(database, clock.now());
     const log = createRequestLog(database, lastId + 1);
-    if (!world.reused) {
-      const { requestsPerMinute, creditsPerMonth } = settings;
-      const limits = {
-        daily: { requests: requestsPerMinute * 60 * 24 },
-        monthly: { credits: creditsPerMonth, rollOverCycles: 3 },
-      };
-      const row = { capturedAt: iso(settings.now), data: { plan: settings.plan, ...limits } };
-      await database.transaction((tx) => loadRows(tx, "usage_limits", [row], iso(settings.now)));
-    }
-    const replica = createReplica({
-      database,
-      clock,
-      tier: () => tier,
-      maxPerPage: settings.maxPerPage,
-      organizationId,
-      quota: () => service.quota(),
-      feedback: async () => ({ received: true }),
-      cut: (page, perPage) => quirkyCut(faults.quirks)(page, perPage),
-    });
-    const service = createService({
-      replica,
-      log,
-      clock,
-      seed,
-      faults,
-      tokens: [token, ...(options.moreTokens ?? [])],
-      requestsPerMinute: settings.requestsPerMinute,
-      creditsPerMonth: settings.creditsPerMonth,
-      credits: openCredits(clock.now(), settings.creditsPerMonth, spent),
-      exhaustedStatus: settings.exhaustedStatus,
-      rateHeaders: settings.rateHeaders,
-      latencyMs: settings.latencyMs,
-      signal: stopping.signal,
-    });
+    if (!world.reused) await storeLimits(database, settings);
+    const tokens = [token, ...(options.moreTokens ?? [])];
+    const wiring = { organizationId, spent, log, faults, tokens, tier: () => tier, signal: stopping.signal };
+    const service = serviceOver(database, settings, wiring);
     const change = await createEvolution(database, { seed, organizationId });
     let url = "";
     const app = createHttp(service.respond, () => url);
@@ -134,11 +162,7 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
       token,
       organizationId,
       database,
-      evolve: async (count) => {
-        const changes: Change[] = [];
-        for (let done = 0; done < count; done++) changes.push(...(await change(clock.now())));
-        return changes;
-      },
+      evolve: (count) => evolveTimes(count, () => change(clock.now())),
       setTier: (changed) => {
         tier = changed;
       },

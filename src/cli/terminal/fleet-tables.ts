@@ -2,19 +2,16 @@
 import type { Fleet, Pause } from "../../core/report/fleet.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { visible } from "../../core/text/visible.ts";
-import { renderTable, type TableColumn } from "./table.ts";
-
-const iso = (ms: number) => new Date(ms).toISOString();
+import { isoTime } from "../../core/time.ts";
+import { renderTable, right } from "./table.ts";
 
 export const pauseName = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
   kind === "fleet" ? "the fleet" : `${kind} ${visible(name ?? "?")}`;
 
-const right = (name: string): TableColumn => ({ name, align: "right" });
-
 /** One line for each pause; empty: nothing is paused. */
 export const renderPauses = ({ paused }: Fleet): string =>
   paused
-    .map((pause) => `Paused${pause.since === null ? "" : ` since ${iso(pause.since)}`}: ${pauseName(pause)}\n`)
+    .map((pause) => `Paused${pause.since === null ? "" : ` since ${isoTime(pause.since)}`}: ${pauseName(pause)}\n`)
     .join("");
 
 export const renderQueues = ({ queues }: Fleet, columns: number): string => {
@@ -38,7 +35,7 @@ export const renderMembers = ({ members }: Fleet, columns: number): string => {
   const rows = members.map((member) => {
     const { role, version, host, pid, in_flight, since, silent_ms } = member;
     const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
-    return [role, version, host, String(pid), String(in_flight), iso(since), seen];
+    return [role, version, host, String(pid), String(in_flight), isoTime(since), seen];
   });
   return `${renderTable(heads, rows, columns)}\n`;
 };

@@ -8,6 +8,9 @@ export interface TableColumn {
   readonly align?: "left" | "right";
 }
 
+/** A column of numbers. */
+export const right = (name: string): TableColumn => ({ name, align: "right" });
+
 /** Narrowest column, in characters. */
 const NARROWEST = 8;
 /** `│ ` and a space around each cell, and the last `│`. */
@@ -16,7 +19,7 @@ const frameWidth = (columns: number) => 3 * columns + 1;
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
 
-/** Width of a text in terminal cells. */
+/** Width of a text in terminal cells. The table's library measures, but cuts no cell and exports no measure. */
 export const displayWidth = (text: string): number => [...text].length + (text.match(WIDE)?.length ?? 0);
 
 /** Makes control characters visible, because external text must not control the terminal or break the table. */

@@ -6,12 +6,13 @@ import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { Secret } from "../../core/secret.ts";
+import { type Scrubber, Secret } from "../../core/secret.ts";
 import { keysPath, readKeys } from "../../server/door/key-store.ts";
 
-export interface DoorKeys {
+interface DoorKeys {
   readonly key: Secret | null;
   readonly keyFile: string;
   /** No key is required. */
@@ -20,8 +21,6 @@ export interface DoorKeys {
   readonly madeIn: string | null;
 }
 
-const isTaken = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
-
 /** The key of this data directory; created if missing. Throws DATA_DIR_UNWRITABLE. */
 const ownKey = async (dir: string, file: string): Promise<Secret> => {
   try {
@@ -29,7 +28,7 @@ const ownKey = async (dir: string, file: string): Promise<Secret> => {
     assertOwnFile(file);
     await writeFile(file, `dm_${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 }).catch(
       (error: unknown) => {
-        if (!isTaken(error)) throw error;
+        if (!hasSystemCode(error, "EEXIST")) throw error;
       },
     );
     return new Secret((await readFile(file, "utf8")).trim());
@@ -54,8 +53,7 @@ export const keyForWorker = async (config: Config): Promise<Secret | null> => {
   return text.trim() === "" ? null : new Secret(text.trim());
 };
 
-/** Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE. */
-export const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys> => {
+const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys> => {
   const keyFile = keysPath(config.dataDir);
   const hasNamed = (await readKeys(keyFile)).length > 0;
   const key = await resolveServerKey({ ...config, listen }, hasNamed || config.requireKey);
@@ -65,3 +63,15 @@ export const doorKeys = async (config: Config, listen: ListenAddress): Promise<D
   const madeIn = madeKeyPath(config);
   return { key: await ownKey(dirname(madeIn), madeIn), keyFile, open: false, madeIn };
 };
+
+/**
+ * Keys and certificates of a server. Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE: call it before
+ * anything starts.
+ */
+export const openDoor = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {
+  const keys = await doorKeys(config, listen);
+  const tls = await resolveTls(config);
+  if (keys.key !== null) scrubber.hide(keys.key);
+  return { ...keys, tls };
+};
+export type Door = Awaited<ReturnType<typeof openDoor>>;

@@ -159,7 +159,7 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     const place = { address: callable(config.listen), cert };
     return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
   }
-  const { atRedis, openAsking } = await import("../../queue/bullmq/redis-connections.ts");
+  const { atRedis, openAsking } = await import("../../queue/bullmq/queue-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
   const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;

@@ -2,7 +2,6 @@
 // no page, because it has no mirror.
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -10,7 +9,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import type { FetchRole } from "../../queue/remote/fetcher/fetch-worker.ts";
 import type { RunningServer } from "../../server/listen.ts";
 import type { CommandContext } from "../command.ts";
-import { doorKeys } from "./door-keys.ts";
+import { openDoor } from "./door-keys.ts";
 import { identityOf } from "./identity.ts";
 import { faultLog } from "./log.ts";
 import type { ProfileWatch } from "./profile-watch.ts";
@@ -37,10 +36,8 @@ const serve = async (
   { clock, version, scrubber }: CommandContext,
 ): Promise<RunningServer | null> => {
   if (listen === null) return null;
-  const { key, keyFile, madeIn } = await doorKeys(config, listen);
+  const { key, keyFile, madeIn, tls } = await openDoor(config, listen, scrubber);
   if (madeIn !== null) logger.info(`the key of its address is in ${madeIn}`);
-  if (key !== null) scrubber.hide(key);
-  const tls = await resolveTls(config);
   const { startFetcherServer } = await import("../../server/listen.ts");
   const { readiness, fleet } = fetcher;
   return startFetcherServer(

@@ -1,4 +1,5 @@
 // A profile of the configuration in the server's form, for `serve` and `worker`.
+import { alertFigures } from "../../../jobs/alerts.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
@@ -30,6 +31,7 @@ export const servedProfile = (
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
   audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
+  ...(config.alerts.length === 0 ? {} : { alerts: () => alertFigures(config) }),
   following: {
     list: () => followingJob(config),
     add: (inputs) => followJob(config, inputs, clock),

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from "yaml";
-import { DuckmirrorError, detailOf } from "../errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 
 /** Default file in the working directory, without --config. */
 export const CONFIG_FILE_NAME = "duckmirror.yaml";
@@ -90,7 +90,7 @@ export const readConfigFile = (named: string | undefined, cwd: string): ConfigFi
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    const missing = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+    const missing = hasSystemCode(cause, "ENOENT");
     if (missing && named === undefined) return null;
     throw new DuckmirrorError("CONFIG_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
   }

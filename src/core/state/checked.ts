@@ -16,6 +16,8 @@ const listSchema = z.object({
   seen_at: z.number(),
   // Missing where an older version asked, or where the service named no page size.
   page: z.number().int().positive().optional(),
+  // The filters of the setting `scope` with which the rows were counted, as JSON text.
+  filters: z.string().optional(),
 });
 const fileSchema = z.object({
   v: z.literal(1),
@@ -33,6 +35,8 @@ const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
 export interface Checked {
   /** Stream → rows of its list. */
   readonly totals: ReadonlyMap<string, number>;
+  /** Stream → filters with which its rows were counted, as JSON text; none: the whole list. */
+  readonly filters: ReadonlyMap<string, string>;
   /** Stream → rows that a page of its list may have. */
   readonly pageSizes: ReadonlyMap<string, number>;
   /** null: not reported. */
@@ -46,20 +50,29 @@ export const readChecked = async (dataDir: string): Promise<Checked> => {
   const pageSizes = new Map(
     Object.entries(lists).flatMap(([stream, { page }]) => (page === undefined ? [] : [[stream, page]])),
   );
+  const filters = new Map(
+    Object.entries(lists).flatMap(([stream, list]) => (list.filters === undefined ? [] : [[stream, list.filters]])),
+  );
   // Each credit used is an entry of the request history; how many refusals it holds is not known.
   if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
-  return { totals, pageSizes, credits };
+  return { totals, filters, pageSizes, credits };
 };
 
 /** Adds what a check saw; lists that it did not ask for stay. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
 export const learnChecked = async (
   dataDir: string,
-  { totals, pageSizes, credits }: Checked,
+  { totals, filters, pageSizes, credits }: Checked,
   now: number,
 ): Promise<void> => {
   const listOf = (stream: string, total: number) => {
     const page = pageSizes.get(stream);
-    return { total, seen_at: now, ...(page === undefined ? {} : { page }) };
+    const filtered = filters.get(stream);
+    return {
+      total,
+      seen_at: now,
+      ...(page === undefined ? {} : { page }),
+      ...(filtered === undefined ? {} : { filters: filtered }),
+    };
   };
   await changeShared(fileOf(dataDir), (known) => ({
     v: 1 as const,

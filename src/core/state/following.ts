@@ -77,7 +77,7 @@ export const unfollow = async (
 };
 
 /** The rows of these inputs are erased. */
-export const forgetErased = async (dataDir: string, inputs: readonly string[]): Promise<void> => {
+export const dropErased = async (dataDir: string, inputs: readonly string[]): Promise<void> => {
   await changeShared(fileOf(dataDir), (file) => ({
     ...file,
     erase: file.erase.filter((input) => !inputs.includes(input)),

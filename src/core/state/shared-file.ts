@@ -4,7 +4,7 @@ import { open, readFile, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
-import { DuckmirrorError, detailOf } from "../errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
 
 const WAIT_MS = 20;
@@ -20,9 +20,6 @@ export interface SharedFile<T> {
   /** Value of a missing file. */
   readonly empty: T;
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
 
 /** The value in the file's text. Throws CONFIG_INVALID. */
 export const parseShared = <T>({ path, schema, holds }: SharedFile<T>, text: string): T => {
@@ -41,7 +38,7 @@ export const readShared = async <T>(file: SharedFile<T>): Promise<T> => {
     assertOwnFile(file.path);
     text = await readFile(file.path, "utf8");
   } catch (cause) {
-    if (isCode(cause, "ENOENT")) return file.empty;
+    if (hasSystemCode(cause, "ENOENT")) return file.empty;
     const detail = `${file.path} cannot be read: ${detailOf(cause)}`;
     throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
   }
@@ -60,7 +57,7 @@ const openNext = async (path: string) => {
     try {
       return await open(path, "wx", 0o600);
     } catch (error) {
-      if (!isCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
+      if (!hasSystemCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
       if (await isAbandoned(path)) await unlink(path).catch(() => undefined);
       else await systemClock.sleep(WAIT_MS);
     }

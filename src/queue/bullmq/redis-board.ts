@@ -6,8 +6,8 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
 import type { KeptEnd, SyncBoard } from "../sync-board.ts";
 import type { SyncTimes } from "../sync-life.ts";
+import { atRedis } from "./queue-connections.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
-import { atRedis } from "./redis-connections.ts";
 import type { RedisCommand } from "./syncs/together.ts";
 
 /**

@@ -12,8 +12,8 @@ import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
 import { inJobSpan } from "./job-span.ts";
 import { leftFor } from "./left-jobs.ts";
+import { atRedis, type WorkingConnection } from "./queue-connections.ts";
 import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName } from "./queues.ts";
-import { atRedis, type WorkingConnection } from "./redis-connections.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
 interface TakingDeps extends Pick<WorkerDeps, "clock" | "log" | "scrubber"> {

@@ -7,7 +7,7 @@ import type { RunningWorker } from "../asks.ts";
 import { enterFleet } from "../fleet/fleet.ts";
 import { createProgressBook, type ProgressBook } from "../progress-book.ts";
 import { keepResult } from "../run-family.ts";
-import { atRedis } from "./redis-connections.ts";
+import { atRedis } from "./queue-connections.ts";
 import { startChores } from "./running/chores.ts";
 import { CLOSING_MS, type OpenWorker, openWorker } from "./running/opened.ts";
 import { JOBS_PER_SYNC, takeQueues } from "./running/take-queues.ts";

@@ -29,7 +29,7 @@ export const registerMirror = async (redis: Redis, mirror: string, profile: stri
   await redis.hset(MIRRORS, mirror, JSON.stringify({ profile, used_at: await redisNow(redis) }));
 };
 
-/** Mirrors that loaders used within thirty days, by profile. Forgets the others. */
+/** Mirrors that loaders used within thirty days, by profile. Drops the others. */
 export const loadedMirrors = async (redis: Redis): Promise<readonly LoadedMirror[]> => {
   const found = Object.entries(await redis.hgetall(MIRRORS));
   if (found.length === 0) return [];

@@ -20,8 +20,8 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
     all,
     get: (runId: string): Entry | undefined => entries.get(runId),
     add: (entry: Entry): void => void entries.set(entry.sync.syncId, entry),
-    /** Forgets the oldest ended syncs, and keys that lasted long enough. */
-    forgetOld: (): void => {
+    /** Drops the oldest ended syncs, and keys that lasted long enough. */
+    dropOld: (): void => {
       const ended = [...entries].filter(([, entry]) => hasEnded(entry)).map(([id]) => id);
       for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
       for (const [key, { until }] of asked) if (until <= now()) asked.delete(key);

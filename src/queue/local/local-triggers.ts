@@ -40,7 +40,7 @@ export const createLocalTriggers = (deps: TriggerDeps): Triggers => {
   const start = async (ask: SyncAsk) => {
     const config = profileOf(profiles, ask.profile);
     const sync = payloadOf(ask, config, clock.now(), random);
-    known.forgetOld();
+    known.dropOld();
     const earlier = known.runOfKey(ask, config.profile);
     if (earlier !== null) return { runId: earlier, joined: true };
     const joined = known.joinedBy(ask, sync);

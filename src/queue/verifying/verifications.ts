@@ -6,8 +6,8 @@ import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../sync/run/run-id.ts";
-import type { VerifyResult } from "../../sync/verify/verify.ts";
 import { profileOf, type Triggers } from "../asks.ts";
+import { whenFree } from "../local/when-free.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
 export interface VerificationDeps extends VerificationRunDeps {
@@ -41,31 +41,50 @@ interface Entry {
   readonly ended: Promise<void>;
 }
 
+const isOver = ({ asked }: Entry) => OVER.includes(asked.state);
+
+type Note = (more: Pick<AskedSync, "state"> & Partial<AskedSync>) => void;
+
+/** Runs a verification once no other work uses the mirror, and notes how far it is and how it ends. */
+const carryOut = async (
+  config: Config,
+  { runId, signal, note }: { readonly runId: string; readonly signal: AbortSignal; readonly note: Note },
+  deps: VerificationDeps,
+): Promise<void> => {
+  const run = { ...deps, signal, onRunning: () => note({ state: "running" }) };
+  const free = { clock: deps.clock, busyMs: BUSY_MS, signal };
+  try {
+    const { report, error } = await whenFree(() => runVerification(config, runId, run), free);
+    note({ state: verifiedState(error), report, error: error === null ? null : problemOf(error) });
+  } catch (error) {
+    const interrupted = isCode(error, "INTERRUPTED");
+    if (!interrupted) deps.log(levelOf(error), `verification ${runId}: ${detailOf(error)}`);
+    note({ state: interrupted ? "cancelled" : "failed", error: problemOf(error) });
+  }
+};
+
+/** A verification that starts in the next turn, when the entry for its notes exists. */
+const startEntry = (config: Config, runId: string, deps: VerificationDeps): Entry => {
+  const cancel = new AbortController();
+  const base = { runId, profile: config.profile, askedAt: deps.clock.now(), report: null, error: null };
+  const note: Note = (more) => {
+    entry.asked = { ...base, ...more };
+  };
+  const ended = Promise.resolve().then(() => carryOut(config, { runId, signal: cancel.signal, note }, deps));
+  const entry: Entry = { asked: { ...base, state: "queued" }, cancel, ended };
+  return entry;
+};
+
+/** Drops the oldest finished ones beyond the number that is kept. */
+const dropOldest = (entries: Map<string, Entry>): void => {
+  const ended = [...entries].filter(([, entry]) => isOver(entry)).map(([id]) => id);
+  for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
+};
+
 export const createVerifications = (deps: VerificationDeps): Verifications => {
   const { profiles, clock, random } = deps;
   const entries = new Map<string, Entry>();
   let stopped = false;
-
-  const isOver = ({ asked }: Entry) => OVER.includes(asked.state);
-
-  /** Runs it once no other work uses the mirror, in this process or another. */
-  const carryOut = async (
-    config: Config,
-    runId: string,
-    signal: AbortSignal,
-    onRunning: () => void,
-  ): Promise<VerifyResult> => {
-    for (;;) {
-      try {
-        return await runVerification(config, runId, { ...deps, signal, onRunning });
-      } catch (error) {
-        if (!isCode(error, "WRITER_BUSY")) throw error;
-      }
-      await clock.sleep(BUSY_MS, signal).catch(() => {
-        throw new DuckmirrorError("INTERRUPTED");
-      });
-    }
-  };
 
   const start = (name: string | null): Started => {
     const config = profileOf(profiles, name);
@@ -74,29 +93,9 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
     );
     if (there !== undefined) return { runId: there.asked.runId, joined: true };
     if (stopped) throw new DuckmirrorError("INTERRUPTED");
-    const ended = [...entries].filter(([, entry]) => isOver(entry)).map(([id]) => id);
-    for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
-
+    dropOldest(entries);
     const runId = newRunId(clock.now(), random);
-    const cancel = new AbortController();
-    const base = { runId, profile: config.profile, askedAt: clock.now(), report: null, error: null };
-    const note = (more: Pick<AskedSync, "state"> & Partial<AskedSync>) => {
-      entry.asked = { ...base, ...more };
-    };
-    // Starts in the next turn, when the entry for its notes exists.
-    const work = async () => {
-      await Promise.resolve();
-      try {
-        const { report, error } = await carryOut(config, runId, cancel.signal, () => note({ state: "running" }));
-        note({ state: verifiedState(error), report, error: error === null ? null : problemOf(error) });
-      } catch (error) {
-        const interrupted = isCode(error, "INTERRUPTED");
-        if (!interrupted) deps.log(levelOf(error), `verification ${runId}: ${detailOf(error)}`);
-        note({ state: interrupted ? "cancelled" : "failed", error: problemOf(error) });
-      }
-    };
-    const entry: Entry = { asked: { ...base, state: "queued" }, cancel, ended: work() };
-    entries.set(runId, entry);
+    entries.set(runId, startEntry(config, runId, deps));
     return { runId, joined: false };
   };
 

@@ -8,9 +8,9 @@ import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
 import { appendCallLine } from "../../warehouse/calls/call-files.ts";
-import type { CallLine } from "../../warehouse/calls/call-lines.ts";
+import type { CallLine, SentCall } from "../../warehouse/calls/call-lines.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
-import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import type { QuotaReading, RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
 import { initialShape } from "../request/list-shape.ts";
@@ -18,7 +18,7 @@ import type { Sender } from "../request/sender.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
-import { createQuotaRecorder } from "../running/quota-recorder.ts";
+import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
 import { type LookupFound, nothingFound } from "./mirror-answer.ts";
 
 export interface AskDeps {
@@ -86,53 +86,52 @@ const failureOf = ({ result }: Fetched, call: ApiCall, stopped: DuckmirrorError 
   });
 };
 
-/**
- * Asks the service. Throws BUDGET_SPENT or QUOTA_SPENT before anything is sent, DATA_DIR_UNWRITABLE or DISK_FULL if the
- * answer could not be kept, and the errors of the response.
- */
-export const askService = async (question: LookupQuestion, options: CallOptions, deps: AskDeps): Promise<AskResult> => {
-  const { dataDir, runId, clock, signal } = deps;
-  const stream = question.kind === "company" ? "companies" : "account_insights";
-  const scope = `${question.kind === "company" ? INPUT_SCOPE : LOOKUP_SCOPE}${question.input}`;
+/** Appends to the lookup's call file. Throws DATA_DIR_UNWRITABLE or DISK_FULL. */
+const append = (dataDir: string, runId: string, line: CallLine): void => {
+  try {
+    appendCallLine(dataDir, runId, line);
+  } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+  }
+};
+
+/** The lines of a lookup's call file: begin ─▶ (sent ─▶ answered)* ─▶ end. It exists once something is sent. */
+const createCallLog = ({ dataDir, runId, clock, timeLimitMs }: AskDeps) => {
   let begun = false;
-  const write = (line: CallLine) => {
-    try {
-      appendCallLine(dataDir, runId, line);
-    } catch (cause) {
-      if (cause instanceof DuckmirrorError) throw cause;
-      throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
-    }
-  };
-  const until = () => clock.now() + deps.timeLimitMs + LONGEST_PAUSE_MS;
-  const bodies = openArchive({ dir: warehousePaths(dataDir).archiveDir, runId, now: clock.now() });
-  const quota = createQuotaRecorder(clock);
-  let stopped: DuckmirrorError | null = null;
-  const over = new AbortController();
-  const forms = formsOf(question, options);
-  let call = forms[0];
-  /** Intents go to the call file, which other processes read; bodies to the archive. */
-  const archive: Archive = {
-    ...bodies,
-    intent: async ({ runId: _, sentAt, ...sent }) => {
+  const until = () => clock.now() + timeLimitMs + LONGEST_PAUSE_MS;
+  const write = (line: CallLine) => append(dataDir, runId, line);
+  return {
+    sent: (sent: Omit<SentCall, "line" | "until">): void => {
       if (!begun) write({ line: "begin", runId, mode: "lookup", at: clock.now(), until: until() });
       begun = true;
-      write({
-        line: "sent",
-        ...sent,
-        stream,
-        endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path,
-        at: sentAt,
-        until: until(),
-      });
+      write({ line: "sent", ...sent, until: until() });
+    },
+    answered: (request: RequestRecord): void => {
+      const { serviceRequestId = null, apiVersion = null } = request;
+      write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota: null, until: until() });
+    },
+    end: (failure: DuckmirrorError | null, quota: QuotaReading | null): void => {
+      if (begun) write({ line: "end", at: clock.now(), error: failure?.code ?? null, quota });
     },
   };
+};
+
+/** The fetcher of a lookup. `stoppedBy`: why it ended the lookup; null: it did not. */
+const createAskFetcher = (
+  deps: AskDeps,
+  { archive, onQuota }: { readonly archive: Archive; readonly onQuota: QuotaRecorder["see"] },
+) => {
+  const { runId, signal } = deps;
+  const over = new AbortController();
+  let stopped: DuckmirrorError | null = null;
   let sequence = 0;
   const fetcher = createFetcher(
     {
       ...deps,
       archive,
       emit: () => undefined,
-      onQuota: quota.see,
+      onQuota,
       signal: AbortSignal.any([signal, over.signal]),
       hardSignal: signal,
       stop: (error) => {
@@ -142,10 +141,29 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
     },
     () => `${runId}-${++sequence}`,
   );
-  const answered = (request: RequestRecord) => {
-    const { serviceRequestId = null, apiVersion = null } = request;
-    write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota: null, until: until() });
+  return { fetcher, stoppedBy: () => stopped };
+};
+
+/**
+ * Asks the service. Throws BUDGET_SPENT or QUOTA_SPENT before anything is sent, DATA_DIR_UNWRITABLE or DISK_FULL if the
+ * answer could not be kept, and the errors of the response.
+ */
+export const askService = async (question: LookupQuestion, options: CallOptions, deps: AskDeps): Promise<AskResult> => {
+  const { dataDir, runId, clock } = deps;
+  const stream = question.kind === "company" ? "companies" : "account_insights";
+  const scope = `${question.kind === "company" ? INPUT_SCOPE : LOOKUP_SCOPE}${question.input}`;
+  const log = createCallLog(deps);
+  const bodies = openArchive({ dir: warehousePaths(dataDir).archiveDir, runId, now: clock.now() });
+  const quota = createQuotaRecorder(clock);
+  const forms = formsOf(question, options);
+  let call = forms[0];
+  /** Intents go to the call file, which other processes read; bodies to the archive. */
+  const archive: Archive = {
+    ...bodies,
+    intent: async ({ runId: _, sentAt, ...sent }) =>
+      log.sent({ ...sent, stream, endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path, at: sentAt }),
   };
+  const { fetcher, stoppedBy } = createAskFetcher(deps, { archive, onQuota: quota.see });
 
   let failure: DuckmirrorError | null = null;
   let credits = 0;
@@ -156,17 +174,16 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
         order: () => ({ runId, stream, scope, walkId: null, call: form, work: "record", detail: { ...question } }),
       });
       await bodies.flush();
-      fetched.requests.forEach(answered);
+      fetched.requests.forEach(log.answered);
       credits += fetched.requests.filter(({ charge }) => charge === "spent").length;
       const found = foundIn(question, fetched);
       if (found !== null) return { found, credits };
-      failure = failureOf(fetched, form, stopped);
+      failure = failureOf(fetched, form, stoppedBy());
       if (fetched.result.kind !== "adjust") throw failure;
     }
     throw failure ?? new DuckmirrorError("INTERRUPTED");
   } finally {
     await bodies.close();
-    const reading = quota.take(true);
-    if (begun) write({ line: "end", at: clock.now(), error: failure?.code ?? null, quota: reading });
+    log.end(failure, quota.take(true));
   }
 };

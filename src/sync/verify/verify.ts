@@ -3,6 +3,7 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { isoTimeOrNull } from "../../core/time.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
@@ -51,8 +52,6 @@ const chargeEarlierRuns = async ({ ledger, warehouse }: SyncDeps, runId: string)
   return credits;
 };
 
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
 const summaryOf = (report: VerifyReport): JsonValue => ({
   run_id: report.run_id,
   credits: { ...report.credits },
@@ -81,7 +80,7 @@ const prepare = async (
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);
-  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes);
+  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes, new Map());
   const budgets = await openBudgets(options.sync.budgets, deps);
   const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
   const facts = await readFacts(deps, options.sample, states, pageSize);
@@ -136,7 +135,7 @@ const reportOf = (run: VerifyRun, findings: Findings, checks: readonly Check[], 
   const { limit, remaining, resetsAt } = run.deps.ledger.snapshot();
   return {
     run_id: run.runId,
-    credits: { spent: credits, remaining, limit, resets_at: iso(resetsAt) },
+    credits: { spent: credits, remaining, limit, resets_at: isoTimeOrNull(resetsAt) },
     checks: findings.reports,
     checks_left: checks.length - findings.reports.length,
     differences: findings.differences,

@@ -8,6 +8,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
+import { hasSystemCode } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { makeOwnFolder } from "../../core/own-files.ts";
 import { jsonText } from "../record/json-text.ts";
@@ -126,7 +127,7 @@ export const openNew = async (folder: string, stem: string, suffix: string): Pro
     try {
       return await open(join(folder, name), "ax", 0o600);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (!hasSystemCode(error, "EEXIST")) throw error;
     }
   }
 };

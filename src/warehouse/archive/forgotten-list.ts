@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
@@ -34,14 +34,12 @@ export interface ForgottenList {
 const listFile = (archiveDir: string) => join(archiveDir, LIST_NAME);
 const keyFile = (archiveDir: string) => join(dirname(archiveDir), "forget.key");
 
-const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
-
 const readIfThere = async (file: string): Promise<Buffer | null> => {
   assertOwnFile(file);
   try {
     return await readFile(file);
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
   }
 };

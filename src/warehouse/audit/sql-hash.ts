@@ -3,18 +3,16 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 
 const KEY_BYTES = 32;
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
 
 const readKey = (file: string): Buffer | null => {
   try {
     return readFileSync(file);
   } catch (error) {
-    if (isCode(error, "ENOENT")) return null;
+    if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
   }
 };
@@ -32,7 +30,7 @@ const keyOf = (dir: string): Buffer => {
   try {
     linkSync(fresh, file);
   } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
+    if (!hasSystemCode(error, "EEXIST")) throw error;
   } finally {
     unlinkSync(fresh);
   }

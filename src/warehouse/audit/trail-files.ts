@@ -2,6 +2,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { hasSystemCode } from "../../core/errors.ts";
 import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { timeMs } from "../../core/time.ts";
 
@@ -16,12 +17,10 @@ export const dayOf = (name: string): number | null => {
   return day === undefined ? null : timeMs(`${day}T00:00:00Z`);
 };
 
-const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
-
 /** Names of the trail's files, oldest first; none if there is no folder. Throws other errors of the file system. */
 export const trailFiles = async (dir: string): Promise<readonly string[]> => {
   const names = await readdir(dir).catch((error: unknown): string[] => {
-    if (isMissing(error)) return [];
+    if (hasSystemCode(error, "ENOENT")) return [];
     throw error;
   });
   return names.filter((name) => dayOf(name) !== null).sort();

@@ -39,6 +39,30 @@ export interface Database extends Sql {
 const ROWS_WORTH_FREEING = 1_000;
 
 /**
+ * Runs `work` between BEGIN and COMMIT. `failure`: the error of the COMMIT, which may be durable nevertheless. Throws
+ * the error of `work`.
+ */
+const attempt = async <T>(connection: DuckDBConnection, sql: Sql, work: (tx: Sql) => Promise<T>) => {
+  await connection.run("BEGIN TRANSACTION");
+  let result: T;
+  try {
+    result = await work(sql);
+  } catch (error) {
+    // After a fatal error there is nothing to roll back.
+    await connection.run("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+  try {
+    await connection.run("COMMIT");
+    return { result, failure: null };
+  } catch (failure) {
+    // Usually DuckDB has rolled back already.
+    await connection.run("ROLLBACK").catch(() => undefined);
+    return { result, failure };
+  }
+};
+
+/**
  * Opens a DuckDB file, creating it if need be. One process must open a file for writing only once at a time.
  * Throws DuckDB's own error when it cannot (see duck-errors.ts, `openError`).
  */
@@ -53,10 +77,10 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       appended += rows;
     });
 
-  /** Repeats the attempt until memory suffices, and translates errors for the caller. */
-  const persistently = async <T>(attempt: (effort: Effort) => Promise<T>): Promise<T> => {
+  /** Repeats the work until memory suffices, and translates errors for the caller. */
+  const persistently = async <T>(work: (effort: Effort) => Promise<T>): Promise<T> => {
     try {
-      return await (memory === null ? attempt("usual") : memory.goOn(attempt));
+      return await (memory === null ? work("usual") : memory.goOn(work));
     } catch (error) {
       throw fileError(error, file, options.readOnly === true);
     }
@@ -69,24 +93,9 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
       await open.freeMemory(connection);
       appended = 0;
     }
-    await connection.run("BEGIN TRANSACTION");
-    let result: T;
-    try {
-      result = await work(statements(connection));
-    } catch (error) {
-      // After a fatal error there is nothing to roll back.
-      await connection.run("ROLLBACK").catch(() => undefined);
-      throw error;
-    }
-    try {
-      await connection.run("COMMIT");
-      return { result, failure: null };
-    } catch (failure) {
-      // Usually DuckDB has rolled back already.
-      await connection.run("ROLLBACK").catch(() => undefined);
-      open.distrust();
-      return { result, failure };
-    }
+    const ended = await attempt(connection, statements(connection), work);
+    if (ended.failure !== null) open.distrust();
+    return ended;
   };
   const transaction = <T>(work: (tx: Sql) => Promise<T>, { isCommitted }: TransactionOptions = {}): Promise<T> =>
     writers(() =>

@@ -61,24 +61,54 @@ const createLimit = (memory: Memory | null) => {
   };
 };
 
+type Limit = ReturnType<typeof createLimit>;
+
+/** A new instance of the file with its memory limited. */
+const openLimited = async (file: string, options: DatabaseOptions, limit: Limit): Promise<DuckDBInstance> => {
+  const opened = await openInstance(file, options);
+  limit.reset();
+  const connection = await opened.connect();
+  try {
+    await limit.apply(connection);
+  } catch (error) {
+    opened.closeSync();
+    throw error;
+  } finally {
+    connection.closeSync();
+  }
+  return opened;
+};
+
+/** Checks that the path still holds the file that was open. If it is gone, DuckDB would create a new one. */
+const checkIdentity = (file: string, identity: string): void => {
+  if (identityOf(file) === identity) return;
+  const detail = "it was removed or replaced while it was in use";
+  throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
+};
+
+/** Runs `work` on a connection of its own. `distrust` is called after errors that leave the instance unusable. */
+const onConnection = async <T>(
+  instance: DuckDBInstance,
+  limit: Limit,
+  distrust: () => void,
+  work: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> => {
+  const connection = await instance.connect();
+  try {
+    await limit.apply(connection);
+    return await work(connection);
+  } catch (error) {
+    if (isFatal(error) || isOutOfMemory(error)) distrust();
+    throw error;
+  } finally {
+    connection.closeSync();
+  }
+};
+
 /** Opens the file, creating it if need be. Throws DuckDB's own error when it cannot. */
 export const openFileOf = async (file: string, options: DatabaseOptions, memory: Memory | null): Promise<OpenFile> => {
   const limit = createLimit(memory);
-  const open = async (): Promise<DuckDBInstance> => {
-    const opened = await openInstance(file, options);
-    limit.reset();
-    const connection = await opened.connect();
-    try {
-      await limit.apply(connection);
-    } catch (error) {
-      opened.closeSync();
-      throw error;
-    } finally {
-      connection.closeSync();
-    }
-    return opened;
-  };
-  let instance: DuckDBInstance | null = await open();
+  let instance: DuckDBInstance | null = await openLimited(file, options, limit);
   let identity = identityOf(file);
   const gate = createGate();
   const isFile = file !== ":memory:";
@@ -92,42 +122,27 @@ export const openFileOf = async (file: string, options: DatabaseOptions, memory:
     if (reopen) await abandonInstance(closing);
     else closing.closeSync();
   };
-  /** Checks that the path still holds the file that was open. If it is gone, DuckDB would create a new one. */
-  const checkIdentity = () => {
-    if (identityOf(file) === identity) return;
-    const detail = "it was removed or replaced while it was in use";
-    throw new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail });
-  };
   const openAgain = () =>
     gate.exclusive(async () => {
       if (!reopen) return;
       await closeInstance();
-      checkIdentity();
-      instance = await open();
+      checkIdentity(file, identity);
+      instance = await openLimited(file, options, limit);
       reopen = false;
     });
   const distrust = () => {
     reopen = isFile;
   };
-  const onConnection = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+  const run = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
     if (instance === null) throw new TypeError(`${file} is closed`);
-    const connection = await instance.connect();
-    try {
-      await limit.apply(connection);
-      return await work(connection);
-    } catch (error) {
-      if (isFatal(error) || isOutOfMemory(error)) distrust();
-      throw error;
-    } finally {
-      connection.closeSync();
-    }
+    return onConnection(instance, limit, distrust, work);
   };
   return {
     withConnection: async (effort, work) => {
       if (reopen) await openAgain();
-      if (effort === "usual") return gate.shared(() => onConnection(work));
+      if (effort === "usual") return gate.shared(() => run(work));
       return gate.exclusive(() =>
-        onConnection(async (connection) => {
+        run(async (connection) => {
           await connection.run("SET GLOBAL threads = 1");
           return work(connection);
         }),
@@ -137,7 +152,7 @@ export const openFileOf = async (file: string, options: DatabaseOptions, memory:
     distrust,
     offline: (work) =>
       gate.exclusive(async () => {
-        checkIdentity();
+        checkIdentity(file, identity);
         await closeInstance();
         reopen = true;
         try {

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
 export const MANIFEST_NAME = "_manifest.json";
@@ -54,7 +54,7 @@ export type SwapPlan = z.output<typeof planSchema>;
 /** Parsed JSON of a file; null if the file does not exist. */
 export const readJson = async (file: string): Promise<unknown> => {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
   });
   return text === null ? null : JSON.parse(text);

@@ -3,18 +3,16 @@ import { appendFile, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";
 import { exportDir } from "../../core/data-dir.ts";
+import { hasSystemCode } from "../../core/errors.ts";
 import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
 const entry = z.object({ dir: z.string() });
 const registry = (dataDir: string) => join(dataDir, "state", "exports.ndjson");
 
-const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
-  error instanceof Error && "code" in error && codes.includes(String(error.code));
-
 const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
   const text = await readFile(registry(dataDir), "utf8").catch((error: unknown) => {
-    if (hasCode(error, "ENOENT", "ENOTDIR")) return "";
+    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return "";
     throw error;
   });
   return text.split("\n").flatMap((line) => {
@@ -35,7 +33,7 @@ export const rememberExport = async (dataDir: string, dir: string): Promise<void
   } catch (error) {
     // Exporting is allowed without write access to the data directory. `forget --export-dir` must then name the
     // folder.
-    if (!hasCode(error, "EACCES", "EROFS", "EPERM")) throw error;
+    if (!hasSystemCode(error, "EACCES", "EROFS", "EPERM")) throw error;
   }
 };
 

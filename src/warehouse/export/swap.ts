@@ -6,7 +6,7 @@
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
@@ -21,14 +21,11 @@ export const modesOf = (dir: string): { readonly file: number; readonly folder: 
   return { file: mode & 0o666, folder: mode };
 };
 
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
-
 const ifThere = (act: () => void, ...codes: readonly string[]): void => {
   try {
     act();
   } catch (error) {
-    if (!["ENOENT", ...codes].some((code) => hasCode(error, code))) throw error;
+    if (!hasSystemCode(error, "ENOENT", ...codes)) throw error;
   }
 };
 

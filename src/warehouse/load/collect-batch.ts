@@ -4,6 +4,7 @@
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import type { Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
+import type { JsonValue } from "../../core/json.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { type ExtraEntries, exactJson } from "../record/json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "../record/normalize-record.ts";
@@ -81,66 +82,90 @@ const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
   return { walkId, companyId, id: cellOf(spec.key.at(-1)) };
 };
 
+/** A batch while its loads are collected. */
+interface Collecting {
+  readonly spec: TableSpec;
+  readonly rows: Map<string, BatchRow>;
+  readonly rejects: BatchReject[];
+  readonly drift: Map<string, CountedDrift>;
+  readonly seen: Map<string, SeenKey>;
+  readonly knownOnly: ReadonlySet<number>;
+}
+
+const noteDrift = ({ drift }: Collecting, row: NormalRow): void => {
+  for (const entry of row.drift) {
+    const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
+    const known = drift.get(id);
+    if (known !== undefined) known.occurrences += 1;
+    else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
+  }
+};
+
+const noteSeen = ({ seen, spec }: Collecting, row: NormalRow, walkId: string | null): void => {
+  if (walkId !== null) seen.set(`${walkId}\n${row.keyText}`, seenKey(spec, row, walkId));
+};
+
+/** The record at `earlier` loses its key to a later one of the same answer; the same record twice loses nothing. */
+const rejectEarlier = ({ rejects }: Collecting, load: TableLoad, earlier: number, record: JsonValue): void => {
+  const lost = exactJson(load.records[earlier] ?? null);
+  if (lost === exactJson(record)) return;
+  const reason = "another record of the same answer has this key";
+  rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier, seen: false });
+};
+
+/** True unless a record of the row's own list is there already, which is no older, whichever came first. */
+const mergeRow = ({ spec, rows, knownOnly }: Collecting, row: NormalRow, load: TableLoad, index: number): boolean => {
+  const before = rows.get(row.keyText);
+  if (load.knownOnly && before !== undefined && !knownOnly.has(before.loadIndex)) return false;
+  const merged = before === undefined ? row : fold(spec, before.row, row);
+  rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
+  return true;
+};
+
+const collectLoad = (collecting: Collecting, load: TableLoad, index: number, strictness: Strictness): void => {
+  const { rejects } = collecting;
+  const normalize = createNormalizer(collecting.spec, load);
+  const places = new Map<string, number>();
+  load.records.forEach((record, position) => {
+    // A placeholder for an erased contact is neither a row nor a reject.
+    if (forgottenHash(record) !== null) return;
+    const row = normalize(record);
+    if (row.kind === "reject") {
+      rejects.push({ reject: row, load, position, seen: false });
+      return;
+    }
+    const misfit = strictness === "reject" ? misfitOf(row) : null;
+    if (misfit === null) {
+      const earlier = places.get(row.keyText);
+      places.set(row.keyText, position);
+      if (earlier !== undefined) rejectEarlier(collecting, load, earlier, record);
+      if (!mergeRow(collecting, row, load, index)) return;
+    } else {
+      const reject = { kind: "reject", reason: misfit, record: exactJson(record) } as const;
+      rejects.push({ reject, load, position, seen: load.walkId !== null });
+    }
+    noteDrift(collecting, row);
+    noteSeen(collecting, row, load.walkId);
+  });
+};
+
 /** `loads`: loads of this table with their index in the checkpoint, in the order received. */
 export const collectBatch = (
   table: TableName,
   loads: readonly { readonly load: TableLoad; readonly index: number }[],
   strictness: Strictness = "evolve",
 ): TableBatch => {
-  const spec = tableSpec(table);
-  const rows = new Map<string, BatchRow>();
-  const rejects: BatchReject[] = [];
-  const drift = new Map<string, CountedDrift>();
-  const seen = new Map<string, SeenKey>();
   const knownOnly = new Set(loads.filter(({ load }) => load.knownOnly).map(({ index }) => index));
-  const noteDrift = (row: NormalRow) => {
-    for (const entry of row.drift) {
-      const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
-      const known = drift.get(id);
-      if (known !== undefined) known.occurrences += 1;
-      else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
-    }
+  const collecting: Collecting = {
+    spec: tableSpec(table),
+    rows: new Map(),
+    rejects: [],
+    drift: new Map(),
+    seen: new Map(),
+    knownOnly,
   };
-  const noteSeen = (row: NormalRow, walkId: string | null) => {
-    if (walkId !== null) seen.set(`${walkId}\n${row.keyText}`, seenKey(spec, row, walkId));
-  };
-
-  for (const { load, index } of loads) {
-    const normalize = createNormalizer(spec, load);
-    const places = new Map<string, number>();
-    load.records.forEach((record, position) => {
-      // A placeholder for an erased contact is neither a row nor a reject.
-      if (forgottenHash(record) !== null) return;
-      const row = normalize(record);
-      if (row.kind === "reject") {
-        rejects.push({ reject: row, load, position, seen: false });
-        return;
-      }
-      const misfit = strictness === "reject" ? misfitOf(row) : null;
-      if (misfit !== null) {
-        const reject = { kind: "reject", reason: misfit, record: exactJson(record) } as const;
-        rejects.push({ reject, load, position, seen: load.walkId !== null });
-        noteDrift(row);
-        noteSeen(row, load.walkId);
-        return;
-      }
-      const earlier = places.get(row.keyText);
-      places.set(row.keyText, position);
-      if (earlier !== undefined) {
-        const lost = exactJson(load.records[earlier] ?? null);
-        const reason = "another record of the same answer has this key";
-        if (lost !== exactJson(record))
-          rejects.push({ reject: { kind: "reject", reason, record: lost }, load, position: earlier, seen: false });
-      }
-      const before = rows.get(row.keyText);
-      // A record of its own list is no older, whichever came first.
-      if (load.knownOnly && before !== undefined && !knownOnly.has(before.loadIndex)) return;
-      const merged = before === undefined ? row : fold(spec, before.row, row);
-      rows.set(row.keyText, { row: merged, loadIndex: index, receivedAt: load.receivedAt });
-      noteDrift(row);
-      noteSeen(row, load.walkId);
-    });
-  }
+  for (const { load, index } of loads) collectLoad(collecting, load, index, strictness);
+  const { rows, rejects, drift, seen } = collecting;
   return {
     table,
     rows: [...rows.values()],

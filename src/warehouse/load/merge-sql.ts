@@ -54,6 +54,35 @@ export const versionColumn = (table: TableName): string | undefined => {
   return field === undefined ? undefined : quoted(field.column);
 };
 
+const createChanged = (spec: TableSpec, keptMask: bigint): string => {
+  const bit = (index: number) => 1n << BigInt(index);
+  const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
+  const merged = columnsOf(spec).map((column, index) =>
+    keeps(index)
+      ? `CASE WHEN s._kept & ${bit(index)} <> 0 THEN o.${column} ELSE s.${column} END AS ${column}`
+      : `s.${column}`,
+  );
+  const differs = (json: boolean) =>
+    spec.fields.flatMap(({ column, columnType }, index) => {
+      if (spec.key.includes(column) || (columnType === "JSON") !== json) return [];
+      const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
+      return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
+    });
+  const plain = ["false", ...differs(false)].join(" OR ");
+  const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
+  return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
+};
+
+const reordered = (spec: TableSpec): string => {
+  const json = spec.fields.filter(({ columnType }) => columnType === "JSON").map(({ column }) => quoted(column));
+  const columns = [...json, "_extra"];
+  const texts = (alias: string) => `[${columns.map((column) => `CAST(${alias}.${column} AS VARCHAR)`).join(", ")}]`;
+  const sameLengths = columns.map(
+    (column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`,
+  );
+  return `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${sameLengths.join(" AND ")}`;
+};
+
 /** Statements that merge the temporary table `stage` into a table. The inserts have one parameter, `$run`. */
 export const mergeSql = (table: TableName): MergeSql => {
   const spec = tableSpec(table);
@@ -65,12 +94,6 @@ export const mergeSql = (table: TableName): MergeSql => {
   const intoHistory = `(${columns.join(", ")}, _first_synced_at, _synced_at, _run_id, _extra, valid_from, valid_to, change, change_n)`;
   const version = versionColumn(table);
   const types = spec.fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
-
-  const jsonColumns = [
-    ...spec.fields.filter(({ columnType }) => columnType === "JSON").map(({ column }) => quoted(column)),
-    "_extra",
-  ];
-  const texts = (alias: string) => `[${jsonColumns.map((column) => `CAST(${alias}.${column} AS VARCHAR)`).join(", ")}]`;
 
   return {
     createStage: `CREATE OR REPLACE TEMP TABLE stage (${types.join(", ")}, _extra JSON, _kept BIGINT, _partial BOOLEAN, _load INTEGER, _received TIMESTAMPTZ, _row INTEGER)`,
@@ -92,28 +115,11 @@ export const mergeSql = (table: TableName): MergeSql => {
       const older = version === undefined ? "" : ` AND NOT coalesce(s.${version} < o.${version}, false)`;
       return `DELETE FROM stage AS s WHERE s._load IN (${loads.join(", ")}) AND NOT EXISTS (SELECT 1 FROM old AS o WHERE ${keyJoin(spec, "s", "o")}${older})`;
     },
-    createChanged: (keptMask) => {
-      const bit = (index: number) => 1n << BigInt(index);
-      const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
-      const merged = columns.map((column, index) =>
-        keeps(index)
-          ? `CASE WHEN s._kept & ${bit(index)} <> 0 THEN o.${column} ELSE s.${column} END AS ${column}`
-          : `s.${column}`,
-      );
-      const differs = (json: boolean) =>
-        spec.fields.flatMap(({ column, columnType }, index) => {
-          if (spec.key.includes(column) || (columnType === "JSON") !== json) return [];
-          const text = `s.${quoted(column)} IS DISTINCT FROM o.${quoted(column)}`;
-          return [keeps(index) ? `(s._kept & ${bit(index)} = 0 AND ${text})` : text];
-        });
-      const plain = ["false", ...differs(false)].join(" OR ");
-      const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
-      return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
-    },
+    createChanged: (keptMask) => createChanged(spec, keptMask),
     storedExtra: `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
     insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
     updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
-    reordered: `SELECT c._old AS row, ${texts("c")} AS fresh, ${texts("o")} AS stored FROM changed AS c JOIN old AS o ON c._old = o._old WHERE c._only_json AND ${jsonColumns.map((column) => `length(CAST(c.${column} AS VARCHAR)) IS NOT DISTINCT FROM length(CAST(o.${column} AS VARCHAR))`).join(" AND ")}`,
+    reordered: reordered(spec),
     copyOldToHistory: (number) =>
       `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update', ${number} FROM old AS o JOIN changed AS c ON c._old = o._old`,
     newRows: `(SELECT ${prefixed(spec.key.map(quoted), "s")} FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")})`,

@@ -12,6 +12,7 @@ import {
 } from "../../../src/api/retry-policy.ts";
 import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
+import { said } from "../../support/rate-info.ts";
 
 const NOW = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;
@@ -23,14 +24,6 @@ const context = (more: Partial<VerdictContext> = {}): VerdictContext => ({
   ...more,
 });
 const callOf = (endpoint: EndpointName) => ({ endpoint, path: ENDPOINTS[endpoint].path, query: {} });
-const rateOf = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
-});
 const quotaOf = (more: Partial<Quota>): Quota => ({
   limit: null,
   used: null,
@@ -103,23 +96,23 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     ],
     [refused(429), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 0 }],
     [refused(429, { excerpt: "Monthly credits exhausted" }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
-    [refused(429, { rate: rateOf({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
+    [refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
   ],
   "429": [
     [
-      refused(429, { rate: rateOf({ retryAt: NOW + 7_000, resetsAt: NOW + 9_000 }) }),
+      refused(429, { rate: said({ retryAt: NOW + 7_000, resetsAt: NOW + 9_000 }) }),
       { kind: "wait", untilMs: NOW + 7_000 },
     ],
-    [refused(429, { rate: rateOf({ remaining: 0, resetsAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }],
+    [refused(429, { rate: said({ remaining: 0, resetsAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }],
     [refused(429), { kind: "wait", untilMs: NOW + 1_500, why: "rate" }],
     // The service named a second before, and refused the request again.
-    [refused(429, { rate: rateOf({ retryAt: NOW + 1_000 }) }), { kind: "wait", untilMs: NOW + 6_000 }, { attempt: 4 }],
-    [refused(429, { rate: rateOf({ retryAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }, { attempt: 4 }],
+    [refused(429, { rate: said({ retryAt: NOW + 1_000 }) }), { kind: "wait", untilMs: NOW + 6_000 }, { attempt: 4 }],
+    [refused(429, { rate: said({ retryAt: NOW + 9_000 }) }), { kind: "wait", untilMs: NOW + 9_000 }, { attempt: 4 }],
     [refused(429, { excerpt: "Quota of 60 requests per minute exceeded" }), { kind: "wait" }, { remainingCredits: 4 }],
     [refused(429), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 15 }],
   ],
   "503 with a Retry-After within the hour": [
-    [refused(503, { rate: rateOf({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
+    [refused(503, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
   ],
   "404, 410 where the path names a record or company": [
     [refused(404, { endpoint: "getAccount" }), { kind: "absent" }],
@@ -134,7 +127,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(500), { kind: "retry", waitMs: 500 }],
     [refused(408), { kind: "retry", waitMs: 2_000 }, { attempt: 3 }],
     [refused(502), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 6 }],
-    [refused(503, { rate: rateOf({ retryAt: NOW + 5 * HOUR }) }), { kind: "retry" }],
+    [refused(503, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { kind: "retry" }],
     [refused(599), { kind: "fail" }, { attempt: 2, maxAttempts: 2 }],
   ],
   "any other status, redirects included": [
@@ -250,7 +243,7 @@ describe("any outcome", () => {
         remaining: fc.option(fc.integer({ min: 0, max: 100 })),
       })
       .map(({ status, endpoint, retryIn, excerpt, remaining }) => {
-        const rate = rateOf({ retryAt: retryIn === null ? null : NOW + retryIn });
+        const rate = said({ retryAt: retryIn === null ? null : NOW + retryIn });
         return refused(status, { endpoint, excerpt, rate, usage: remaining === null ? null : quotaOf({ remaining }) });
       }),
     // Only what a client can say: nothing unsent has a status, only the body of a 200 can be too large.

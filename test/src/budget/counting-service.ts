@@ -1,16 +1,7 @@
 // A service that counts requests as real ones do, and says so in its headers.
 import type { RateInfo } from "../../../src/api/outcome.ts";
 import type { Clock } from "../../../src/core/clock.ts";
-
-/** What headers said; null where they said nothing. */
-export const said = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
-});
+import { said } from "../../support/rate-info.ts";
 
 export interface CountingService {
   readonly refusals: number;

@@ -22,6 +22,7 @@ import {
   takeSlot,
   windowMs,
 } from "../../../src/budget/rate/limiter.ts";
+import { said } from "../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;
@@ -244,15 +245,6 @@ describe("ledger", () => {
       allowance: 3,
     });
   });
-});
-
-const said = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
 });
 
 describe("limiter", () => {

@@ -11,7 +11,7 @@ import type { SharedLimiter } from "../../../src/budget/rate/flights.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Fence, StateStore } from "../../../src/budget/store/state-store.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
-import { said } from "./counting-service.ts";
+import { said } from "../../support/rate-info.ts";
 
 /** An organization whose state nobody else has; every call stands for another process. */
 export interface SharedOrganization {

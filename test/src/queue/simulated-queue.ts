@@ -56,7 +56,7 @@ export class SimQueue {
     if (this.away) throw new DuckmirrorError("REDIS_UNAVAILABLE", { address: "sim", detail: "connect ECONNREFUSED" });
   }
 
-  forgetAll(): void {
+  wipe(): void {
     for (const map of [this.jobs, this.syncs, this.runners, this.keys, this.started, this.due]) map.clear();
     this.marks.clear();
   }

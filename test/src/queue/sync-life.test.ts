@@ -28,7 +28,7 @@ const LIVES: readonly Life[] = [
   "expired",
   "lost",
 ];
-const EVENTS: readonly LifeEvent[] = ["queue", "start", "lose", "finish", "fail", "cancel", "expire", "forget"];
+const EVENTS: readonly LifeEvent[] = ["queue", "start", "lose", "finish", "fail", "cancel", "expire", "wipe"];
 
 const follow = (life: Life, event: LifeEvent): Life | null => {
   try {
@@ -189,7 +189,7 @@ const aHistory = async (seed: number) => {
       if (random() < 0.5) return;
       COUNTED.amnesias += 1;
       emptied = true;
-      queue.forgetAll();
+      queue.wipe();
       lives.clear();
     },
     () => {

@@ -10,8 +10,8 @@ import type { ProgressEvent } from "../../../src/core/report/progress-events.ts"
 import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
+import { openAsking } from "../../../src/queue/bullmq/queue-connections.ts";
 import { closeQueues, openQueues } from "../../../src/queue/bullmq/queues.ts";
-import { openAsking } from "../../../src/queue/bullmq/redis-connections.ts";
 import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { createQueuedTriggers } from "../../../src/queue/bullmq/syncs/queued-triggers.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";

@@ -5,17 +5,16 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { readTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
+import { isoTimeOrNull } from "../../../core/time.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
 import { diskJson, diskLines } from "../../terminal/status/disk-lines.ts";
 import { forecastLines, medianError } from "../../terminal/status/forecast-lines.ts";
-import { renderTable, type TableColumn } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });
-
-const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** What the command shows: the published state, and files of the data directory. */
 type Shown = MirrorStatus & { readonly disk: DiskUsage };
@@ -27,19 +26,23 @@ const toJson = (status: Shown) => ({
   snapshot: {
     path: status.snapshot.path,
     bytes: status.snapshot.bytes,
-    published_at: iso(status.snapshot.publishedAt),
+    published_at: isoTimeOrNull(status.snapshot.publishedAt),
   },
   disk: diskJson(status.disk, status.snapshot.freeShare),
-  tables: status.tables.map(({ table, rows, lastChangeAt }) => ({ table, rows, last_change_at: iso(lastChangeAt) })),
+  tables: status.tables.map(({ table, rows, lastChangeAt }) => ({
+    table,
+    rows,
+    last_change_at: isoTimeOrNull(lastChangeAt),
+  })),
   streams: inOrder(status).map(({ stream, state, found }) => ({
     stream,
     state,
     scopes: found?.scopes ?? 0,
-    last_check_at: iso(found?.lastCheckAt ?? null),
-    oldest_check_at: iso(found?.oldestCheckAt ?? null),
-    oldest_walk_at: iso(found?.oldestWalkAt ?? null),
+    last_check_at: isoTimeOrNull(found?.lastCheckAt ?? null),
+    oldest_check_at: isoTimeOrNull(found?.oldestCheckAt ?? null),
+    oldest_walk_at: isoTimeOrNull(found?.oldestWalkAt ?? null),
     /** No row of the stream is older than this; the reason is what the short read cannot see. */
-    worst_case_at: iso(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
+    worst_case_at: isoTimeOrNull(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
     worst_case_because: streamSpec(stream).blindSpot,
     total_count: found?.totalCount ?? null,
     complete: found?.complete ?? false,
@@ -52,8 +55,8 @@ const toJson = (status: Shown) => ({
     run_id: run.runId,
     mode: run.mode,
     status: run.status,
-    started_at: iso(run.startedAt),
-    finished_at: iso(run.finishedAt),
+    started_at: isoTimeOrNull(run.startedAt),
+    finished_at: isoTimeOrNull(run.finishedAt),
     requests: run.requests,
     forecast_requests: run.forecastRequests,
     credits: run.credits,
@@ -64,7 +67,7 @@ const toJson = (status: Shown) => ({
     median_error_percent: medianError(status.forecasts),
     last: status.forecasts.map((forecast) => ({
       run_id: forecast.runId,
-      started_at: iso(forecast.startedAt),
+      started_at: isoTimeOrNull(forecast.startedAt),
       credits: forecast.credits,
       at_least: forecast.atLeast,
       spent: forecast.spent,
@@ -92,8 +95,6 @@ const inOrder = (status: MirrorStatus) =>
     const isAsked = streamSpec(stream).tier === "public" || status.tier?.tier !== "public";
     return { stream, found, state: stateOf(found, isAsked) };
   });
-
-const right = (name: string): TableColumn => ({ name, align: "right" });
 
 const tierLine = ({ tier }: MirrorStatus): string => {
   if (tier === null) return "tier: not known yet";

@@ -7,13 +7,12 @@ import { type AuditLine, lastOfEach } from "../../../warehouse/audit/audit-line.
 import { readTrail } from "../../../warehouse/audit/read-trail.ts";
 import { defineCommand } from "../../command.ts";
 import { sinceOf } from "../../options/since-option.ts";
-import { renderTable, type TableColumn } from "../../terminal/table.ts";
+import { renderTable, right, type TableColumn } from "../../terminal/table.ts";
 
 const DEFAULT_SINCE = "7d";
 
 const inputSchema = z.object({ since: z.string().default(DEFAULT_SINCE) });
 
-const right = (name: string): TableColumn => ({ name, align: "right" });
 const COLUMNS: readonly TableColumn[] = [
   { name: "started at" },
   { name: "who" },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
+import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/bullmq/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderMembers, renderPauses, renderQueues } from "../../terminal/fleet-tables.ts";
@@ -21,13 +22,11 @@ const inputSchema = z.object({
   cancel: z.string().optional(),
 });
 
-const iso = (ms: number) => new Date(ms).toISOString();
-
 const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSync) => ({
   run_id: runId,
   profile,
   state,
-  asked_at: iso(askedAt),
+  asked_at: isoTime(askedAt),
   paused,
 });
 /** One that is over, with jobs that no worker has taken yet, is no more queued. */
@@ -41,7 +40,7 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
   job: name,
   profile,
   run_id: runId,
-  failed_at: iso(failedAt),
+  failed_at: isoTime(failedAt),
   error: problem,
 });
 
@@ -72,7 +71,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
     );
   }
   if (active.length > 0) {
-    const rows = active.map((sync) => [sync.runId, sync.profile, stateOf(sync), iso(sync.askedAt)]);
+    const rows = active.map((sync) => [sync.runId, sync.profile, stateOf(sync), isoTime(sync.askedAt)]);
     const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
     await terminal.out(`${renderTable(heads, rows, columns)}\n`);
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
@@ -84,7 +83,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
   const rows = list.map(({ id, profile, failedAt, problem }) => [
     id,
     profile ?? "?",
-    iso(failedAt),
+    isoTime(failedAt),
     problem === null ? "" : `${problem.code}: ${problem.message}`,
   ]);
   const heads = ["failed job", "profile", "failed at", "why"].map((name) => ({ name }));

@@ -2,14 +2,12 @@
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
-import { resolveTls } from "../../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
-import type { Secret } from "../../../core/secret.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { doorKeys } from "../../worker/door-keys.ts";
+import { type Door, openDoor } from "../../worker/door-keys.ts";
 import { fetchUntilStopped } from "../../worker/fetching.ts";
 import { identityOf } from "../../worker/identity.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
@@ -37,15 +35,24 @@ const tell =
   (level: "info" | "warn" | "error", text: string): void =>
     logger[level](text);
 
+/** A worker that syncs, in this process or with others. */
+interface Syncing {
+  readonly role: "all" | "load";
+  readonly profiles: readonly Config[];
+  /** The first profile, whose settings are those of the worker. */
+  readonly config: Config;
+  readonly listen: ListenAddress;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
+  readonly unable: ProfileWatch["unable"];
+}
+
+type WorkerLog = ReturnType<typeof createWorkerLog>;
+
 /** Starts the worker's jobs: over Redis if configured, else in this process. */
 const startSyncing = async (
-  role: "all" | "load",
-  profiles: readonly Config[],
-  redisUrl: Secret | null,
-  logger: Logger,
-  emit: ReturnType<typeof createWorkerLog>["emit"],
-  tracer: Tracer,
-  unable: ProfileWatch["unable"],
+  { role, profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
+  emit: WorkerLog["emit"],
   { clock, scrubber, version }: CommandContext,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../../queue/run-engine.ts");
@@ -87,6 +94,59 @@ const queuePage = async ({ board }: RunningWorker) => {
   return queueBoard(board);
 };
 
+/** Serves the page and the API of a running worker until it is stopped. */
+const serveUntilStopped = async (
+  worker: RunningWorker,
+  { role, profiles, listen, logger, unable }: Syncing,
+  { key, keyFile, madeIn, tls }: Door,
+  hear: WorkerLog["listen"],
+  context: CommandContext,
+): Promise<void> => {
+  const { clock, version, signal, shared } = context;
+  const { startServer } = await import("../../../server/listen.ts");
+  const server = await startServer(
+    {
+      profiles: profiles.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
+      key,
+      keyFile,
+      tls,
+      clock,
+      version,
+      triggers: { ...worker.triggers, listen: hear },
+      ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
+      unable,
+      onFault: faultLog(logger),
+    },
+    listen,
+    await queuePage(worker),
+  );
+  try {
+    if (shared.json) await context.printJson({ url: server.url, role });
+    if (madeIn !== null) logger.info(`the key of its page is in ${madeIn}`);
+    const broken = new Set(unable().map(({ profile }) => profile));
+    const able = profiles.map(({ profile }) => profile).filter((profile) => !broken.has(profile));
+    logger.info(`worker ready at ${server.url} for ${able.join(", ")}`);
+    await untilStopped(signal);
+  } finally {
+    await server.close();
+  }
+};
+
+const syncUntilStopped = async (syncing: Syncing, context: CommandContext): Promise<void> => {
+  const { config, listen, logger } = syncing;
+  const door = await openDoor(config, listen, context.scrubber);
+  const log = createWorkerLog(logger, context.clock, config.logFormat);
+  const worker = await startSyncing(syncing, log.emit, context);
+  try {
+    await serveUntilStopped(worker, syncing, door, log.listen, context);
+  } finally {
+    logger.info("stopping: what is under way ends at its next checkpoint");
+    await worker.stop();
+    // Jobs that wait for a Redis that is gone would keep the process alive.
+    context.onHeld?.();
+  }
+};
+
 export const command = defineCommand({
   configure: (cli) =>
     cli
@@ -104,7 +164,6 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { clock, version, scrubber, signal, shared } = context;
     const configs = await context.loadProfiles();
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
@@ -116,61 +175,17 @@ export const command = defineCommand({
     const { unable } = await watchProfiles(configs, input.role === "fetch" ? "fetch" : "load", logger, context);
     // Its runs do not belong to the trace of the process that started the worker.
     const tracer = await context.tracer(config, null);
+    const running = { profiles: configs, config, logger, tracer, unable };
     if (input.role === "fetch" && redisUrl !== null) {
       const listen = input.listen === undefined ? null : listenOf(input, config);
-      await fetchUntilStopped({ profiles: configs, config, redisUrl, listen, logger, tracer, unable }, context);
+      await fetchUntilStopped({ ...running, redisUrl, listen }, context);
       context.onHeld?.();
       return EXIT.done;
     }
-    const listen = listenOf(input, config);
-    const { key, keyFile, madeIn } = await doorKeys(config, listen);
-    const tls = await resolveTls(config);
-    if (key !== null) scrubber.hide(key);
-    const { startServer } = await import("../../../server/listen.ts");
-    const log = createWorkerLog(logger, clock, config.logFormat);
-    const worker = await startSyncing(
-      input.role === "load" ? "load" : "all",
-      configs,
-      redisUrl,
-      logger,
-      log.emit,
-      tracer,
-      unable,
+    await syncUntilStopped(
+      { ...running, role: input.role === "load" ? "load" : "all", listen: listenOf(input, config) },
       context,
     );
-    try {
-      const server = await startServer(
-        {
-          profiles: configs.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
-          key,
-          keyFile,
-          tls,
-          clock,
-          version,
-          triggers: { ...worker.triggers, listen: log.listen },
-          ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
-          unable,
-          onFault: faultLog(logger),
-        },
-        listen,
-        await queuePage(worker),
-      );
-      try {
-        if (shared.json) await context.printJson({ url: server.url, role: input.role });
-        if (madeIn !== null) logger.info(`the key of its page is in ${madeIn}`);
-        const broken = new Set(unable().map(({ profile }) => profile));
-        const able = configs.map(({ profile }) => profile).filter((profile) => !broken.has(profile));
-        logger.info(`worker ready at ${server.url} for ${able.join(", ")}`);
-        await untilStopped(signal);
-      } finally {
-        await server.close();
-      }
-    } finally {
-      logger.info("stopping: what is under way ends at its next checkpoint");
-      await worker.stop();
-      // Jobs that wait for a Redis that is gone would keep the process alive.
-      context.onHeld?.();
-    }
     return EXIT.done;
   },
 });

@@ -7,7 +7,7 @@ import type { Position } from "../../../deliver/destination.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
 import { problemJson } from "../../problem.ts";
-import { renderTable, type TableColumn } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({ args: z.array(z.string()).default([]), takeOver: z.boolean().default(false) });
 
@@ -32,8 +32,6 @@ const toJson = (report: DeliveryReport) => {
     tables: delivered?.tables ?? [],
   };
 };
-
-const right = (name: string): TableColumn => ({ name, align: "right" });
 
 const render = (reports: readonly DeliveryReport[], columns: number): string =>
   renderTable(

@@ -9,7 +9,7 @@ import { EXPORT_FORMATS } from "../../../warehouse/export/tables.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { sinceOf } from "../../options/since-option.ts";
-import { renderTable, type TableColumn } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({
   dir: z.string().min(1).optional(),
@@ -41,8 +41,6 @@ const toJson = (report: ExportReport) => ({
   bytes_written: report.bytesWritten,
   tables: report.tables.map(({ bytesWritten, ...table }) => ({ ...table, bytes_written: bytesWritten })),
 });
-
-const right = (name: string): TableColumn => ({ name, align: "right" });
 
 const render = (report: ExportReport, columns: number): string => {
   const table = renderTable(

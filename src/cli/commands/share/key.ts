@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { parseDuration } from "../../../core/text/units.ts";
+import { isoTimeOrNull } from "../../../core/time.ts";
 import {
   addKey,
   KEY_START,
@@ -24,7 +25,6 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 const usage = (detail: string) => new DuckmirrorError("USAGE", { detail });
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 const nameOf = ({ args: [action, name, ...rest] }: Input): string => {
   if (name === undefined || rest.length > 0) throw usage(`key ${action} takes one name`);
@@ -46,7 +46,7 @@ const add = async (input: Input, path: string, { clock, shared, terminal, printJ
   const now = clock.now();
   const expiresAt = lastsMs === null ? null : now + lastsMs;
   const secret = await addKey(path, { name, role, expiresAt }, now);
-  if (shared.json) await printJson({ name, role, expires_at: iso(expiresAt), key: secret.reveal() });
+  if (shared.json) await printJson({ name, role, expires_at: isoTimeOrNull(expiresAt), key: secret.reveal() });
   else await terminal.out(`${secret.reveal()}\n`);
   if (!shared.quiet && !shared.json) {
     terminal.err("This is the only time the key is shown. Programs send it as `Authorization: Bearer KEY`.\n");
@@ -60,8 +60,8 @@ const list = async (path: string, { clock, shared, terminal, printJson }: Comman
     name: key.name,
     role: key.role,
     state: stateOf(key, now),
-    created_at: iso(key.created_at),
-    expires_at: iso(key.expires_at),
+    created_at: isoTimeOrNull(key.created_at),
+    expires_at: isoTimeOrNull(key.expires_at),
   });
   if (shared.json) await printJson(keys.map(line));
   else if (keys.length === 0) await terminal.out("There is no key.\n");

@@ -4,11 +4,10 @@ import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
-import { resolveTls } from "../../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/listen.ts";
 import { defineCommand } from "../../command.ts";
-import { doorKeys } from "../../worker/door-keys.ts";
+import { openDoor } from "../../worker/door-keys.ts";
 import { faultLog } from "../../worker/log.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 
@@ -38,9 +37,7 @@ export const command = defineCommand({
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const listen = listenOf(input, config);
-    const { key, keyFile, open, madeIn } = await doorKeys(config, listen);
-    const tls = await resolveTls(config);
-    if (key !== null) scrubber.hide(key);
+    const { key, keyFile, open, madeIn, tls } = await openDoor(config, listen, scrubber);
     const logger = await context.logger(config);
     const server = await startServer(
       {

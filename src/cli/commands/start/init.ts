@@ -6,7 +6,7 @@ import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { type FlagValues, resolveConfig } from "../../../core/config/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingsJsonSchema } from "../../../core/config/settings.ts";
-import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { configTemplate } from "../../config-template.ts";
 
@@ -84,7 +84,7 @@ const write = (file: string, text: string, force: boolean) => {
     writeFileSync(fresh, text, { flag: "wx", mode: 0o600 });
     renameSync(fresh, file);
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST" && existsSync(file)) {
+    if (hasSystemCode(cause, "EEXIST") && existsSync(file)) {
       throw new DuckmirrorError("FILE_EXISTS", { file }, { cause });
     }
     throw new DuckmirrorError("CONFIG_FILE_UNWRITABLE", { file, detail: detailOf(cause) }, { cause });

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { type FaultProxyOptions, startFaultProxy } from "../../../sandbox/faults/proxy.ts";
 import { isPlanName, PLANS } from "../../../sandbox/limits/plans.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
@@ -67,10 +67,8 @@ const optionsOf = (input: Input, cwd: string) => ({
   ...(input.keep === undefined ? {} : { dir: resolve(cwd, input.keep) }),
 });
 
-const busyPort = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-
 const portError = (cause: unknown, { port }: Input): unknown => {
-  if (!busyPort(cause)) return cause;
+  if (!hasSystemCode(cause, "EADDRINUSE")) return cause;
   const detail = `port ${port} is taken; leave --port out to use a free one`;
   return new DuckmirrorError("USAGE", { detail }, { cause });
 };

@@ -1,7 +1,7 @@
 // Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
 import type { PlanReport } from "../../../../jobs/plan.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
-import { renderTable, type TableColumn } from "../table.ts";
+import { renderTable, right } from "../table.ts";
 
 /** What becomes of them, and how that is known. */
 const ROLLS_OVER = {
@@ -90,7 +90,6 @@ export const unknownLinesOf = ({ forecast: { unknown } }: PlanReport): readonly 
 export const projectionOf = ({ outlook, forecast }: PlanReport, columns: number): readonly string[] => {
   const streams = outlook.streams.filter(({ withContent, creditsPerDay }) => withContent > 0 || creditsPerDay > 0);
   if (forecast.atLeast || streams.length === 0) return [];
-  const right = (name: string): TableColumn => ({ name, align: "right" });
   return [
     "Credits a day from then on:",
     renderTable(

@@ -1,8 +1,7 @@
 // The credits of `status`: as JSON and as lines for people.
 import { counted, formatCount } from "../../../core/text/units.ts";
+import { isoTimeOrNull } from "../../../core/time.ts";
 import type { CreditStatus } from "../../../warehouse/read/read-credits.ts";
-
-const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** Most undecided requests that are named; --json names all. */
 const MOST_NAMED = 5;
@@ -13,8 +12,8 @@ export const creditJson = ({ credits, undecided, pending }: CreditStatus) =>
     limit: credits.limit,
     used: credits.used,
     remaining: credits.remaining,
-    resets_at: iso(credits.resetsAt),
-    captured_at: iso(credits.capturedAt),
+    resets_at: isoTimeOrNull(credits.resetsAt),
+    captured_at: isoTimeOrNull(credits.capturedAt),
     spent_here: credits.spentHere,
     ambiguous_here: credits.ambiguousHere,
     spent_by_others: credits.spentByOthers,
@@ -25,7 +24,7 @@ export const creditJson = ({ credits, undecided, pending }: CreditStatus) =>
       run_id: request.runId,
       endpoint: request.endpoint,
       url: request.url,
-      started_at: iso(request.startedAt),
+      started_at: isoTimeOrNull(request.startedAt),
       error: request.error,
     })),
   };
@@ -41,7 +40,8 @@ const creditLine = ({ credits }: CreditStatus, ago: (ms: number | null) => strin
   if (credits === null) return "credits: the service has not reported any yet";
   const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
   const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
-  const reset = credits.resetsAt === null ? "" : `, reset ${iso(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
+  const reset =
+    credits.resetsAt === null ? "" : `, reset ${isoTimeOrNull(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
   return (
     `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
     `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}${differenceText(credits)}`

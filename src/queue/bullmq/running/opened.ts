@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { detailOf } from "../../../core/errors.ts";
 import { noTracer } from "../../../core/tracing.ts";
 import { tracedTriggers } from "../../traced-triggers.ts";
+import { openAsking, openWorking } from "../queue-connections.ts";
 import { closeQueues, openQueues } from "../queues.ts";
 import { createRedisBoard } from "../redis-board.ts";
-import { openAsking, openWorking } from "../redis-connections.ts";
 import { createQueuedTriggers } from "../syncs/queued-triggers.ts";
 import { TIMES, type WorkerDeps } from "../worker-deps.ts";
 

@@ -59,7 +59,7 @@ export const noteAsked = async (redis: Redis, profile: string, syncId: string): 
 export const isScheduled = async (redis: Redis, profile: string, syncId: string): Promise<boolean> =>
   extent.safeParse((await redis.hget(keyFor(profile), syncId)) ?? "").data?.scheduled === true;
 
-export const forgetSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
+export const dropSync = async (redis: Redis, { profile, syncId }: SyncPayload): Promise<void> => {
   await redis.hdel(keyFor(profile), syncId);
 };
 

@@ -11,7 +11,7 @@ import type { Queues } from "../queues.ts";
 import { redisNow, settingDue } from "../redis-board.ts";
 import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
-import { announcing, forgetSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
+import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
 import { createProfileLock } from "./profile-lock.ts";
 import { raisePriority } from "./put-off-jobs.ts";
 import { createAddFlow, createSend } from "./together.ts";
@@ -49,7 +49,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
     try {
       await addFlow({ flow, marks: [...due, announcing(sync, scheduled)] });
     } catch (error) {
-      await forgetSync(redis, sync).catch(() => undefined);
+      await dropSync(redis, sync).catch(() => undefined);
       throw error;
     }
   };

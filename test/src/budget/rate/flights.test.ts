@@ -8,7 +8,7 @@ import {
   startAfterLoss,
 } from "../../../../src/budget/rate/flights.ts";
 import { backOff, nextSlot, observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
-import { said } from "../counting-service.ts";
+import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 

@@ -11,16 +11,9 @@ import {
   startLimiter,
   takeSlot,
 } from "../../../../src/budget/rate/limiter.ts";
+import { said as rate } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
-const rate = (more: Partial<RateInfo>): RateInfo => ({
-  limit: null,
-  windowMs: null,
-  remaining: null,
-  resetsAt: null,
-  retryAt: null,
-  ...more,
-});
 
 /** Most times within any window of this length, wherever it starts. */
 const mostWithin = (times: readonly number[], windowMs: number): number => {

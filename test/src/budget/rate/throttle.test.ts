@@ -1,7 +1,8 @@
 // The throttle: fair, interruptible, and as fast as the service allows, on a clock that tests move.
 import { describe, expect, test } from "vitest";
 import { createThrottle, type Throttle } from "../../../../src/budget/rate/throttle.ts";
-import { fixedWindow, said, slidingWindow } from "../counting-service.ts";
+import { said } from "../../../support/rate-info.ts";
+import { fixedWindow, slidingWindow } from "../counting-service.ts";
 import { createManualClock, settled } from "../manual-clock.ts";
 
 /** Callers that note their number when their turn comes. */

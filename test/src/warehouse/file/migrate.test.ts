@@ -28,7 +28,7 @@ const readColumns = async (schema: string) => {
   await migrate(database, NOW);
   const rows = await database.query(
     `SELECT schema_name, table_name, column_name, data_type AS type FROM duckdb_columns()
-     WHERE schema_name = ? AND NOT internal ORDER BY table_name, column_index`,
+     WHERE schema_name = ? AND NOT internal ORDER BY table_name`,
     [schema],
     columnRow,
   );
@@ -36,6 +36,8 @@ const readColumns = async (schema: string) => {
   for (const row of rows) {
     tables[row.table_name] = [...(tables[row.table_name] ?? []), `${row.column_name} ${row.type}`];
   }
+  // A column that a migration adds is the table's last, whatever its place in the catalog.
+  for (const columns of Object.values(tables)) columns.sort();
   return { database, tables };
 };
 
@@ -52,7 +54,7 @@ const catalogColumns = (more: readonly string[] = []) =>
         "_extra JSON",
         ...(more.length === 0 && hasScopeMark(name) ? ["_in_scope BOOLEAN"] : []),
         ...more,
-      ],
+      ].sort(),
     ]),
   );
 

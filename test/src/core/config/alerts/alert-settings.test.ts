@@ -2,19 +2,9 @@
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
 import { EXAMPLE_RULES } from "../../../../../src/core/config/alerts/alert-settings.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
-import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
+import { configOf } from "../../../../support/given-config.ts";
 
-const configOf = (text: string, env: Record<string, string> = {}) =>
-  resolveConfig({
-    flags: {},
-    env,
-    file: parseConfigFile(text, "/etc/duckmirror/duckmirror.yaml"),
-    cwd: "/srv",
-    vocabulary: vocabulary(),
-  });
 const rules = (text: string, env?: Record<string, string>) => configOf(`alerts: [${text}]`, env).alerts;
 
 test("without the section there is none", () => {

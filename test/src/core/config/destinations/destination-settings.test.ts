@@ -1,20 +1,8 @@
 // Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
-import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
 import { secretsIn } from "../../../../../src/core/config/destinations/destination-settings.ts";
-
-const configOf = (text: string, env: Record<string, string> = {}, profile?: string) =>
-  resolveConfig({
-    flags: {},
-    env,
-    file: parseConfigFile(text, "/etc/duckmirror/duckmirror.yaml"),
-    cwd: "/srv",
-    vocabulary: vocabulary(),
-    profile,
-  });
+import { configOf } from "../../../../support/given-config.ts";
 
 test("without the section there is none", () => {
   expect(configOf("data_dir: ./x").destinations).toEqual([]);

@@ -1,17 +1,8 @@
 // The setting `budgets`, from the file and from the environment.
 import { describe, expect, test } from "vitest";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
-import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
+import { configOf } from "../../../../support/given-config.ts";
 
-const given = ({ yaml, env = {} }: { yaml?: string; env?: Record<string, string> }) =>
-  resolveConfig({
-    flags: {},
-    env,
-    cwd: "/",
-    vocabulary: vocabulary(),
-    file: yaml === undefined ? null : parseConfigFile(yaml, "duckmirror.yaml"),
-  }).budgets;
+const given = ({ yaml, env }: { yaml?: string; env?: Record<string, string> }) => configOf(yaml ?? null, env).budgets;
 
 const HOUR_MS = 3_600_000;
 

@@ -1,17 +1,8 @@
 // The setting `scope`, from the file and from the environment.
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
-import { parseConfigFile } from "../../../../../src/core/config/config-file.ts";
+import { configOf } from "../../../../support/given-config.ts";
 
-const given = ({ yaml, env = {} }: { yaml?: string; env?: Record<string, string> }) =>
-  resolveConfig({
-    flags: {},
-    env,
-    cwd: "/",
-    vocabulary: vocabulary(),
-    file: yaml === undefined ? null : parseConfigFile(yaml, "duckmirror.yaml"),
-  }).rowScope;
+const given = ({ yaml, env }: { yaml?: string; env?: Record<string, string> }) => configOf(yaml ?? null, env).rowScope;
 
 test("every part, from the file and as JSON from the environment", () => {
   const yaml = `scope:

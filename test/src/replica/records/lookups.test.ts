@@ -1,10 +1,10 @@
 // Single records by id: read together, each by whom it was asked for.
 import { expect, test } from "vitest";
-import { tableSpec } from "../../../src/catalog/tables.ts";
-import { createLookups } from "../../../src/replica/lookups.ts";
-import type { Reader } from "../../../src/replica/reader.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { tableSpec } from "../../../../src/catalog/tables.ts";
+import type { Reader } from "../../../../src/replica/reader.ts";
+import { createLookups } from "../../../../src/replica/records/lookups.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 
 test("ids asked for while a statement is under way are read by one statement, and a failure ends with its statement", async () => {
   const database = await openDatabase(":memory:", { threads: 1 });

@@ -1,9 +1,9 @@
 // Single records by id. Ids that are asked for while a statement is under way wait for it, and are read by the next one
 // together: a statement for sixteen records takes hardly longer than for one.
-import type { FieldSpec } from "../catalog/fields.ts";
-import type { TableName } from "../catalog/tables.ts";
-import type { RecordText } from "./query/list-query.ts";
-import { idIn, type Reader, readRecords } from "./reader.ts";
+import type { FieldSpec } from "../../catalog/fields.ts";
+import type { TableName } from "../../catalog/tables.ts";
+import type { RecordText } from "../query/list-query.ts";
+import { idIn, type Reader, readRecords } from "../reader.ts";
 
 export interface Lookup {
   readonly table: TableName;

@@ -1,14 +1,14 @@
 // GET /v1/account-insights: finds the requested account and returns its consolidated insight.
 // Source: API.md, "GET /v1/account-insights" and "Account insight".
 import { z } from "zod";
-import { tableSpec } from "../catalog/tables.ts";
-import { domainCandidates } from "../core/text/domain-names.ts";
-import { memberJson, objectJson, valueJson } from "../warehouse/read/row-json.ts";
-import type { Answer } from "./envelope.ts";
-import type { Params } from "./query/params.ts";
-import type { Reader } from "./reader.ts";
-import { Refusal } from "./refusal.ts";
-import { readAccountLists } from "./related.ts";
+import { tableSpec } from "../../catalog/tables.ts";
+import { domainCandidates } from "../../core/text/domain-names.ts";
+import { memberJson, objectJson, valueJson } from "../../warehouse/read/row-json.ts";
+import type { Answer } from "../envelope.ts";
+import type { Params } from "../query/params.ts";
+import type { Reader } from "../reader.ts";
+import { Refusal } from "../refusal.ts";
+import { readAccountLists } from "../related.ts";
 
 const SECTIONS = ["profile", "summary", "research", "swotAnalysis", "value"] as const;
 

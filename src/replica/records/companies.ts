@@ -1,7 +1,7 @@
 // Resolves an input to a company (API.md, "GET /v1/companies/by-input/{companyInputId}").
 import { z } from "zod";
-import { bareAddress, domainCandidates } from "../core/text/domain-names.ts";
-import type { Reader } from "./reader.ts";
+import { bareAddress, domainCandidates } from "../../core/text/domain-names.ts";
+import type { Reader } from "../reader.ts";
 
 /** `bareAddress` as SQL, for stored addresses. */
 const bare = (column: string): string =>

@@ -1,0 +1,64 @@
+// The routes that return one record: with the fields it was asked for, and what comes along with it.
+import { z } from "zod";
+import type { TableName } from "../../catalog/tables.ts";
+import { type Answer, dataAnswer } from "../envelope.ts";
+import { chooseFields } from "../query/field-choice.ts";
+import { Binds } from "../query/filters.ts";
+import type { Params } from "../query/params.ts";
+import { idIn, type Reader } from "../reader.ts";
+import { Refusal } from "../refusal.ts";
+import { LINK_COLUMNS, readAccountLists, readLatestCall, readLinked } from "../related.ts";
+import type { RouteSpec } from "../routes.ts";
+import { createLookups } from "./lookups.ts";
+
+export const notFound = (route: RouteSpec) => new Refusal("not_found", `${route.notFound ?? "not found"}.`);
+
+/** Every function throws `Refusal`, 404, where the mirror has no such record. */
+export const createRecords = (database: Reader) => {
+  const find = createLookups(database);
+
+  const record = async (route: RouteSpec, table: TableName, id: string, params: Params): Promise<Answer> => {
+    const { fields, named } = chooseFields(table, params, true);
+    const found = await find({ table, fields, extra: !named }, id);
+    if (found === undefined) throw notFound(route);
+    return dataAnswer(found.object, route.usageBlock);
+  };
+
+  const linkOf = async (table: TableName, id: string, column: string): Promise<readonly string[]> => {
+    const binds = new Binds();
+    const rows = await database.query(
+      `SELECT CAST(t."${column}" AS VARCHAR) AS link FROM main."${table}" AS t WHERE ${idIn(table, [id])(binds)}`,
+      binds.values,
+      z.object({ link: z.string().nullable() }),
+    );
+    return rows.flatMap(({ link }) => (link === null ? [] : [link]));
+  };
+
+  const workspaceRecord = async (route: RouteSpec, table: TableName, id: string, params: Params): Promise<Answer> => {
+    const answer = await record(route, table, id, params);
+    const linked = params.list("include").flatMap((include) => {
+      const column = LINK_COLUMNS[include];
+      return column === undefined ? [] : [{ include, column }];
+    });
+    const embedded = await Promise.all(
+      linked.map(async ({ include, column }) =>
+        readLinked(database, include, await linkOf(table, id, column), "record"),
+      ),
+    );
+    const lists = table === "accounts" ? await readAccountLists(database, id, params) : [];
+    return { ...answer, included: [...embedded, ...lists] };
+  };
+
+  const company = async (route: RouteSpec, id: string | undefined, params: Params): Promise<Answer> => {
+    if (id === undefined) throw notFound(route);
+    const answer = await record(route, "companies", id, params);
+    return { ...answer, included: await readLatestCall(database, id, params.list("include")) };
+  };
+
+  const checkCompany = async (route: RouteSpec, id: string): Promise<void> => {
+    const known = await find({ table: "companies", fields: [], extra: false }, id);
+    if (known === undefined) throw notFound(route);
+  };
+
+  return { workspaceRecord, company, checkCompany };
+};

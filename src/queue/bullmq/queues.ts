@@ -5,6 +5,13 @@ import type { Redis } from "ioredis";
 /** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
 
+/**
+ * Options of everything that adds and reads jobs. BullMQ first waits for the connection and asks for Redis's version, and
+ * keeps the failure of that for good: a queue opened in the moment in which Redis goes away would fail until its process
+ * ends. We check the version when we connect.
+ */
+export const ASKING = { prefix: PREFIX, skipVersionCheck: true, skipWaitingForReady: true } as const;
+
 /** Families of a sync, its end, its exports, deliveries, alerts, the ticks of schedules, and verifications. */
 export const QUEUE = {
   sync: "sync",
@@ -58,7 +65,7 @@ export type Queues = Readonly<Record<QueueName, Queue>>;
 /** Opens the queues for adding and reading, not for taking jobs. `onError` receives errors that no caller gets. */
 export const openQueues = (connection: Redis, onError: (error: Error) => void): Queues => {
   const open = (name: QueueName) => {
-    const queue = new Queue(QUEUE[name], { connection, prefix: PREFIX, defaultJobOptions: JOB_OPTIONS });
+    const queue = new Queue(QUEUE[name], { ...ASKING, connection, defaultJobOptions: JOB_OPTIONS });
     queue.on("error", onError);
     return queue;
   };

@@ -3,7 +3,7 @@
 import { type Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { QueueState } from "../../core/report/fleet.ts";
-import { PREFIX, type Queues } from "../bullmq/queues.ts";
+import { ASKING, type Queues } from "../bullmq/queues.ts";
 import { FETCH_QUEUE, pagesQueue } from "../remote/names.ts";
 import { loadedMirrors } from "./mirrors.ts";
 
@@ -26,7 +26,7 @@ export const openAllQueues = (redis: Redis, queues: Queues, onError: (error: Err
   const open = (name: string): Queue => {
     const known = opened.get(name);
     if (known !== undefined) return known;
-    const queue = new Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true });
+    const queue = new Queue(name, { ...ASKING, connection: redis, skipMetasUpdate: true });
     queue.on("error", onError);
     opened.set(name, queue);
     return queue;

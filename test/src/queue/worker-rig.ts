@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Redis } from "ioredis";
 import { vi } from "vitest";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -108,9 +109,14 @@ interface WorkerChoice extends Partial<WorkerDeps> {
   readonly onRun?: (signal: AbortSignal) => void;
 }
 
-/** Queues and triggers of a process that does no work. */
-export const someTriggers = async (redis: { readonly url: string }, profiles: readonly Config[]) => {
+/** Queues and triggers of a process that does no work. `connected` is called before they are opened. */
+export const someTriggers = async (
+  redis: { readonly url: string },
+  profiles: readonly Config[],
+  connected: (client: Redis) => Promise<void> = async () => undefined,
+) => {
   const connection = await openAsking(new Secret(redis.url), () => undefined);
+  await connected(connection.redis);
   const queues = openQueues(connection.redis, () => undefined);
   const deps = { connection, queues, profiles, clock: systemClock, random: Math.random, onError: () => undefined };
   const triggers = createQueuedTriggers(deps);

@@ -4,7 +4,7 @@ import { FlowProducer } from "bullmq";
 import { profileOf, type Triggers } from "../../asks.ts";
 import { atRedis } from "../queue-connections.ts";
 import { createQueuedVerifications } from "../queued-verifications.ts";
-import { PREFIX } from "../queues.ts";
+import { ASKING } from "../queues.ts";
 import { markCancelled } from "../redis-board.ts";
 import { createFinder, type FinderDeps } from "./find-sync.ts";
 import { createLine } from "./line.ts";
@@ -25,7 +25,7 @@ export interface QueuedTriggers extends Triggers {
 export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers => {
   const { connection, queues, profiles, clock, random } = deps;
   const { redis } = connection;
-  const flows = new FlowProducer({ connection: redis, prefix: PREFIX });
+  const flows = new FlowProducer({ ...ASKING, connection: redis });
   flows.on("error", deps.onError);
 
   const verifications = createQueuedVerifications({ redis, queues, profiles, clock, random });

@@ -1,7 +1,7 @@
 // Where the answers of a fetcher go: the mailbox and the queue of pages of each mirror.
 import { Queue } from "bullmq";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
-import { PREFIX } from "../../bullmq/queues.ts";
+import { ASKING } from "../../bullmq/queues.ts";
 import { WRITTEN } from "../../payloads.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import * as names from "../names.ts";
@@ -21,7 +21,7 @@ export const createOutlets = (asking: RedisConnection, onError: (error: unknown)
   const queueOf = (name: string): Queue => {
     const known = queues.get(name);
     if (known !== undefined) return known;
-    const queue = new Queue(name, { connection: asking.redis, prefix: PREFIX, skipMetasUpdate: true });
+    const queue = new Queue(name, { ...ASKING, connection: asking.redis, skipMetasUpdate: true });
     queue.on("error", onError);
     queues.set(name, queue);
     return queue;

@@ -10,7 +10,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { detailOf } from "../../../core/errors.ts";
 import { createScrubber, type Scrubber, type Secret } from "../../../core/secret.ts";
 import { openAsking, openWorking, type WorkingConnection } from "../../bullmq/queue-connections.ts";
-import { PREFIX } from "../../bullmq/queues.ts";
+import { ASKING } from "../../bullmq/queues.ts";
 import { registerMirror } from "../../fleet/mirrors.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import * as names from "../names.ts";
@@ -60,7 +60,7 @@ export const openLink = async (
   const asking = await openAsking(redisUrl, warn, signal);
   const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
   const organization = organizationKey(config.baseUrl, token.reveal());
-  const queue = new Queue(names.FETCH_QUEUE, { connection: asking.redis, prefix: PREFIX });
+  const queue = new Queue(names.FETCH_QUEUE, { ...ASKING, connection: asking.redis });
   queue.on("error", (error) => warn(asking.detail(error)));
   const scrubber = createScrubber();
   scrubber.hide(token);

@@ -1,18 +1,14 @@
 // Runs the built program as a child process, with nothing in its environment but what the test gives it.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { afterEach, expect, inject } from "vitest";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
+import { type ChildOutput, readOutput } from "../support/child-output.ts";
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-export interface BuiltRun {
+export interface BuiltRun extends ChildOutput {
   readonly child: Child;
-  readonly out: () => string;
-  readonly err: () => string;
-  /** Resolves when the process is gone and its output is complete. `code` is null after a signal. */
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
 }
@@ -35,22 +31,11 @@ export const startBuilt = (
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  child.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
-  const ended = once(child, "close").then(([code]) => {
-    running.delete(child);
-    return { code: typeof code === "number" ? code : null, out, err };
-  });
+  const output = readOutput(child);
+  const ended = output.ended.finally(() => running.delete(child));
   return {
+    ...output,
     child,
-    out: () => out,
-    err: () => err,
     ended,
     kill: async () => {
       child.kill("SIGKILL");

@@ -1,12 +1,6 @@
 // Runs other programs to their end, and answers with what they wrote.
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-
-export interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+import { type Ended, readOutput } from "../support/child-output.ts";
 
 const running = new Set<ChildProcess>();
 // An interrupted run leaves no process behind.
@@ -28,25 +22,16 @@ export const run = async (
   file: string,
   argv: readonly string[],
   options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
-): Promise<Ran> => {
+): Promise<Ended> => {
   const child = spawn(file, argv, {
     env: clientEnv(options.env ?? {}),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  child.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
   try {
-    const [code, signal] = await once(child, "close");
-    if (typeof code === "number") return { code, out, err };
-    return { code: null, out, err: `${err}\nended by ${String(signal)}\n` };
+    const ended = await readOutput(child).ended;
+    return ended.code === null ? { ...ended, err: `${ended.err}\nended by ${child.signalCode}\n` } : ended;
   } finally {
     running.delete(child);
   }

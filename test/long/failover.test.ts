@@ -12,6 +12,7 @@ import { type ApiTables, readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { startRedis } from "../support/redis.ts";
 import { startPromoted } from "./promoted-redis.ts";
+import { logRequests, type ServiceLog } from "./service-log.ts";
 
 const WORLD = { seed: 63, accounts: 8, now: Date.UTC(2026, 10, 20), threads: 1, plan: "enterprise" } as const;
 const DAY_MS = 86_400_000;
@@ -21,25 +22,13 @@ const USER = "on >secret ~{duckmirror}* ~duckmirror:* &* +@all -@admin -@dangero
 
 let sandbox: Sandbox;
 let service: ApiTables;
-let onRequest: () => void = () => undefined;
+let log: ServiceLog;
 beforeAll(async () => {
   sandbox = await startSandbox({ ...WORLD, maxPerPage: 50, latencyMs: 40, requestsPerMinute: 1_000_000 });
   service = await readService(sandbox);
-  sandbox.intercept(async (_, next) => {
-    onRequest();
-    return next();
-  });
+  log = logRequests(sandbox);
 }, 240_000);
 afterAll(() => sandbox.close());
-
-const afterRequests = (count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let left = count;
-    onRequest = () => {
-      left -= 1;
-      if (left === 0) resolve();
-    };
-  });
 
 type Env = Readonly<Record<string, string>>;
 const envOf = (redisUrl: string, dataDir: string): Env => ({
@@ -78,7 +67,7 @@ for (const [what, roles] of Object.entries(PROCESSES))
       const env = envOf(`redis://${login}${redis.host}`, dataDir);
       const workers = roles.map((role) => startRole(role, env));
       try {
-        const underWay = afterRequests(6);
+        const underWay = log.afterRequests(6);
         const asked = trigger(env);
         await underWay;
         await redis.failOver();

@@ -14,6 +14,7 @@ import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
+import { logRequests, type ServiceLog } from "./service-log.ts";
 
 /** Two hours of a night are `NIGHT_MINUTES=120`. */
 const MINUTES = Number(process.env.NIGHT_MINUTES ?? 1);
@@ -29,10 +30,7 @@ const EMPTIED = "Redis, emptied";
 const ROLES = ["all", "all", "load", "fetch", "fetch"] as const;
 
 let sandbox: Sandbox;
-/** Every request as the service has it: URL, and whether it was charged. */
-let served: { readonly url: string; status: number | null }[] = [];
-let isReading = false;
-let onRequest: () => void = () => undefined;
+let log: ServiceLog;
 
 /** The same text for the same request, however its parameters are ordered. */
 const canonical = (url: string): string => {
@@ -58,29 +56,9 @@ beforeAll(async () => {
     requestsPerMinute: 1_000_000,
     threads: 1,
   });
-  sandbox.intercept(async (request, next) => {
-    if (isReading) return next();
-    const url = canonical(`${request.path}?${new URLSearchParams(request.query)}`);
-    const entry: { readonly url: string; status: number | null } = { url, status: null };
-    served.push(entry);
-    onRequest();
-    const response = await next();
-    entry.status = response.status;
-    return response;
-  });
+  log = logRequests(sandbox);
 }, 240_000);
 afterAll(() => sandbox.close());
-
-const afterRequests = (count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let left = count;
-    onRequest = () => {
-      left -= 1;
-      if (left > 0) return;
-      onRequest = () => undefined;
-      resolve();
-    };
-  });
 
 const jobsSchema = z.object({
   active: z.array(z.unknown()),
@@ -108,7 +86,7 @@ const ledgerDifferences = async (snapshot: string): Promise<readonly string[]> =
   }));
   const urlsOf = (charge: string) => count(rows.filter((row) => row.charge === charge).map(({ url }) => url));
   const [spent, ambiguous] = [urlsOf("spent"), urlsOf("ambiguous")];
-  const charged = count(served.filter(({ status }) => status === 200).map(({ url }) => url));
+  const charged = count(log.paid().map(canonical));
   return [...new Set([...charged.keys(), ...spent.keys()])].flatMap((url) => {
     const [really, booked, maybe] = [charged, spent, ambiguous].map((counts) => counts.get(url) ?? 0);
     const fits = booked !== undefined && maybe !== undefined && really !== undefined;
@@ -119,12 +97,8 @@ const ledgerDifferences = async (snapshot: string): Promise<readonly string[]> =
 };
 
 /** Differences between mirror and source, read without counting as requests of duckmirror. */
-const mirrorDifferences = async (snapshot: string): Promise<readonly string[]> => {
-  isReading = true;
-  return trackedDifferences(snapshot, sandbox).finally(() => {
-    isReading = false;
-  });
-};
+const mirrorDifferences = (snapshot: string): Promise<readonly string[]> =>
+  log.unlogged(() => trackedDifferences(snapshot, sandbox));
 
 test(
   `${MINUTES} minutes of kills: each trigger tells the truth, and nothing is lost or unbooked (seed ${SEED})`,
@@ -183,14 +157,12 @@ test(
       expect(await mirrorDifferences(snapshot), story.join("\n")).toEqual([]);
       expect(await ledgerDifferences(snapshot), story.join("\n")).toEqual([]);
     };
-    const paidSince = (from: number) => served.slice(from).flatMap(({ url, status }) => (status === 200 ? [url] : []));
 
     try {
-      served = [];
       await settle();
       for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || story.length < 2; ) {
         await sandbox.evolve(CHANGES);
-        const before = served.length;
+        const before = log.served.length;
         const asked = trigger("--full");
         const victims: string[] = [];
         const isFirst = story.length === 0;
@@ -198,7 +170,7 @@ test(
         const anew: ReturnType<typeof trigger>[] = [];
         for (let nth = 0; nth < planned; nth += 1) {
           const reached = await Promise.race([
-            afterRequests(1 + Math.floor(random() * 40)).then(() => true),
+            log.afterRequests(1 + Math.floor(random() * 40)).then(() => true),
             asked.then(() => false),
           ]);
           if (reached && anew.length === 0 && random() < 0.5) anew.push(trigger(...ANEW));
@@ -206,7 +178,7 @@ test(
         }
         kills += victims.length;
         const ends = await Promise.all([asked, ...anew]);
-        const paid = paidSince(before);
+        const paid = log.paid(before).map(canonical);
         const whole = ends.map(({ code }) => code).join(" and ");
         story.push(`${victims.join(" and ") || "no kill"}: code ${whole}, ${paid.length} credits`);
         for (const { code, out, err } of ends) {
@@ -236,7 +208,7 @@ test(
       triggers: story.length,
       kills,
       codes: Object.fromEntries(codes),
-      charged: paidSince(0).length,
+      charged: log.paid().length,
       ambiguous: ambiguous.rows[0]?.[0],
       dear,
       story,

@@ -10,6 +10,7 @@ import { differences } from "../acceptance/compare.ts";
 import { type ApiTables, readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
+import { logRequests, type ServiceLog } from "./service-log.ts";
 
 const WORLD = { seed: 62, accounts: 24, now: Date.UTC(2026, 10, 20), threads: 1 } as const;
 const STOP_MS = 10_000;
@@ -17,34 +18,19 @@ const STOP_MS = 10_000;
 let sandbox: Sandbox;
 let service: ApiTables;
 let redis: TestRedis;
-const paid: string[] = [];
-let onRequest: () => void = () => undefined;
+let log: ServiceLog;
 
 beforeAll(async () => {
   const twin = await startSandbox({ ...WORLD, plan: "enterprise" });
   service = await readService(twin).finally(() => twin.close());
   sandbox = await startSandbox({ ...WORLD, plan: "enterprise", maxPerPage: 50, latencyMs: 30 });
-  sandbox.intercept(async (request, next) => {
-    onRequest();
-    const response = await next();
-    if (response.status === 200) paid.push(`${request.path}?${new URLSearchParams(request.query)}`);
-    return response;
-  });
+  log = logRequests(sandbox);
   redis = await startRedis();
 });
 afterAll(async () => {
   await sandbox.close();
   await redis.kill();
 });
-
-const afterRequests = (count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let left = count;
-    onRequest = () => {
-      left -= 1;
-      if (left === 0) resolve();
-    };
-  });
 
 /** SIGTERM; answers with how long it took to end, ms. */
 const terminate = async ({ child, ended }: BuiltRun): Promise<number> => {
@@ -71,7 +57,7 @@ test("a rolling restart of fetchers and loader loses and repeats nothing", async
   const asked = runBuilt(["trigger", "--wait", "--json", "--timeout", "3m"], env);
   const tooSoon = asked.then(({ err }) => Promise.reject(new Error(`the sync ended before its restarts: ${err}`)));
   tooSoon.catch(() => undefined);
-  const goneOn = () => Promise.race([afterRequests(8), tooSoon]);
+  const goneOn = () => Promise.race([log.afterRequests(8), tooSoon]);
   const took: number[] = [];
   for (let index = 0; index < fetchers.length; index += 1) {
     await goneOn();
@@ -94,6 +80,7 @@ test("a rolling restart of fetchers and loader loses and repeats nothing", async
     snapshot,
     sql: "SELECT count(*) FILTER (charge = 'spent'), count(*) FILTER (charge = 'ambiguous') FROM sync.requests",
   });
+  const paid = log.paid();
   expect(rows).toEqual([[paid.length, 0]]);
   // A walk that was interrupted looks at its head again and overlaps with what it has; nothing else is asked for twice.
   const urls = paid.filter((url) => !url.startsWith("/v1/usage"));

@@ -1,7 +1,6 @@
 // Three fetchers and a loader as processes of their own, and Redis between them: any of them is killed at random, and
 // the mirror is the source in the end, paid for once, never faster than allowed.
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,8 +11,10 @@ import { type BuiltRun, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { differences } from "../acceptance/compare.ts";
 import { type ApiTables, readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
+import { type Ended, readOutput } from "../support/child-output.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
+import { logRequests, type ServiceLog } from "./service-log.ts";
 
 const KILLS = Number(process.env.DUCKMIRROR_ROLE_KILLS ?? 3);
 const SEED = Number(process.env.DUCKMIRROR_ROLE_SEED ?? 20_261_121);
@@ -25,52 +26,27 @@ const CONCURRENCY = 8;
 const PER_MINUTE = 1_500;
 const LOADER = fileURLToPath(new URL("./role-loader.mjs", import.meta.url));
 
-interface Sent {
-  readonly url: string;
-  readonly at: number;
-  status: number | null;
-}
-
 const WORLD = { seed: 61, accounts: ACCOUNTS, now: Date.UTC(2026, 10, 20), threads: 1 } as const;
 
 let sandbox: Sandbox;
 /** What the mirror must hold; read from a twin, so that reading it uses up nothing of the rate. */
 let service: ApiTables;
-let sent: Sent[] = [];
-let onRequest: () => void = () => undefined;
+let log: ServiceLog;
 
 beforeAll(async () => {
   const twin = await startSandbox({ ...WORLD, plan: "enterprise" });
   service = await readService(twin).finally(() => twin.close());
   const plan = { plan: "enterprise", maxPerPage: PAGE, latencyMs: 20 } as const;
   sandbox = await startSandbox({ ...WORLD, ...plan, requestsPerMinute: PER_MINUTE });
-  sandbox.intercept(async (request, next) => {
-    const entry: Sent = { url: `${request.path}?${new URLSearchParams(request.query)}`, at: Date.now(), status: null };
-    sent.push(entry);
-    onRequest();
-    const response = await next();
-    entry.status = response.status;
-    return response;
-  });
+  log = logRequests(sandbox);
 }, 240_000);
 afterAll(() => sandbox.close());
-
-const afterRequests = (count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let left = count;
-    onRequest = () => {
-      left -= 1;
-      if (left > 0) return;
-      onRequest = () => undefined;
-      resolve();
-    };
-  });
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Loader {
   readonly child: ChildProcess;
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+  readonly ended: Promise<Ended>;
 }
 
 const children = new Set<ChildProcess>();
@@ -80,19 +56,8 @@ const startLoader = (env: Readonly<Record<string, string>>, ...flags: readonly s
   const build = dirname(dirname(dirname(inject("builtCli"))));
   const child = spawn(process.execPath, [LOADER, build, ...flags], { env: { PATH: process.env.PATH, ...env } });
   children.add(child);
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  child.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
-  const ended = once(child, "close").then(([code]) => {
-    children.delete(child);
-    return { code: typeof code === "number" ? code : null, out, err };
-  });
-  return { child, ended };
+  const { ended } = readOutput(child);
+  return { child, ended: ended.finally(() => children.delete(child)) };
 };
 
 const startFetcher = (env: Readonly<Record<string, string>>): BuiltRun =>
@@ -135,7 +100,6 @@ test(`${KILLS} kills of fetchers, loader and Redis lose no row and waste no cred
     DUCKMIRROR_CONCURRENCY: `${CONCURRENCY}`,
     DUCKMIRROR_RATE_LIMIT: `${PER_MINUTE}`,
   };
-  sent = [];
   const fetchers = Array.from({ length: FETCHERS }, () => startFetcher(env));
   let loader = startLoader(env);
   const story: string[] = [];
@@ -168,7 +132,7 @@ test(`${KILLS} kills of fetchers, loader and Redis lose no row and waste no cred
   try {
     while (story.length < KILLS) {
       const reached = await Promise.race([
-        afterRequests(1 + Math.floor(random() * 12)).then(() => true),
+        log.afterRequests(1 + Math.floor(random() * 12)).then(() => true),
         loader.ended.then(() => false),
       ]);
       if (!reached) {
@@ -191,7 +155,7 @@ test(`${KILLS} kills of fetchers, loader and Redis lose no row and waste no cred
     await redis.kill();
   }
 
-  const mine = [...sent];
+  const mine = [...log.served];
   expect(mine.filter(({ status }) => status === 429)).toEqual([]);
   const arrivals = mine.map(({ at }) => at);
   const perMs = PER_MINUTE / 60_000;

@@ -1,6 +1,5 @@
 // Two ways to run duckmirror as its users do: the library's job in this process, and the built program as a child.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import type { syncJob } from "../../jobs/sync.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
@@ -8,6 +7,7 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { readOutput } from "../support/child-output.ts";
 import { chanceOf } from "./random.ts";
 import type { SecondServer } from "./service.ts";
 
@@ -128,17 +128,10 @@ export const asProcess = (server: SecondServer, settings: MirrorSettings, progra
     });
     endAt(server, ask.endAtRequest, () => child.kill("SIGKILL"));
     const watch = setTimeout(() => child.kill("SIGKILL"), HANGS_MS);
-    let [out, err] = ["", ""];
-    child.stdout.on("data", (chunk) => {
-      out += String(chunk);
-    });
-    child.stderr.on("data", (chunk) => {
-      err += String(chunk);
-    });
-    const [code] = await once(child, "close");
+    const { code, out, err } = await readOutput(child).ended;
     clearTimeout(watch);
     server.onRequest(null);
     const report = out === "" ? null : syncReportSchema.parse(JSON.parse(out));
-    return { code: typeof code === "number" ? code : null, report, message: err.slice(-2_000) };
+    return { code, report, message: err.slice(-2_000) };
   },
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { readOutput } from "../../support/child-output.ts";
 import { aFolder } from "../../support/cli.ts";
 
 const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
@@ -22,16 +23,7 @@ const launch = (argv: readonly string[], cwd: string, env: Record<string, string
     stdio: ["pipe", "pipe", "pipe"],
   });
   children.push(child);
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  child.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
-  const ended = once(child, "close").then(([code]) => ({ code: Number(code), out, err }));
-  return { child, ended, firstOutput: once(child.stdout, "data") };
+  return { child, ended: readOutput(child).ended, firstOutput: once(child.stdout, "data") };
 };
 
 test("--help and --version answer on stdout", async () => {

@@ -1,30 +1,17 @@
 import { expect, test } from "vitest";
-import { STREAM_NAMES, type StreamName } from "../../../src/catalog/streams.ts";
-import type { Candidate, DueOptions, MirrorView } from "../../../src/sync/plan/candidate.ts";
+import type { StreamName } from "../../../src/catalog/streams.ts";
+import type { Candidate, MirrorView } from "../../../src/sync/plan/candidate.ts";
 import { stateKey } from "../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../src/sync/plan/due.ts";
 import { initialShape, type ListShape } from "../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
+import { dueOptions, idleState } from "./plan/planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
 
-const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {}): ScopeState => ({
-  stream,
-  scope,
-  status: "idle",
-  walkId: null,
-  cursor: null,
-  watermark: NOW - DAY,
-  totalCount: 10,
-  rowsAtWalk: 10,
-  checkedAt: NOW - 3_600_000,
-  walkedAt: NOW - 3_600_000,
-  unconfirmed: null,
-  error: null,
-  runId: "r",
-  ...more,
-});
+const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {}): ScopeState =>
+  idleState({ stream, scope, at: NOW - 3_600_000 }, { watermark: NOW - DAY, totalCount: 10, rowsAtWalk: 10, ...more });
 
 const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView => ({
   now: NOW,
@@ -41,19 +28,7 @@ const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): M
   ...more,
 });
 
-const OPTIONS: DueOptions = {
-  streams: STREAM_NAMES,
-  named: false,
-  full: false,
-  companies: [],
-  content: [],
-  maxAgeMs: {},
-  reconcileEveryMs: 7 * DAY,
-  budgets: {},
-  rowScope: {},
-  shapes: new Map(),
-  largestPage: 100,
-};
+const OPTIONS = dueOptions();
 
 const complete = (): ScopeState[] => [
   ...(["accounts", "contacts", "signals", "signal_counts"] as const).map((stream) => aState(stream, "")),

@@ -9,25 +9,12 @@ import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../src/syn
 import { type Context, type DueOptions, type MirrorView, stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
+import { dueOptions, idleState } from "../plan/planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
 
-const aState = (stream: StreamName, scope: string, checkedAt = NOW - DAY): ScopeState => ({
-  stream,
-  scope,
-  status: "idle",
-  walkId: null,
-  cursor: null,
-  watermark: null,
-  totalCount: 5,
-  rowsAtWalk: 5,
-  checkedAt,
-  walkedAt: checkedAt,
-  unconfirmed: null,
-  error: null,
-  runId: "r",
-});
+const aState = (stream: StreamName, scope: string, at = NOW - DAY): ScopeState => idleState({ stream, scope, at });
 
 /** A mirror of `accounts` accounts that was read completely a day ago; without accounts: an empty one. */
 const aContext = (accounts: number, options: Partial<DueOptions> = {}): Context => {
@@ -50,20 +37,7 @@ const aContext = (accounts: number, options: Partial<DueOptions> = {}): Context 
   };
   return {
     view,
-    options: {
-      streams: STREAM_NAMES,
-      named: false,
-      full: false,
-      companies: [],
-      content: [],
-      maxAgeMs: {},
-      reconcileEveryMs: 7 * DAY,
-      budgets: {},
-      rowScope: {},
-      shapes: new Map(),
-      largestPage: 100,
-      ...options,
-    },
+    options: dueOptions(options),
   };
 };
 

@@ -1,0 +1,42 @@
+// What a plan is made from, for tests: options as a plain `sync` has them, and the state of a list.
+import { STREAM_NAMES, type StreamName } from "../../../../src/catalog/streams.ts";
+import type { DueOptions } from "../../../../src/sync/plan/candidate.ts";
+import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
+
+const DAY = 86_400_000;
+
+export const dueOptions = (more: Partial<DueOptions> = {}): DueOptions => ({
+  streams: STREAM_NAMES,
+  named: false,
+  full: false,
+  companies: [],
+  content: [],
+  maxAgeMs: {},
+  reconcileEveryMs: 7 * DAY,
+  budgets: {},
+  rowScope: {},
+  shapes: new Map(),
+  largestPage: 100,
+  ...more,
+});
+
+/** A list that was read completely when it was last looked at. */
+export const idleState = (
+  { stream, scope, at }: { readonly stream: StreamName; readonly scope: string; readonly at: number },
+  more: Partial<ScopeState> = {},
+): ScopeState => ({
+  stream,
+  scope,
+  status: "idle",
+  walkId: null,
+  cursor: null,
+  watermark: null,
+  totalCount: 5,
+  rowsAtWalk: 5,
+  checkedAt: at,
+  walkedAt: at,
+  unconfirmed: null,
+  error: null,
+  runId: "r",
+  ...more,
+});

@@ -4,12 +4,23 @@ import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
 import { EXIT } from "../../../src/core/errors.ts";
-import { settingsTable } from "../../support/settings-table.ts";
+import { settingRows } from "../../support/setting-rows.ts";
 
-const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+const readme = read("README.md");
+const settings = read("docs/SETTINGS.md");
 
-test("the README lists every setting as the schema has it", () => {
-  for (const line of settingsTable()) expect(readme).toContain(line);
+const rowsIn = (document: string): readonly string[] =>
+  document.split("\n").filter((line) => /^\| `[a-z_]+` \|/.test(line));
+
+test("docs/SETTINGS.md lists every setting once, as the schema has it", () => {
+  expect(rowsIn(settings).toSorted()).toEqual(settingRows().toSorted());
+});
+
+test("the settings that the README names are as the schema has them", () => {
+  const section = readme.slice(readme.indexOf("## Settings"), readme.indexOf("## Files"));
+  expect(rowsIn(section).length).toBeGreaterThan(5);
+  for (const row of rowsIn(section)) expect(settingRows()).toContain(row);
 });
 
 test("the README lists every command, stream, table and exit code", () => {

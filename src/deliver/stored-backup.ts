@@ -8,8 +8,7 @@ import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { jsonOrNull } from "../core/json.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
-import { openStore, parsePlace } from "./stores/open-store.ts";
-import type { BucketSettings } from "./stores/s3-store.ts";
+import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 
 /** The note with the folder of its files. */
 const storedNote = noteSchema.extend({ at: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/) });
@@ -18,9 +17,9 @@ const OWN_FILE = /^\d{8}T\d{6}Z-[0-9a-f]{8}\//;
 const ATTEMPTS = 3;
 
 export interface BackupPlace {
-  /** `s3://bucket/prefix` or `gs://bucket/prefix`. */
+  /** `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. */
   readonly url: string;
-  readonly settings: BucketSettings;
+  readonly settings: StoreSettings;
   readonly signal: AbortSignal;
 }
 

@@ -16,7 +16,7 @@ export const command = defineCommand({
   configure: (cli) =>
     withBucketOptions(
       cli
-        .argument("<target>", "folder that the backup becomes, or s3://bucket/prefix, gs://bucket/prefix")
+        .argument("<target>", "folder that the backup becomes, or s3://bucket/prefix, gs://…, az://container/prefix")
         .option("--force", "replace an earlier backup there"),
     ),
   examples: {

@@ -12,7 +12,9 @@ const inputSchema = z.object({ source: z.string().min(1), ...bucketInput });
 
 export const command = defineCommand({
   configure: (cli) =>
-    withBucketOptions(cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://bucket/prefix")),
+    withBucketOptions(
+      cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix"),
+    ),
   examples: {
     "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
     "duckmirror restore /backups/2026-11-23 --data-dir ./trial": "into another one, e.g. to try the backup",

@@ -1,7 +1,7 @@
 // Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { secretsIn } from "../../../../../src/core/config/destinations/destination-settings.ts";
+import { secretsIn } from "../../../../../src/core/config/destinations/secrets-in.ts";
 import { configOf } from "../../../../support/given-config.ts";
 
 test("without the section there is none", () => {

@@ -11,7 +11,8 @@ import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { keysIn, makeBucket, stubAws } from "./a-bucket.ts";
-import { type Fate, type S3Server, startS3 } from "./s3-server.ts";
+import type { Fate } from "./counting-server.ts";
+import { type S3Server, startS3 } from "./s3-server.ts";
 
 let s3: S3Server;
 let bucket: string;

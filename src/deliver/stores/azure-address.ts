@@ -38,7 +38,7 @@ export const engineLocation = (url: string, account: string | null): string => {
   return container === "" || account === null ? url : `abfss://${container}@${account}.dfs.core.windows.net${path}`;
 };
 
-/** Address that Spark, Trino and DuckDB know a container's key by; outside Azure's cloud only its names. */
+/** Address that Spark and Trino know a container's key by; outside Azure's cloud only its names. */
 export const azureAddress = ({ container }: AzurePlace, blobs: string, key: string): string => {
   const [, account, suffix] = /^https:\/\/([a-z0-9]+)\.blob\.(core\.[a-z.]+)\/?$/.exec(blobs) ?? [];
   return account === undefined ? `az://${container}/${key}` : `abfss://${container}@${account}.dfs.${suffix}/${key}`;

@@ -30,7 +30,8 @@ const BUSY = "<?xml version='1.0'?><Error><Code>ServerBusy</Code><Message>The se
 /** Starts both. `program`: from azurite-installed.ts. */
 export const startAzure = async (program: string): Promise<AzureServer> => {
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-azurite-"));
-  const options = ["--blobPort", "0", "--inMemoryPersistence", "--disableTelemetry", "--silent"];
+  // The SDK names a version of the protocol that is newer than this azurite.
+  const options = ["--blobPort", "0", "--inMemoryPersistence", "--disableTelemetry", "--silent", "--skipApiVersionCheck"];
   const azurite = spawn(process.execPath, [program, ...options], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],

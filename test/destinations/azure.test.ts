@@ -194,13 +194,13 @@ test("a large file goes in blocks, an empty one without; an interruption leaves 
   expect(await container.keys()).toEqual(["signals/large"]);
 });
 
-test("a wrong key: the error names the destination and no secret, and the exit code is that of the delivery", async () => {
+test("a wrong key: the error names the destination and no secret, and the exit code is that of refused credentials", async () => {
   const dataDir = await aMirror();
   const wrong = Buffer.from("a key that was never right for anything").toString("base64");
   const env = { DUCKMIRROR_DESTINATIONS: container.setting(), AZURE_STORAGE_ACCOUNT: ACCOUNT };
   const argv = ["deliver", "--json", "--data-dir", dataDir];
   const { code, out, err } = await cli(argv, { cwd: dataDir, env: { ...env, AZURE_STORAGE_KEY: wrong } });
-  expect(code).toBe(5);
+  expect(code).toBe(3);
   expect(out + err).toContain("DESTINATION_REFUSED");
   expect(out + err).not.toContain(wrong);
   const { error } = await deliver(dataDir, container.setting(), { ...AZURE_ENV, AZURE_STORAGE_KEY: wrong });

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { jsonOrNull } from "../core/json.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/baseline/backup.ts";
@@ -27,7 +28,7 @@ export interface BackupPlace {
 export const isStored = (target: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(target);
 
 const failed = (place: string, detail: string, cause?: unknown) =>
-  new DuckmirrorError("BACKUP_PLACE_FAILED", { place, detail }, { cause });
+  new DuckmirrorError("BACKUP_PLACE_FAILED", { place: withoutSecrets(place), detail }, { cause });
 
 /** Errors of stores are about destinations; these are about the place of a backup. */
 const translated = (error: unknown, place: string): unknown => {

@@ -31,7 +31,14 @@ const BUSY = "<?xml version='1.0'?><Error><Code>ServerBusy</Code><Message>The se
 export const startAzure = async (program: string): Promise<AzureServer> => {
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-azurite-"));
   // The SDK names a version of the protocol that is newer than this azurite.
-  const options = ["--blobPort", "0", "--inMemoryPersistence", "--disableTelemetry", "--silent", "--skipApiVersionCheck"];
+  const options = [
+    "--blobPort",
+    "0",
+    "--inMemoryPersistence",
+    "--disableTelemetry",
+    "--silent",
+    "--skipApiVersionCheck",
+  ];
   const azurite = spawn(process.execPath, [program, ...options], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],

@@ -17,7 +17,7 @@ import { delivered as deliveredWith, deliver as deliverWith, snapshotOf } from "
 import { AZURE_ENV, aContainer, blobsOf, type TestContainer } from "./a-container.ts";
 import { ACCOUNT, type AzureServer, KEY, startAzure } from "./azure-server.ts";
 import type { Fate, SeenRequest } from "./counting-server.ts";
-import { createTally } from "./killed-delivery.ts";
+import { createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
 import { readsSet } from "./read-set.ts";
 import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
@@ -257,6 +257,16 @@ test("no container, no account, a connection string of another account, no answe
   }
   azure.rule = () => "reset";
   expect(await errorOf(setting({}))).toMatchObject({ code: "DESTINATION_AWAY" });
+});
+
+test("a service that is away: the program ends when it has said so, and waits for no timer", async () => {
+  const dataDir = await aMirror();
+  azure.rule = () => "reset";
+  const delivery = { dataDir, destinations: container.setting(), env: AZURE_ENV, moment: NEVER };
+  // The SDK's own timeout would keep the program for five minutes.
+  const { code, said } = await killDelivery({ ...delivery, signal: AbortSignal.timeout(240_000) });
+  expect(code, said).toBe(5);
+  expect(said).toContain("DESTINATION_AWAY");
 });
 
 test("pyarrow, polars and DuckDB with its azure extension read the rows of the snapshot, all of them and no others", async () => {

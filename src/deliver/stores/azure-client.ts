@@ -16,14 +16,22 @@ export interface AzureSettings {
 
 /** Waits of 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 16 s: an outage of half a minute is bridged; a longer one ends the delivery. */
 const RETRIES = { maxTries: 8, retryDelayInMs: 500, maxRetryDelayInMs: 16_000 };
-/** How long one try waits for the answer, ms. */
-const ANSWER_MS = 300_000;
+/** How long a request and its repetitions may take, ms. */
+const MOST_MS = 600_000;
 
+/** Not the SDK's own timeout: its timer goes on after a connection that fails, and the program would not end before it. */
 const inTime: RequestPolicyFactory = {
   create: (next) => ({
-    sendRequest: (request) => {
-      request.timeout = ANSWER_MS;
-      return next.sendRequest(request);
+    sendRequest: async (request) => {
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), MOST_MS);
+      const stop = request.abortSignal instanceof AbortSignal ? [request.abortSignal] : [];
+      request.abortSignal = AbortSignal.any([...stop, late.signal]);
+      try {
+        return await next.sendRequest(request);
+      } finally {
+        clearTimeout(timer);
+      }
     },
   }),
 };

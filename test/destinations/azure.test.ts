@@ -1,5 +1,5 @@
 // Sets of Parquet parts in a container of azurite, Microsoft's emulator of Azure Storage: equal to the snapshot after every
-// delivery, whatever breaks. Azure itself was not at hand. Backups: azure-backup.test.ts.
+// delivery, whatever breaks. Azure itself was not at hand. Kills: azure-kills.test.ts.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,16 +13,12 @@ import { deleteSignals, signalsOf } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { delivered as deliveredWith, deliver as deliverWith, snapshotOf } from "./a-bucket.ts";
+import { delivered as deliveredWith, deliver as deliverWith } from "./a-bucket.ts";
 import { AZURE_ENV, aContainer, blobsOf, type TestContainer } from "./a-container.ts";
 import { ACCOUNT, type AzureServer, KEY, startAzure } from "./azure-server.ts";
 import type { Fate, SeenRequest } from "./counting-server.ts";
-import { createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
 import { readsSet } from "./read-set.ts";
-import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
-
-const KILLS = Number(process.env.KILLS ?? 6);
 
 let azure: AzureServer;
 let container: TestContainer;
@@ -31,14 +27,10 @@ beforeAll(async () => {
   azure = await startAzure(inject("azurite"));
 });
 afterAll(() => azure?.stop());
-/** The tests' container is a new one from now on. */
-const newContainer = async () => {
-  made += 1;
-  container = await aContainer(azure, `container-${made}`);
-};
 beforeEach(async () => {
   azure.rule = null;
-  await newContainer();
+  made += 1;
+  container = await aContainer(azure, `container-${made}`);
   azure.forget();
 });
 
@@ -63,11 +55,7 @@ const aMirror = async (): Promise<string> => {
   return dataDir;
 };
 
-const expectCurrent = async (dataDir: string): Promise<void> => {
-  const manifest = await container.manifest();
-  if (manifest === null) throw new Error("there is no set");
-  expect(await container.rows(manifest, tempDir())).toEqual(await snapshotOf(dataDir));
-};
+const expectCurrent = (dataDir: string) => container.expectCurrent(dataDir, tempDir());
 
 const asText = ({ method, key, query }: SeenRequest): string =>
   `${method} ${key.replace(/-[0-9a-f]{16}-[0-9a-f]{8}/, "-*")} ${/comp=(\w+)/.exec(query)?.[1] ?? ""}`.trim();
@@ -259,16 +247,6 @@ test("no container, no account, a connection string of another account, no answe
   expect(await errorOf(setting({}))).toMatchObject({ code: "DESTINATION_AWAY" });
 });
 
-test("a service that is away: the program ends when it has said so, and waits for no timer", async () => {
-  const dataDir = await aMirror();
-  azure.rule = () => "reset";
-  const delivery = { dataDir, destinations: container.setting(), env: AZURE_ENV, moment: NEVER };
-  // The SDK's own timeout would keep the program for five minutes.
-  const { code, said } = await killDelivery({ ...delivery, signal: AbortSignal.timeout(240_000) });
-  expect(code, said).toBe(5);
-  expect(said).toContain("DESTINATION_AWAY");
-});
-
 test("pyarrow, polars and DuckDB with its azure extension read the rows of the snapshot, all of them and no others", async () => {
   const dataDir = tempDir();
   const random = seededRandom(43);
@@ -284,33 +262,4 @@ test("pyarrow, polars and DuckDB with its azure extension read the rows of the s
   expect(Object.values(byPyarrow).filter(({ missing, extra }) => missing + extra > 0)).toEqual([]);
   expect(await read("polars")).toEqual(byPyarrow);
   expect(await read("duckdb")).toEqual(byPyarrow);
-});
-
-test(`${KILLS} kills of the program at requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
-  const { dataDir, random, published, publish } = aMovingMirror(42);
-  const tally = createTally();
-  await publish();
-  await delivered(dataDir);
-  for (let killed = 0, round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
-    await publish();
-    // Every fifth time there is nothing yet: a first load, of some 60 requests; others have some 20.
-    const isFirst = round % 5 === 4;
-    if (isFirst) await newContainer();
-    const at = 1 + Math.floor(random() * (isFirst ? 60 : 20));
-    const delivery = { dataDir, destinations: container.setting(), env: AZURE_ENV };
-    const struck = await strikeAtRequest(azure, delivery, at, "program");
-    if (struck !== "") {
-      killed += 1;
-      tally.add(struck);
-    }
-    const manifest = await container.manifest();
-    if (manifest === null) continue;
-    const wanted = published.get(JSON.stringify(manifest.delivered));
-    expect(wanted).toBeDefined();
-    expect(await container.rows(manifest, tempDir())).toEqual(wanted);
-  }
-  process.stderr.write(`container, ${KILLS} kills\n${tally.text()}\n`);
-  await delivered(dataDir);
-  await expectCurrent(dataDir);
 });

@@ -16,6 +16,7 @@ export default defineConfig({
       "test/setup/one-folder.ts",
       "test/acceptance/build-once.ts",
       "test/destinations/python-installed.ts",
+      "test/destinations/azurite-installed.ts",
       "test/destinations/postgres-available.ts",
       "test/destinations/extensions-available.ts",
     ],

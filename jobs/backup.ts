@@ -6,7 +6,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
-import type { BucketSettings } from "../src/deliver/stores/s3-store.ts";
+import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
 import { type Backup, copyIn, readBackup, restoreSmallFiles, writeBackup } from "../src/warehouse/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
@@ -41,7 +41,7 @@ export interface BackupContext {
 
 /** What only object storage asks for. */
 interface Stored {
-  readonly bucket?: BucketSettings;
+  readonly bucket?: StoreSettings;
 }
 
 const ON_ITS_WAY = "backup-on-its-way-";
@@ -70,7 +70,7 @@ const withFolder = async <T>(state: string, now: number, work: (folder: string) 
  * SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED, BASELINE_DAMAGED, DISK_FULL.
  */
 export const backupJob = async (
-  { dataDir }: Pick<Config, "dataDir">,
+  { dataDir, azure }: Pick<Config, "dataDir" | "azure">,
   request: { readonly target: string; readonly force: boolean; readonly version: string } & Stored,
   { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
@@ -79,7 +79,7 @@ export const backupJob = async (
   const { bucket = {}, target, force } = request;
   const write = (folder: string) => writeBackup({ ...request, target: folder, snapshot, state, now: start });
   if (!isStored(target)) return reportOf(await write(target), snapshot, clock.now() - start);
-  const place = { url: target, settings: bucket, signal };
+  const place = { url: target, settings: { ...bucket, azure }, signal };
   await checkBackupPlace(place, force);
   const sent = await withFolder(state, start, async (folder) => sendBackup(await write(folder), place, force));
   return reportOf(sent, snapshot, clock.now() - start);
@@ -128,13 +128,16 @@ const fillFrom = async (source: string, dataDir: string, now: number, place: Omi
  * WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
  */
 export const restoreJob = async (
-  { dataDir, memory }: Pick<Config, "dataDir" | "memory">,
+  { dataDir, memory, azure }: Pick<Config, "dataDir" | "memory" | "azure">,
   request: { readonly source: string } & Stored,
   { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
   const start = clock.now();
   if (await isUsed(dataDir)) throw new DuckmirrorError("RESTORE_REFUSED", { dir: dataDir });
-  const backup = await fillFrom(request.source, dataDir, start, { settings: request.bucket ?? {}, signal });
+  const backup = await fillFrom(request.source, dataDir, start, {
+    settings: { ...request.bucket, azure },
+    signal,
+  });
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
     const { path } = await warehouse.publish();

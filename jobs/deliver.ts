@@ -2,7 +2,8 @@
 // lock; one that fails does not stop the others.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { type DestinationSettings, secretsIn } from "../src/core/config/destinations/destination-settings.ts";
+import type { DestinationSettings } from "../src/core/config/destinations/destination-settings.ts";
+import { secretsIn } from "../src/core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
 import { createScrubber } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
@@ -85,14 +86,14 @@ const deliverTo = async (
   settings: DestinationSettings,
   sources: ReturnType<typeof createSources>,
   { takeOver }: DeliverRequest,
-  { memory }: Pick<Config, "memory">,
+  { memory, azure }: Pick<Config, "memory" | "azure">,
   { signal, clock, open = openDestination }: DeliverContext,
 ): Promise<Delivered> => {
   const { name, tables, unset } = settings;
   if (unset !== null) {
     throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
   }
-  const destination = await open(settings, { memory, clock });
+  const destination = await open(settings, { memory, azure, clock });
   try {
     for (;;) {
       try {
@@ -112,7 +113,7 @@ const deliverTo = async (
  * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, CHANGES_MISSING, and the reason of `signal`.
  */
 export const deliverJob = async (
-  config: Pick<Config, "dataDir" | "destinations" | "memory" | "profile">,
+  config: Pick<Config, "dataDir" | "destinations" | "azure" | "memory" | "profile">,
   request: DeliverRequest,
   context: DeliverContext,
 ): Promise<readonly DeliveryReport[]> => {

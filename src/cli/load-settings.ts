@@ -1,7 +1,8 @@
 // Loads the configuration for a command: shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
-import { secretsIn } from "../core/config/destinations/destination-settings.ts";
+import { azureSecrets } from "../core/config/destinations/azure-environment.ts";
+import { secretsIn } from "../core/config/destinations/secrets-in.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
@@ -26,6 +27,7 @@ const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
       for (const text of secret.value.reveal().split(/\s+/)) scrubber.hide(text);
   }
   for (const { url } of config.destinations) for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
+  for (const secret of azureSecrets(config.azure)) scrubber.hide(secret);
   if (config.redisUrl === null) return;
   const { password } = new URL(config.redisUrl.reveal());
   scrubber.hide(decodeURIComponent(password));

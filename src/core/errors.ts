@@ -221,7 +221,7 @@ export const ERRORS = {
   BACKUP_PLACE_FAILED: row(
     EXIT.streamsFailed,
     "{place} cannot be used: {detail}",
-    "What is there is as it was. Check address, credentials (as AWS tools find them), --region, --endpoint and network, then repeat.",
+    "What is there is as it was. Check address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
   ),
   RESTORE_REFUSED: row(
     EXIT.usage,

@@ -2,6 +2,7 @@
 // docs/DESTINATIONS.md says what users see.
 
 import type { Clock } from "../core/clock.ts";
+import type { AzureEnvironment } from "../core/config/destinations/azure-environment.ts";
 import type { MemoryPlan } from "../core/config/memory-plan.ts";
 
 /** How far a destination has come. */
@@ -86,5 +87,6 @@ export interface Destination {
 export interface DestinationContext {
   /** DuckDB's memory limits. */
   readonly memory: MemoryPlan;
+  readonly azure: AzureEnvironment;
   readonly clock: Pick<Clock, "now">;
 }

@@ -1,5 +1,6 @@
 // A user's SQL on what a destination holds.
-import { type DestinationSettings, secretsIn } from "../core/config/destinations/destination-settings.ts";
+import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
+import { secretsIn } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { createScrubber } from "../core/secret.ts";
 import type { Answered } from "../warehouse/duckdb/extended/extended-duckdb.ts";

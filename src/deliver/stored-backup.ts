@@ -4,12 +4,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { jsonOrNull } from "../core/json.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
-import { openStore, parsePlace } from "./stores/open-store.ts";
-import type { BucketSettings } from "./stores/s3-store.ts";
+import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 
 /** The note with the folder of its files. */
 const storedNote = noteSchema.extend({ at: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/) });
@@ -18,9 +18,9 @@ const OWN_FILE = /^\d{8}T\d{6}Z-[0-9a-f]{8}\//;
 const ATTEMPTS = 3;
 
 export interface BackupPlace {
-  /** `s3://bucket/prefix` or `gs://bucket/prefix`. */
+  /** `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. */
   readonly url: string;
-  readonly settings: BucketSettings;
+  readonly settings: StoreSettings;
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +28,7 @@ export interface BackupPlace {
 export const isStored = (target: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(target);
 
 const failed = (place: string, detail: string, cause?: unknown) =>
-  new DuckmirrorError("BACKUP_PLACE_FAILED", { place, detail }, { cause });
+  new DuckmirrorError("BACKUP_PLACE_FAILED", { place: withoutSecrets(place), detail }, { cause });
 
 /** Errors of stores are about destinations; these are about the place of a backup. */
 const translated = (error: unknown, place: string): unknown => {

@@ -37,10 +37,16 @@ export const makeBucket = async (endpoint: string, name: string): Promise<void> 
 export const destinationsText = (endpoint: string, bucket: string, more: Record<string, unknown> = {}): string =>
   JSON.stringify([{ name: "files", kind: "parquet", url: `s3://${bucket}/set`, endpoint, path_style: true, ...more }]);
 
-export const deliver = async (dataDir: string, setting: string, now = systemClock.now): Promise<DeliveryReport> => {
+/** `env`: more of the environment, e.g. credentials. */
+export const deliver = async (
+  dataDir: string,
+  setting: string,
+  now = systemClock.now,
+  env: Readonly<Record<string, string>> = {},
+): Promise<DeliveryReport> => {
   const config = resolveConfig({
     flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: setting },
+    env: { ...env, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: setting },
     file: null,
     cwd: dataDir,
     vocabulary: vocabulary(),
@@ -78,12 +84,12 @@ export const keysIn = async (endpoint: string, bucket: string): Promise<readonly
   (await objectKeys(endpoint, bucket)).filter((key) => key.startsWith("set/")).map((key) => key.slice("set/".length));
 
 /** Rows of the parts that a manifest names, by table; fails where a part is not what the manifest says. */
-export const rowsOf = async (endpoint: string, bucket: string, manifest: SetManifest, folder: string) => {
+export const rowsIn = async (manifest: SetManifest, folder: string, read: (file: string) => Promise<Buffer>) => {
   const rows: Record<string, readonly string[]> = {};
   for (const table of manifest.tables) {
     const paths: string[] = [];
     for (const { file, sha256 } of manifest.files.filter((entry) => entry.table === table)) {
-      const body = await objectIn(endpoint, bucket, file);
+      const body = await read(file);
       expect(createHash("sha256").update(body).digest("hex")).toBe(sha256);
       const path = join(folder, file);
       mkdirSync(dirname(path), { recursive: true });
@@ -94,6 +100,10 @@ export const rowsOf = async (endpoint: string, bucket: string, manifest: SetMani
   }
   return rows;
 };
+
+/** As `rowsIn`, from a bucket. */
+export const rowsOf = (endpoint: string, bucket: string, manifest: SetManifest, folder: string) =>
+  rowsIn(manifest, folder, (file) => objectIn(endpoint, bucket, file));
 
 /** Every table of the published snapshot. */
 export const snapshotOf = async (dataDir: string): Promise<Readonly<Record<string, readonly string[]>>> => {

@@ -7,7 +7,7 @@ import type { TestProject } from "vitest/node";
 import { runWell } from "../clients/programs.ts";
 import { programOnPath } from "../support/redis-binary.ts";
 
-const NAMES = ["ducklake", "sqlite_scanner", "postgres_scanner", "httpfs"] as const;
+const NAMES = ["ducklake", "sqlite_scanner", "postgres_scanner", "httpfs", "azure"] as const;
 const VERSION = "1.5.5";
 
 const UNZIP =

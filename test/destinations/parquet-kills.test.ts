@@ -5,8 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { readSet } from "../../src/deliver/kinds/parquet/set-manifest.ts";
 import { folderStore } from "../../src/deliver/stores/folder-store.ts";
-import { parquetRows, withSource } from "../src/deliver/moving-mirror.ts";
-import { seededRandom } from "../support/sync-rig.ts";
+import { parquetRows } from "../src/deliver/moving-mirror.ts";
 import {
   AWS_ENV,
   delivered,
@@ -21,8 +20,8 @@ import {
 } from "./a-bucket.ts";
 import { aFolder } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
-import { move } from "./moving-mirror.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
+import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
 
 const KILLS = Number(process.env.KILLS ?? 6);
 
@@ -44,53 +43,6 @@ beforeEach(async () => {
 });
 const setting = () => destinationsText(s3.endpoint, bucket);
 
-/** Publishes a change; the tables of every snapshot by its position. */
-const aMovingMirror = (seed: number) => {
-  const dataDir = aFolder();
-  const random = seededRandom(seed);
-  const published = new Map<string, Awaited<ReturnType<typeof snapshotOf>>>();
-  const publish = async () => {
-    await move(dataDir, random);
-    const position = await withSource(dataDir, async (source) => source.position);
-    published.set(JSON.stringify(position), await snapshotOf(dataDir));
-  };
-  return { dataDir, random, published, publish };
-};
-
-type Victim = "program" | "server" | "server, answer lost";
-
-/** Kills at request number `at`. Empty: the delivery ended before. */
-const strikeAtRequest = async (dataDir: string, at: number, victim: Victim): Promise<string> => {
-  const controller = new AbortController();
-  let killed = "";
-  let nth = 0;
-  let back: Promise<unknown> = Promise.resolve();
-  const kill = async () => {
-    await s3.kill();
-    back = s3.restart();
-  };
-  s3.rule = async ({ method, key }) => {
-    nth += 1;
-    if (nth === at + 1 && victim === "server, answer lost") {
-      await kill();
-      return "reset";
-    }
-    if (nth !== at) return "pass";
-    killed = `${victim}: ${method} ${key.replace(/\/.*$/, "/…").replace(/-[0-9a-f-]{36}$/, "")}`;
-    if (victim === "server, answer lost") return "lost";
-    if (victim === "program") controller.abort();
-    else await kill();
-    return "reset";
-  };
-  const { signal } = controller;
-  const ended = await killDelivery({ dataDir, destinations: setting(), moment: NEVER, env: AWS_ENV, signal });
-  await back;
-  s3.rule = null;
-  // 5: the server was away for longer than requests are repeated.
-  expect(victim === "program" ? [0, null] : [0, 5], ended.said).toContain(ended.code);
-  return killed;
-};
-
 test(`${KILLS} kills of the program and of the S3 server at requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
   const { dataDir, random, published, publish } = aMovingMirror(22);
   const tally = createTally();
@@ -105,7 +57,12 @@ test(`${KILLS} kills of the program and of the S3 server at requests: the manife
     const most = isFirst ? 45 : 15;
     const victim =
       (["program", "program", "server", "server, answer lost"] as const)[Math.floor(random() * 4)] ?? "program";
-    const struck = await strikeAtRequest(dataDir, 1 + Math.floor(random() * most), victim);
+    const struck = await strikeAtRequest(
+      s3,
+      { dataDir, destinations: setting(), env: AWS_ENV },
+      1 + Math.floor(random() * most),
+      victim,
+    );
     if (struck !== "") {
       killed += 1;
       tally.add(struck);

@@ -26,8 +26,9 @@ import {
   snapshotOf,
   stubAws,
 } from "./a-bucket.ts";
+import type { Fate, SeenRequest } from "./counting-server.ts";
 import { move } from "./moving-mirror.ts";
-import { type Fate, type S3Server, type SeenRequest, startS3 } from "./s3-server.ts";
+import { type S3Server, startS3 } from "./s3-server.ts";
 
 let s3: S3Server;
 let bucket: string;

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { runWell } from "../clients/programs.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
@@ -14,6 +13,7 @@ import { AWS_ENV, delivered, destinationsText, makeBucket, objectKeys, stubAws }
 import { aFolder, catalogUrl, deliver, lakeSetting } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, move } from "./moving-mirror.ts";
+import { compared, python, readsSet } from "./read-set.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
 let s3: S3Server;
@@ -26,13 +26,6 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-const compared = z.object({ rows: z.number(), missing: z.number(), extra: z.number() });
-const python = async (script: string, ...args: readonly string[]): Promise<unknown> => {
-  const program = join(inject("destinationsVenv"), "bin/python");
-  const env = { PYTHONDONTWRITEBYTECODE: "1" };
-  return JSON.parse(await runWell(program, [join(import.meta.dirname, script), ...args], { env }));
-};
-
 test("a set in a bucket: pyarrow, polars and DuckDB with httpfs read the rows of the snapshot, all of them and no others", async () => {
   stubAws();
   await makeBucket(s3.endpoint, "set");
@@ -43,10 +36,8 @@ test("a set in a bucket: pyarrow, polars and DuckDB with httpfs read the rows of
     await delivered(dataDir, destinationsText(s3.endpoint, "set"));
   }
   const snapshot = join(dataDir, "warehouse.duckdb");
-  const read = async (engine: string) =>
-    z
-      .record(z.string(), compared)
-      .parse(await python("read_set.py", engine, s3.endpoint, "set/set", snapshot, inject("extensions")));
+  const where = { endpoint: s3.endpoint, bucket: "set" };
+  const read = (engine: string) => readsSet(engine, where, "set", snapshot);
   const byPyarrow = await read("pyarrow");
   expect(Object.keys(byPyarrow).sort()).toEqual([...TABLE_NAMES].sort());
   for (const table of ["signals", "contacts", "news_articles"]) expect(byPyarrow[table]?.rows).toBeGreaterThan(5);

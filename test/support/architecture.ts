@@ -95,6 +95,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@duckdb/node-api": ["warehouse"],
   "@aws-sdk/client-s3": ["deliver"],
   "@aws-sdk/lib-storage": ["deliver"],
+  "@azure/identity": ["deliver"],
+  "@azure/storage-blob": ["deliver"],
   "duckdb-with-extensions": ["warehouse"],
   pg: ["deliver"],
   "pg-copy-streams": ["deliver"],

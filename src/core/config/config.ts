@@ -7,6 +7,7 @@ import { Secret } from "../secret.ts";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { resolveAlerts } from "./alerts/alert-settings.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
+import { azureEnvironment } from "./destinations/azure-environment.ts";
 import { resolveDestinations } from "./destinations/destination-settings.ts";
 import { undocumentedFields } from "./field-settings.ts";
 import { memoryPlan } from "./memory-plan.ts";
@@ -217,6 +218,7 @@ export const resolveConfig = (
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
+    azure: azureEnvironment(env),
     destinations: resolveDestinations(setting.destinations, env, baseOf("destinations")),
     alerts: resolveAlerts(setting.alerts, env, baseOf("alerts")),
     memory: memoryPlan(setting.memory, memoryBytes),

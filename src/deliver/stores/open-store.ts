@@ -1,30 +1,54 @@
-// The store of an address: a folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
+// The store of an address: a folder, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { AZURE_SCHEMES, type AzurePlace, parseAzure } from "./azure-address.ts";
+import type { AzureSettings } from "./azure-client.ts";
+import { azureStore } from "./azure-store.ts";
 import { folderStore } from "./folder-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { type BucketPlace, type BucketSettings, s3Store } from "./s3-store.ts";
 
-export type StorePlace = { readonly folder: string } | BucketPlace;
+export type StorePlace = { readonly folder: string } | BucketPlace | AzurePlace;
+
+/** Settings of all stores; each takes its own. */
+export interface StoreSettings extends BucketSettings, AzureSettings {}
+
+const invalid = (name: string, detail: string): DuckmirrorError =>
+  new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${detail}` });
 
 /** `baseDir`: what a relative folder is relative to; `name`: the destination. Throws CONFIG_INVALID. */
 export const parsePlace = (url: string, baseDir: string, name: string): StorePlace => {
-  const refuse = (detail: string) =>
-    new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${detail}` });
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]+):\/\/(.*)$/i.exec(url) ?? [];
   if (scheme === "") return { folder: isAbsolute(url) ? url : resolve(baseDir, url) };
   if (scheme === "file") return { folder: fileURLToPath(url) };
-  if (scheme === "az" || scheme === "azure" || scheme === "abfss") {
-    throw refuse(`${scheme}:// is not supported yet: use s3://, gs:// or a folder`);
+  if (AZURE_SCHEMES.includes(scheme)) {
+    const place = parseAzure(scheme, rest);
+    if (typeof place === "string") throw invalid(name, place);
+    return place;
   }
   if (scheme !== "s3" && scheme !== "gs")
-    throw refuse(`${url}: write s3://bucket/prefix, gs://bucket/prefix or a folder`);
+    throw invalid(name, `${url}: write s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder`);
   const [bucket = "", ...path] = rest.split("/");
-  if (!/^[a-z0-9][a-z0-9._-]+$/i.test(bucket)) throw refuse(`${url} names no bucket: write ${scheme}://bucket/prefix`);
-  return { scheme, bucket, prefix: path.filter((name) => name !== "").join("/") };
+  if (!/^[a-z0-9][a-z0-9._-]+$/i.test(bucket))
+    throw invalid(name, `${url} names no bucket: write ${scheme}://bucket/prefix`);
+  return { scheme, bucket, prefix: path.filter((part) => part !== "").join("/") };
 };
 
-/** Opens the store; sends nothing yet. Throws DESTINATION_PACKAGE_MISSING. */
-export const openStore = async (name: string, place: StorePlace, settings: BucketSettings): Promise<ObjectStore> =>
-  "folder" in place ? folderStore(name, place.folder) : s3Store(name, place, settings);
+/** Names, as written, of settings that the store of this place does not know. */
+const foreignSettings = (place: StorePlace, settings: StoreSettings): readonly string[] => {
+  const { account, region, pathStyle, sse, kmsKeyId } = settings;
+  const named = "container" in place ? { region, path_style: pathStyle, sse, kms_key_id: kmsKeyId } : { account };
+  return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+};
+
+/** Opens the store; sends nothing yet. Throws DESTINATION_PACKAGE_MISSING, CONFIG_INVALID. */
+export const openStore = async (name: string, place: StorePlace, settings: StoreSettings): Promise<ObjectStore> => {
+  if ("folder" in place) return folderStore(name, place.folder);
+  const foreign = foreignSettings(place, settings);
+  if (foreign.length > 0) {
+    const owner = "container" in place ? "s3:// and gs://" : "az://";
+    throw invalid(name, `${foreign.join(", ")}: only for ${owner}`);
+  }
+  return "container" in place ? azureStore(name, place, settings) : s3Store(name, place, settings);
+};

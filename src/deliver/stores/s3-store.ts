@@ -8,6 +8,7 @@ import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
 import { type Condition, type LocalFile, type ObjectStore, type StoredFile, unconditional } from "./object-store.ts";
 import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
 import { loadS3 } from "./s3-packages.ts";
+import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./store-calls.ts";
 
 export interface BucketSettings {
   readonly region?: string | undefined;
@@ -27,12 +28,8 @@ export interface BucketPlace {
 }
 
 const MIB = 2 ** 20;
-/** A larger file is sent in pieces, each repeated on its own. */
-const SINGLE_PUT_BYTES = 16 * MIB;
-const PIECE_BYTES = 8 * MIB;
 /** S3 takes 10,000 pieces. */
 const MOST_PIECES = 9_000;
-const PIECES_AT_ONCE = 4;
 /** With the SDK's growing waits (at most 20 s each), an outage of half a minute is bridged; a longer one ends the delivery. */
 const ATTEMPTS = 8;
 const GOOGLE = "https://storage.googleapis.com";
@@ -58,8 +55,6 @@ const encryption = ({ sse, kmsKeyId }: BucketSettings): Partial<PutObjectCommand
   ...(kmsKeyId === undefined ? {} : { SSEKMSKeyId: kmsKeyId }),
 });
 
-const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
-
 type Packages = Awaited<ReturnType<typeof loadS3>>;
 
 /** A bucket that can be asked. */
@@ -75,16 +70,8 @@ interface Bucket extends Packages {
 }
 
 /** Runs one call, with errors translated. */
-const call = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-  signal.throwIfAborted();
-  try {
-    return await work();
-  } catch (error) {
-    // The SDK throws an error of its own for an abort.
-    signal.throwIfAborted();
-    throw storeError(error, name);
-  }
-};
+const call = <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+  storeCall(signal, (error) => storeError(error, name), work);
 
 /** Null where there is no such object. */
 const found = async <T>(work: () => Promise<T>): Promise<T | null> => {
@@ -138,7 +125,7 @@ const uploadInPieces = async (
     const upload = new multipart.Upload({
       client,
       params: { ...keyed(key), ...written, Body: body, ...(isGoogle ? {} : { ChecksumAlgorithm: "SHA256" }) },
-      partSize: Math.max(PIECE_BYTES, Math.ceil(bytes / MOST_PIECES)),
+      partSize: pieceBytes(bytes, MOST_PIECES),
       queueSize: PIECES_AT_ONCE,
       abortController: abort,
     });

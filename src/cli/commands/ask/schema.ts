@@ -5,6 +5,7 @@ import { type ContentField, contentFields } from "../../../catalog/vocabulary.ts
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/text/did-you-mean.ts";
 import { ENGINES, type Engine, externalTables, NOTES } from "../../../deliver/kinds/parquet/external-tables.ts";
+import { engineLocation } from "../../../deliver/stores/azure-address.ts";
 import { describeViews } from "../../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
@@ -86,10 +87,12 @@ const showContent = async (context: CommandContext): Promise<void> => {
 /** Address of the delivered set: as typed, else of the one destination that has one. */
 const locationOf = async (typed: string | undefined, context: CommandContext): Promise<string> => {
   if (typed !== undefined) return typed;
-  const { destinations } = await context.loadConfig();
-  const sets = destinations
-    .filter(({ kind, unset }) => kind === "parquet" && unset === null)
-    .map(({ url }) => url.reveal());
+  const { destinations, azure } = await context.loadConfig();
+  const sets = destinations.flatMap((one) =>
+    one.kind === "parquet" && one.unset === null
+      ? [engineLocation(one.url.reveal(), one.account ?? azure.account)]
+      : [],
+  );
   const [only] = sets;
   if (sets.length === 1 && only !== undefined) return only;
   const detail = `--location: ${sets.length === 0 ? "no destination" : "more than one destination"} of kind parquet is configured`;

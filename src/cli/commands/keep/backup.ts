@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { backupJob } from "../../../../jobs/backup.ts";
+import { withoutSecrets } from "../../../core/config/destinations/secrets-in.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { formatBytes, formatDuration } from "../../../core/text/units.ts";
 import { packageVersion } from "../../../core/version.ts";
@@ -10,13 +11,17 @@ import { audited } from "../../audited.ts";
 import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
 
-const inputSchema = z.object({ target: z.string().min(1), force: z.boolean().default(false), ...bucketInput });
+const inputSchema = z.object({
+  args: z.tuple([z.string().min(1)]),
+  force: z.boolean().default(false),
+  ...bucketInput,
+});
 
 export const command = defineCommand({
   configure: (cli) =>
     withBucketOptions(
       cli
-        .argument("<target>", "folder that the backup becomes, or s3://bucket/prefix, gs://bucket/prefix")
+        .argument("<target>", "folder that the backup becomes, or s3://bucket/prefix, gs://…, az://container/prefix")
         .option("--force", "replace an earlier backup there"),
     ),
   examples: {
@@ -28,12 +33,13 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, clock, terminal, cwd, signal } = context;
     const config = await context.loadConfig();
-    const target = isStored(input.target) ? input.target : resolve(cwd, input.target);
+    const [typed] = input.args;
+    const target = isStored(typed) ? typed : resolve(cwd, typed);
     const request = { target, force: input.force, version: packageVersion(), bucket: bucketOf(input) };
     const report = await audited(
       config,
       context,
-      { action: "backup", subject: request.target },
+      { action: "backup", subject: withoutSecrets(request.target) },
       () => backupJob(config, request, { clock, signal }),
       ({ bytes }) => ({ bytes }),
     );

@@ -2,17 +2,20 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { restoreJob } from "../../../../jobs/backup.ts";
+import { withoutSecrets } from "../../../core/config/destinations/secrets-in.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { isStored } from "../../../deliver/stored-backup.ts";
 import { audited } from "../../audited.ts";
 import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
 
-const inputSchema = z.object({ source: z.string().min(1), ...bucketInput });
+const inputSchema = z.object({ args: z.tuple([z.string().min(1)]), ...bucketInput });
 
 export const command = defineCommand({
   configure: (cli) =>
-    withBucketOptions(cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://bucket/prefix")),
+    withBucketOptions(
+      cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix"),
+    ),
   examples: {
     "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
     "duckmirror restore /backups/2026-11-23 --data-dir ./trial": "into another one, e.g. to try the backup",
@@ -22,11 +25,12 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, clock, terminal, cwd, signal } = context;
     const config = await context.loadConfig();
-    const source = isStored(input.source) ? input.source : resolve(cwd, input.source);
+    const [typed] = input.args;
+    const source = isStored(typed) ? typed : resolve(cwd, typed);
     const report = await audited(
       config,
       context,
-      { action: "restore", subject: source },
+      { action: "restore", subject: withoutSecrets(source) },
       () => restoreJob(config, { source, bucket: bucketOf(input) }, { clock, signal }),
       ({ bytes }) => ({ bytes }),
     );

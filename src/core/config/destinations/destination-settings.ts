@@ -77,20 +77,3 @@ export const resolveDestinations = (
     const url = own ?? env[variable]?.trim() ?? "";
     return { ...settings, url: new Secret(url), unset: url === "" ? variable : null, folder };
   });
-
-const NAMED_SECRET = /(?:password|passwd|secret|token|key|signature|sig)\w*\s*=\s*('[^']*'|"[^"]*"|[^\s&;,'"]+)/gi;
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
-
-/** Parts of an address that must not be shown: its password, and values of parameters that are named like secrets. */
-export const secretsIn = (url: string): readonly string[] => {
-  const [, password = ""] = /:\/\/[^/?#\s]*?:([^/?#\s]*)@/.exec(url) ?? [];
-  const named = [...url.matchAll(NAMED_SECRET)].map(([, value = ""]) => value.replace(/^(['"])(.*)\1$/, "$2"));
-  return [password, ...named].filter((text) => text !== "").flatMap((text) => [...new Set([text, decoded(text)])]);
-};

@@ -11,10 +11,12 @@ export const parquetSettings = z
     keep_old_parts: duration.prefault("24h"),
     /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
     region: textLike("a region", /^[\w-]+$/).optional(),
-    /** Address of a service that speaks S3's protocol; unset: Amazon's, or Google's for gs://. */
+    /** Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or Azure's. */
     endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
     /** The bucket is in the path of the address, not in its host name. */
     path_style: yesNo.optional(),
+    /** Storage account of an az:// address; unset: AZURE_STORAGE_ACCOUNT. */
+    account: textLike("a storage account", /^[a-z0-9]{3,24}$/).optional(),
     /** Encryption at the service. */
     sse: oneOf(["AES256", "aws:kms"]).optional(),
     kms_key_id: textLike("the id of a key", /^\S+$/).optional(),

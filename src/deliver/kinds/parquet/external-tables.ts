@@ -133,10 +133,12 @@ OPTIONS (
 ];
 
 const MAKERS = { athena, trino, spark, bigquery } as const;
-const SCHEMES: Readonly<Record<Engine, readonly string[]>> = {
+const FORMS = { s3: "s3://", gs: "gs://", abfss: "abfss://container@account.dfs.core.windows.net" } as const;
+type Scheme = keyof typeof FORMS;
+const SCHEMES: Readonly<Record<Engine, readonly Scheme[]>> = {
   athena: ["s3"],
-  trino: ["s3", "gs"],
-  spark: ["s3", "gs"],
+  trino: ["s3", "gs", "abfss"],
+  spark: ["s3", "gs", "abfss"],
   bigquery: ["gs"],
 };
 
@@ -156,8 +158,8 @@ export const externalTables = (
   location: string,
 ): readonly ExternalTable[] => {
   const scheme = /^([a-z0-9]+):\/\/[^/]/.exec(location)?.[1] ?? "";
-  if (!SCHEMES[engine].includes(scheme)) {
-    const wanted = SCHEMES[engine].map((one) => `${one}://`).join(" or ");
+  if (!SCHEMES[engine].some((one) => one === scheme)) {
+    const wanted = SCHEMES[engine].map((one) => FORMS[one]).join(", ");
     throw new DuckmirrorError("USAGE", { detail: `${engine} reads a set at ${wanted}, not at ${location}` });
   }
   const place = location.replace(/\/+$/, "");

@@ -7,10 +7,10 @@ import { parquetDestination } from "./parquet-destination.ts";
 /** Sends nothing yet. Throws CONFIG_INVALID, DESTINATION_PACKAGE_MISSING. */
 export const openParquet = async (
   settings: SettingsOf<"parquet">,
-  { memory, clock }: DestinationContext,
+  { memory, azure, clock }: DestinationContext,
 ): Promise<Destination> => {
-  const { name, url, folder, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
+  const { name, url, folder, account, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
   const place = parsePlace(url.reveal(), folder, name);
-  const store = await openStore(name, place, { region, endpoint, pathStyle, sse, kmsKeyId });
+  const store = await openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure });
   return parquetDestination(store, { keepOldPartsMs: settings.keep_old_parts, memory, clock });
 };

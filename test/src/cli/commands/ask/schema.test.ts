@@ -69,11 +69,18 @@ test("schema --ddl prints statements for a delivered set; its address is typed o
   });
 });
 
+test("schema --ddl names the storage account of a set in Azure, because engines need it", async () => {
+  const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"az://lake/set","account":"acme"}]' };
+  const { out } = await cli(["schema", "owners", "--ddl", "spark"], { env });
+  expect(out).toContain("parquet.`abfss://lake@acme.dfs.core.windows.net/set/owners`");
+});
+
 test.each([
   [["schema", "--ddl", "trino"], "no destination of kind parquet"],
   [["schema", "--location", "s3://lake/set"], "--location needs --ddl"],
   [["schema", "marts.account_360", "--ddl", "trino", "--location", "s3://lake/set"], "tables of schema main"],
   [["schema", "--ddl", "athena", "--location", "/srv/set"], "athena reads a set at s3://"],
+  [["schema", "--ddl", "spark", "--location", "az://lake/set"], "abfss://container@account.dfs.core.windows.net"],
 ] as const)("%j is a usage error", async (argv, words) => {
   const { code, err } = await cli([...argv]);
   expect(code).toBe(2);

@@ -1,7 +1,8 @@
 // Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { secretsIn } from "../../../../../src/core/config/destinations/destination-settings.ts";
+import { azureSecrets } from "../../../../../src/core/config/destinations/azure-environment.ts";
+import { secretsIn } from "../../../../../src/core/config/destinations/secrets-in.ts";
 import { configOf } from "../../../../support/given-config.ts";
 
 test("without the section there is none", () => {
@@ -39,6 +40,23 @@ test("a bucket's settings, and how long old parts stay", () => {
   ]);
 });
 
+test("an account of Azure, and credentials as its command line reads them, which do not print", () => {
+  const env = {
+    AZURE_STORAGE_ACCOUNT: "acme",
+    AZURE_STORAGE_KEY: "aGVsbG8gd29ybGQ=",
+    AZURE_STORAGE_SAS_TOKEN: "?sv=1&sig=ab%2Bcd",
+    AZURE_STORAGE_CONNECTION_STRING: "",
+  };
+  const { destinations, azure } = configOf(
+    "destinations: [{ name: a, kind: parquet, url: az://lake/set, account: other }]",
+    env,
+  );
+  expect(destinations).toMatchObject([{ account: "other" }]);
+  expect(azure).toMatchObject({ account: "acme", connectionString: null });
+  expect(azureSecrets(azure)).toEqual(["aGVsbG8gd29ybGQ=", "?sv=1&sig=ab%2Bcd", "ab%2Bcd", "ab+cd"]);
+  expect(inspect(azure) + JSON.stringify(azure)).not.toMatch(/aGVs|sig=/);
+});
+
 test("as JSON in the environment; a profile's own list replaces it", () => {
   const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"out"}]' };
   const text = `profiles:
@@ -56,6 +74,7 @@ test.each([
   ["two addresses", "[{ name: a, kind: postgres, url: x, url_env: Y }]", "a needs either url or url_env"],
   ["a key without its kind", "[{ name: a, kind: parquet, url: x, kms_key_id: k }]", "needs sse: aws:kms"],
   ["no kind of encryption", "[{ name: a, kind: parquet, url: x, sse: rot13 }]", "AES256, aws:kms"],
+  ["an account that is none", "[{ name: a, kind: parquet, url: x, account: A_b }]", "a storage account"],
   ["no time", "[{ name: a, kind: parquet, url: x, keep_old_parts: long }]", "a duration like"],
   ["an unknown table", "[{ name: a, kind: postgres, url: x, tables: [signal] }]", '"signal" is not a table'],
   ["no list", "{ name: a }", "is a list of destinations"],
@@ -70,6 +89,7 @@ test.each([
   ["ducklake:postgres:host=db password='a b' user=me", ["a b"]],
   ["s3://bucket/x?secret_access_key=abc&region=eu", ["abc"]],
   ["az://account/x?sig=A%2BB", ["A%2BB", "A+B"]],
+  ["AccountName=acme;AccountKey=aGVsbG8=;EndpointSuffix=core.windows.net", ["aGVsbG8="]],
 ])("the secrets in %s", (url, secrets) => {
   expect(secretsIn(url)).toEqual(secrets);
 });

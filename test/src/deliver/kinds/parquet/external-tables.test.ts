@@ -55,8 +55,17 @@ test.each([
   ["athena", "gs://lake/set"],
   ["bigquery", "s3://lake/set"],
   ["trino", "/srv/set"],
+  ["spark", "az://lake/set"],
+  ["athena", "abfss://lake@acme.dfs.core.windows.net/set"],
 ] as const)("%s does not read %s", (engine, place) => {
   expect(() => externalTables(engine, tables, place)).toThrow(
     expect.toSatisfy((error: unknown) => isCode(error, "USAGE")),
   );
+});
+
+test.each(["trino", "spark"] as const)("%s reads a set in a container of Azure", (engine) => {
+  const place = "abfss://lake@acme.dfs.core.windows.net/set";
+  const text = externalTables(engine, [odd], place)[0]?.statements.join("\n") ?? "";
+  expect(text).toContain(`${place}/odd`);
+  expect(text).toContain(`${place}/_symlink/odd`);
 });

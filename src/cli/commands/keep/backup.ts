@@ -10,7 +10,11 @@ import { audited } from "../../audited.ts";
 import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
 
-const inputSchema = z.object({ target: z.string().min(1), force: z.boolean().default(false), ...bucketInput });
+const inputSchema = z.object({
+  args: z.tuple([z.string().min(1)], { error: "name the folder or bucket of the backup" }),
+  force: z.boolean().default(false),
+  ...bucketInput,
+});
 
 export const command = defineCommand({
   configure: (cli) =>
@@ -28,7 +32,8 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, clock, terminal, cwd, signal } = context;
     const config = await context.loadConfig();
-    const target = isStored(input.target) ? input.target : resolve(cwd, input.target);
+    const [folder] = input.args;
+    const target = isStored(folder) ? folder : resolve(cwd, folder);
     const request = { target, force: input.force, version: packageVersion(), bucket: bucketOf(input) };
     const report = await audited(
       config,

@@ -8,7 +8,10 @@ import { audited } from "../../audited.ts";
 import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
 
-const inputSchema = z.object({ source: z.string().min(1), ...bucketInput });
+const inputSchema = z.object({
+  args: z.tuple([z.string().min(1)], { error: "name the folder or bucket of the backup" }),
+  ...bucketInput,
+});
 
 export const command = defineCommand({
   configure: (cli) =>
@@ -22,7 +25,8 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, clock, terminal, cwd, signal } = context;
     const config = await context.loadConfig();
-    const source = isStored(input.source) ? input.source : resolve(cwd, input.source);
+    const [folder] = input.args;
+    const source = isStored(folder) ? folder : resolve(cwd, folder);
     const report = await audited(
       config,
       context,

@@ -1,5 +1,6 @@
 // Reports a stream's progress in numbers after every response.
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
+import type { SyncRun } from "../running/run-state.ts";
+import { pageSizeOf } from "../strategies/page-size.ts";
 import { totalOf } from "../task/scope-state.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 
@@ -8,8 +9,8 @@ const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {
   const stats = run.stats.of(task.candidate.stream);
   if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
   const total = totalOf(task);
-  const walking = task.progress?.kind === "walk" && total !== null;
-  return walking ? Math.max(stats.pages, Math.ceil(total / shapeOf(run, task.stream.name).perPage)) : null;
+  if (task.progress?.kind !== "walk" || total === null) return null;
+  return Math.max(stats.pages, Math.ceil(total / pageSizeOf(task.progress)));
 };
 
 export const emitPage = (run: SyncRun, task: ScopeTask): void => {

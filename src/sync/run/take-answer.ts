@@ -18,6 +18,7 @@ import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { provenPageSize } from "../strategies/page-size.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
@@ -34,8 +35,8 @@ const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) =>
 };
 
 /**
- * A page was returned in the present shape. Its rows show a silently reduced page size, and the fields that the list
- * returns.
+ * A page was returned in the present shape. Its rows show the fields that the list returns, and may prove a silently
+ * reduced page size.
  */
 const settleShape = async (
   run: SyncRun,
@@ -47,10 +48,10 @@ const settleShape = async (
   const { name } = task.stream;
   const shape = shapeOf(run, name);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
-  const rows = records.length;
-  const total = outcome.page.totalCount;
-  const clamped = request.page === 1 && rows > 0 && rows < request.perPage && total !== null && total > rows;
-  const perPage = clamped ? Math.min(shape.perPage, rows) : shape.perPage;
+  const { totalCount: total, perPage: saysPerPage } = outcome.page;
+  const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
+  const proven = task.progress === null ? null : provenPageSize(task.progress, page);
+  const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
   const learned = grantsAfter(shape, task.stream, wanted.call.query, { records, included: outcome.included });
   const isNew = String([learned.grants, learned.lacks]) !== String([shape.grants, shape.lacks]);
   if (shape.settled && perPage === shape.perPage && !isNew) return;

@@ -12,7 +12,7 @@ import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.t
 import { defineCommand } from "../../command.ts";
 
 const inputSchema = z.object({
-  args: z.tuple([z.string().min(1)]),
+  args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
   force: z.boolean().default(false),
   ...bucketInput,
 });

@@ -26,3 +26,8 @@ test("object storage is opened as typed: an account that is not known is an erro
   expect([code, `${out}${err}`.includes("hush")]).toEqual([5, false]);
   expect(err).toContain("AZURE_STORAGE_SAS_TOKEN");
 });
+
+test.each(["backup", "restore"])("%s without a folder is a usage error", async (command) => {
+  const { code, err } = await cli([command], { cwd: tempDir() });
+  expect([code, err]).toEqual([2, expect.stringMatching(/target|source/)]);
+});

@@ -1,0 +1,35 @@
+// The page size that a service grants, and what proves it. Pure. docs/decisions/0139-what-proves-a-page-size.md.
+import type { ReadRequest } from "./contract.ts";
+import { startOf } from "./page-geometry.ts";
+import { coverageOf, type Progress, readSoFar } from "./progress.ts";
+
+/** What a page shows of its size. */
+export interface ReturnedPage {
+  readonly request: ReadRequest;
+  readonly rows: number;
+  /** `totalCount` and `perPage` of its `meta`. */
+  readonly total: number | null;
+  readonly saysPerPage: number | null;
+  /** Rows of the largest page of the stream that the service has returned in this run. */
+  readonly granted: number;
+}
+
+/** Rows of a page that the strategy asks for by now: fewer after a short first page. */
+export const pageSizeOf = (progress: Progress): number =>
+  progress.kind === "log" ? progress.size : (coverageOf(progress)?.size ?? 0);
+
+/**
+ * Page size that the service grants to every list of the stream, null if this page proves none. A first page with fewer rows
+ * than the service counts proves nothing alone: a service may count records that it never returns, and only rows behind
+ * the page, or the service's own word, show that it was cut. `before`: how far the list was read before the page.
+ */
+export const provenPageSize = (before: Progress, page: ReturnedPage): number | null => {
+  const { request, rows, total, granted } = page;
+  if (rows === 0) return null;
+  if (startOf(request) > 0) {
+    const isBehind = startOf(request) + rows > readSoFar(before).end;
+    return isBehind ? Math.max(pageSizeOf(before), granted) : null;
+  }
+  const isCut = rows < request.perPage && total !== null && total > rows;
+  return isCut && page.saysPerPage === rows ? Math.max(rows, granted) : null;
+};

@@ -1,4 +1,4 @@
-// The page size that a service grants, and what proves it. Pure. docs/decisions/0139-what-proves-a-page-size.md.
+// The page size that a service grants, and what proves it. Pure. docs/decisions/0140-what-proves-a-page-size.md.
 import type { ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 import { coverageOf, type Progress, readSoFar } from "./progress.ts";

@@ -1,4 +1,4 @@
-// The page size that is remembered for a stream: only one that something proves (docs/decisions/0139).
+// The page size that is remembered for a stream: only one that something proves (docs/decisions/0140).
 import { expect, test } from "vitest";
 import { provenPageSize } from "../../../src/sync/strategies/page-size.ts";
 import { acceptRead } from "../../../src/sync/strategies/progress.ts";

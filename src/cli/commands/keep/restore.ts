@@ -9,7 +9,10 @@ import { audited } from "../../audited.ts";
 import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
 
-const inputSchema = z.object({ args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }), ...bucketInput });
+const inputSchema = z.object({
+  args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
+  ...bucketInput,
+});
 
 export const command = defineCommand({
   configure: (cli) =>

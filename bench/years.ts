@@ -2,7 +2,7 @@
 // a replay takes must not grow with the number of syncs. `--size 5000`: how many syncs.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -60,6 +60,15 @@ const simulated = (): Clock & { pass(ms: number): void } => {
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
+};
+
+/** Gives the newest files of the journal the simulated time: the age of the others is in their names. */
+const dateJournal = async (archive: string, dated: Set<string>, now: number): Promise<void> => {
+  for (const name of await readdir(archive, { recursive: true })) {
+    if (!name.endsWith(".journal.ndjson") || dated.has(name)) continue;
+    await utimes(join(archive, name), now / 1000, now / 1000);
+    dated.add(name);
+  }
 };
 
 const measure = async (syncs: number, run: (syncs: number) => Promise<Stage>): Promise<Stage> => {
@@ -129,10 +138,12 @@ const stages = async (): Promise<readonly Stage[]> => {
     }
   };
   let done = 0;
+  const dated = new Set<string>();
   const next = async () => {
     clock.pass(HOUR_MS);
     if (done % 2 === 1) await service.change(CHANGED, clock.now());
     await sync();
+    await dateJournal(join(dataDir, "state", "archive"), dated, clock.now());
     done += 1;
   };
   const run = async (syncs: number): Promise<Stage> => {

@@ -1,11 +1,12 @@
 // Job plan: forecasts the requests of the next sync and their reasons, without sending one.
+import { existsSync } from "node:fs";
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import type { RollOver } from "../src/budget/credits/roll-over.ts";
 import { vocabulary } from "../src/catalog/vocabulary.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError } from "../src/core/errors.ts";
+import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
@@ -116,15 +117,20 @@ const checkContent = ({ withContent = [] }: PlanRequest): void => {
 };
 
 /**
- * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing.
- * Throws WRITER_BUSY while a sync runs, and USAGE for unknown content.
+ * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing. In a data directory that cannot be
+ * written it reads the snapshot: opening the working file would write to it. Throws WRITER_BUSY while a sync runs, and USAGE for unknown content.
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   checkContent(request);
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
-  const warehouse = await openWarehouse({ dataDir: config.dataDir, clock, memory: config.memory });
+  const { dataDir, memory } = config;
+  const warehouse = await openWarehouse({ dataDir, clock, memory }).catch((error: unknown) => {
+    if (!isCode(error, "DATA_DIR_UNWRITABLE") || !existsSync(snapshotPath(dataDir))) throw error;
+    return null;
+  });
+  if (warehouse === null) return planSnapshotJob(config, request, clock);
   try {
     return await reportOn(warehouse, config, request, clock);
   } finally {

@@ -1,10 +1,23 @@
 -- Purpose: latest quota reading, and this mirror's spending since the period began. The period is assumed to be the
--- month before resets_at. late_here: spent requests that were answered so shortly before the reading, or after it, that
+-- month before resets_at; without resets_at the month before the reading is shown. late_here: spent requests that were answered so shortly before the reading, or after it, that
 -- the service may not have counted them yet. Grain: at most one row. Readers: src/warehouse/read/read-credits.ts,
 -- src/warehouse/file/publish-news.ts.
 WITH reading AS (
-  SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
-  FROM main.usage_snapshots
+  SELECT
+    "limit" AS credit_limit,
+    used,
+    remaining,
+    -- As in plan/last-quota.sql.
+    coalesce(
+      resets_at,
+      (
+        SELECT max_by(known.resets_at, known.captured_at)
+        FROM main.usage_snapshots AS known
+        WHERE known.resets_at > latest.captured_at
+      )
+    ) AS resets_at,
+    captured_at
+  FROM main.usage_snapshots AS latest
   WHERE remaining IS NOT NULL
   ORDER BY captured_at DESC
   LIMIT 1
@@ -23,5 +36,6 @@ SELECT
   ) AS late_here
 FROM reading
 LEFT JOIN sync.requests AS requests
-  ON requests.started_at >= reading.resets_at - INTERVAL 1 MONTH AND requests.started_at <= reading.captured_at
+  ON requests.started_at >= coalesce(reading.resets_at, reading.captured_at) - INTERVAL 1 MONTH
+    AND requests.started_at <= reading.captured_at
 GROUP BY ALL;

@@ -51,12 +51,12 @@ const LONGEST_WAIT_MS = 60_000;
 export const backoffMs = (attempt: number, random: number): number =>
   Math.round(random * Math.min(LONGEST_WAIT_MS, BASE_WAIT_MS * 2 ** Math.min(attempt - 1, 30)));
 
-/** Status of a refused response; null for other outcomes. */
 const refusedStatus = (outcome: ApiOutcome): number | null => (outcome.kind === "refused" ? outcome.status : null);
 
 const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean): boolean =>
   outcome.kind === "broken" && fits(outcome);
 
+const isGone = (outcome: ApiOutcome): boolean => [404, 410].includes(refusedStatus(outcome) ?? 0);
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
 
@@ -203,7 +203,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     when: "404, 410 where the path names a record or company",
     credit: "free",
     follows: "It does not exist.",
-    applies: (outcome) => [404, 410].includes(refusedStatus(outcome) ?? 0) && namesOneThing(outcome),
+    applies: (outcome) => isGone(outcome) && namesOneThing(outcome),
     decide: () => ({ kind: "absent" }),
   },
   {
@@ -228,7 +228,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "free",
     follows: "The scope fails.",
     applies: ({ kind }) => kind === "refused",
-    decide: give("fail", "REQUEST_FAILED"),
+    decide: (...it) => give("fail", isGone(it[0]) ? "ROUTE_NOT_FOUND" : "REQUEST_FAILED")(...it),
   },
   {
     when: "a request that was aborted before it left",

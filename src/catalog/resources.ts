@@ -101,7 +101,9 @@ export const signal = fields({
   headline: text("Headline.", required),
   description: text("Short description."),
   date: time("When the event happened.", required),
-  sources: texts("Addresses of the sources; named in every request for the list.", { detailOnly: true }),
+  sources: texts("Addresses of the sources; named where the default response of the list lacks them.", {
+    detailOnly: true,
+  }),
   matchingKeywords: texts("Keywords of the organization that match."),
   relevance: json("Why the signal matters."),
   fullContent: text("Full text, when configured; from the detail route where the list has none.", {

@@ -153,6 +153,11 @@ export const ERRORS = {
     "{endpoint} failed: {detail}",
     "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection.",
   ),
+  ROUTE_NOT_FOUND: row(
+    EXIT.streamsFailed,
+    "{endpoint} is not there: {detail}",
+    "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, the service is away and something else answers for it. Nothing was deleted.",
+  ),
   RATE_REFUSED: row(
     EXIT.streamsFailed,
     "The service refused every request of the last ten minutes: {detail}",
@@ -171,7 +176,7 @@ export const ERRORS = {
   SERVICE_UNREACHABLE: row(
     EXIT.streamsFailed,
     "{endpoint} could not be reached: {detail}",
-    "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up.",
+    "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up. If a certificate was refused that your company's own authority signed, set NODE_EXTRA_CA_CERTS to the authority's file (PEM).",
   ),
   WRITER_BUSY: row(
     EXIT.writerBusy,

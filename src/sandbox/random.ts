@@ -19,20 +19,44 @@ export interface Random {
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
+const EMPTY = 0x811c9dc5;
+
+/** State of FNV-1a after more text. */
+const read = (state: number, text: string): number => {
+  let after = state;
+  for (let index = 0; index < text.length; index++) after = Math.imul(after ^ text.charCodeAt(index), 0x01000193);
+  return after;
+};
+
+const mixed = (state: number): number => {
+  let bits = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+};
+
 /** 32-bit hash of a text (FNV-1a, then mixed). */
-export const hash = (text: string): number => {
-  let state = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
-  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
-  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
-  return (state ^ (state >>> 16)) >>> 0;
+export const hash = (text: string): number => mixed(read(EMPTY, text));
+
+/** Positions of `count` elements at most, each drawn from those that are left of `length`. */
+const draw = (length: number, count: number, int: Random["int"]): readonly number[] => {
+  const drawn: number[] = [];
+  const ascending: number[] = [];
+  while (drawn.length < count && drawn.length < length) {
+    let at = int(0, length - drawn.length - 1);
+    let before = 0;
+    for (; (ascending[before] ?? length) <= at; before++) at++;
+    ascending.splice(before, 0, at);
+    drawn.push(at);
+  }
+  return drawn;
 };
 
 /** An independent sequence for `seed`, e.g. `7/contacts/12`. Algorithm: sfc32. */
 export const createRandom = (seed: string): Random => {
-  let a = hash(`${seed}:a`);
-  let b = hash(`${seed}:b`);
-  let c = hash(`${seed}:c`);
+  const state = read(EMPTY, `${seed}:`);
+  let a = mixed(read(state, "a"));
+  let b = mixed(read(state, "b"));
+  let c = mixed(read(state, "c"));
   let counter = 1;
   const next = () => {
     const sum = (((a + b) | 0) + counter) | 0;
@@ -56,12 +80,18 @@ export const createRandom = (seed: string): Random => {
     pick,
     chance: (p) => next() < p,
     sample: (list, count) => {
-      const rest = [...list];
-      const taken: (typeof rest)[number][] = [];
-      while (taken.length < count && rest.length > 0) taken.push(...rest.splice(int(0, rest.length - 1), 1));
+      const taken: (typeof list)[number][] = [];
+      for (const at of draw(list.length, count, int)) {
+        const item = list[at];
+        if (item !== undefined) taken.push(item);
+      }
       return taken;
     },
     maybe: (p, value) => (next() < p ? value : undefined),
-    id: (length) => Array.from({ length }, () => LETTERS.charAt(int(0, LETTERS.length - 1))).join(""),
+    id: (length) => {
+      const codes: number[] = [];
+      while (codes.length < length) codes.push(LETTERS.charCodeAt(int(0, LETTERS.length - 1)));
+      return String.fromCharCode(...codes);
+    },
   };
 };

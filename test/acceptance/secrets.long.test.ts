@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DEFAULT_MEMORY, memoryPlan } from "../../src/core/config/memory-plan.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { scanFor } from "../../src/warehouse/forget/scan.ts";
 import { startBuilt } from "./built-cli.ts";
@@ -122,7 +123,8 @@ test("the token is in no file, no output and no argument, although the service r
   const person = (kind: "id" | "name", texts: readonly string[]) => [
     { id: "", hash: "", traces: texts.map((text) => ({ kind, text })) },
   ];
-  const scan = await scanFor(person("id", forms()), [cwd]);
+  const means = { tempDir: join(cwd, "tmp"), memory: memoryPlan(DEFAULT_MEMORY, 2 ** 32) };
+  const scan = await scanFor(person("id", forms()), [cwd], means);
   expect(scan.left).toEqual([]);
   expect(scan.files).toBeGreaterThan(40);
   // The search finds what is there: a name of a mirrored account stands in archive, database, Parquet and CSV.
@@ -136,7 +138,7 @@ test("the token is in no file, no output and no argument, although the service r
         )
       ).text,
     )?.[1] ?? "";
-  const control = await scanFor(person("name", [known]), [cwd]);
+  const control = await scanFor(person("name", [known]), [cwd], means);
   const places = control.mentions.map(({ file }) => file.replace(/^.*\.(\w+)$/, "$1"));
   expect([...new Set(places)].sort()).toEqual(expect.arrayContaining(["csv", "duckdb", "gz", "ndjson", "parquet"]));
 });

@@ -62,7 +62,7 @@ afterAll(() => sandbox.close());
 
 const jobsSchema = z.object({
   active: z.array(z.unknown()),
-  members: z.array(z.object({ in_flight: z.number(), silent_ms: z.number().nullable() })),
+  members: z.array(z.object({ in_flight: z.number(), pid: z.int() })),
 });
 
 const refusedSchema = z.object({ error: z.object({ code: z.literal("REDIS_UNAVAILABLE") }) });
@@ -120,11 +120,23 @@ test(
     const start = (role: (typeof ROLES)[number]): BuiltRun =>
       startBuilt(["worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])], env);
     const fleet = ROLES.map(start);
+    /** Starts again, as a service manager does, what ended because Redis was away when it started. */
+    const tend = (): void => {
+      for (const [nth, role] of ROLES.entries()) {
+        const ended = fleet[nth];
+        if (ended === undefined || ended.child.exitCode === null) continue;
+        expect(ended.err(), `${role} ended by itself`).toMatch(/^error REDIS_UNAVAILABLE/m);
+        expect(ended.child.exitCode, ended.err()).toBe(5);
+        fleet[nth] = start(role);
+        restarts += 1;
+      }
+    };
     const story: string[] = [];
     /** Rounds that paid more than kills explain: the night goes on, and fails at its end. */
     const dear: string[] = [];
     const codes = new Map<number | null, number>();
     let kills = 0;
+    let restarts = 0;
 
     const kill = async (): Promise<string> => {
       const nth = Math.floor(random() * (ROLES.length + 2));
@@ -143,15 +155,19 @@ test(
     };
     const trigger = (...part: readonly string[]) =>
       runBuilt(["trigger", ...part, "--wait", "--json", "--timeout", "8m"], env);
-    /** No run is under way, also none that Redis no longer knows of. */
-    const isQuiet = async (): Promise<boolean> => {
-      const { code, out } = await runBuilt(["jobs", "--json"], env);
-      if (code !== 0) return false;
+    /** What is still under way, also what Redis no longer knows of; "quiet" once nothing is. */
+    const underWay = async (): Promise<string> => {
+      tend();
+      const { code, out, err } = await runBuilt(["jobs", "--json"], env);
+      if (code !== 0) return `jobs ended with ${code}: ${err}`;
       const { active, members } = jobsSchema.parse(JSON.parse(out));
-      const alive = members.filter(({ silent_ms }) => silent_ms === null);
-      return active.length === 0 && alive.length === ROLES.length && alive.every(({ in_flight }) => in_flight === 0);
+      // A killed worker is listed for a while.
+      const alive = members.filter(({ pid }) => fleet.some(({ child }) => child.pid === pid));
+      const isQuiet =
+        active.length === 0 && alive.length === ROLES.length && alive.every(({ in_flight }) => in_flight === 0);
+      return isQuiet ? "quiet" : [...story, out].join("\n");
     };
-    const settle = () => expect.poll(isQuiet, { timeout: 120_000, interval: 1_000 }).toBe(true);
+    const settle = () => expect.poll(underWay, { timeout: 120_000, interval: 1_000 }).toBe("quiet");
     const check = async (): Promise<void> => {
       await settle();
       expect(await mirrorDifferences(snapshot), story.join("\n")).toEqual([]);
@@ -161,6 +177,7 @@ test(
     try {
       await settle();
       for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || story.length < 2; ) {
+        tend();
         await sandbox.evolve(CHANGES);
         const before = log.served.length;
         const asked = trigger("--full");
@@ -207,6 +224,7 @@ test(
       minutes: MINUTES,
       triggers: story.length,
       kills,
+      restarts,
       codes: Object.fromEntries(codes),
       charged: log.paid().length,
       ambiguous: ambiguous.rows[0]?.[0],

@@ -33,6 +33,7 @@ export const aSignal = (id: number, more: Record<string, unknown> = {}): Row => 
   accountId: 1,
   type: "relevant-news",
   headline: `Signal ${id}`,
+  sources: [`https://source.example/${id}`],
   date: at(id % 300),
   createdAt: at(id % 300),
   updatedAt: at(id % 300),

@@ -260,6 +260,7 @@ export const createFakeService = (
       return name === undefined ? refuse(404, "no route") : list(data.lists[String(company.id)]?.[name] ?? [], query);
     }
     if (first === "account-insights") {
+      if (["accountId", "domain", "query"].every((name) => query[name] === undefined)) return refuse(400, "Name one");
       const accountId = query.accountId ?? "";
       const insight = data.insights[accountId];
       if (query.include !== undefined && options.included === "refuse") return refuse(400, "Bad request");

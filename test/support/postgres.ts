@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { vi } from "vitest";
 import { programOnPath } from "./redis-binary.ts";
 
 const DEBIANS = "/usr/lib/postgresql";
@@ -100,6 +101,8 @@ export const startPostgres = async (): Promise<TestPostgres> => {
     });
     return child;
   };
+  /** The processes of a killed server hold its memory for a moment. */
+  const launchAgain = () => vi.waitFor(launch, { timeout: 30_000, interval: 100 });
   let running = await launch();
   const end = async (signal: "SIGKILL" | "SIGINT") => {
     if (running.exitCode !== null || running.signalCode !== null) return;
@@ -111,12 +114,12 @@ export const startPostgres = async (): Promise<TestPostgres> => {
     url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`,
     kill: () => end("SIGKILL"),
     start: async () => {
-      running = await launch();
+      running = await launchAgain();
     },
     pid: () => running.pid ?? 0,
     restart: async () => {
       await end("SIGKILL");
-      running = await launch();
+      running = await launchAgain();
     },
     stop: async () => {
       await end("SIGINT");

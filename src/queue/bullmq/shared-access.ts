@@ -9,6 +9,7 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
+import { type TakenFromLoader, takeFromLoader } from "../remote/loader/take-mirror.ts";
 import { denialOf, openShared } from "../remote/organizations.ts";
 
 /** Delay before trying again while requests in flight may still refund credits, ms. */
@@ -16,13 +17,21 @@ const SETTLING_MS = 200;
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
-/** Time limit for unfinished settlements after a run; then their reservations expire, ms. */
+/** Time limit for settlements after a run, and for giving back the place of a loader, ms; reservations without settlement expire. */
 const CLOSING_MS = 300;
 
 interface OpenCredits extends SharedCredits {
   /** Waits briefly for unfinished settlements. */
   close(): Promise<void>;
 }
+
+/** Waits for `work`, but not for long. */
+const withinLimit = async (work: Promise<unknown> | undefined): Promise<void> => {
+  const over = new AbortController();
+  const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([work, force]);
+  over.abort();
+};
 
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
 export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
@@ -77,27 +86,28 @@ export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits
     },
     close: async () => {
       clearInterval(renewing);
-      const over = new AbortController();
-      const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
-      await Promise.race([Promise.all(settling), force]);
-      over.abort();
+      await withinLimit(Promise.all(settling));
     },
   };
 };
 
 /** Sends requests from this process, within limits that all processes share. */
 export const sharedAccess =
-  (connection: RedisConnection): OpenAccess =>
+  (connection: RedisConnection, warn: (text: string) => void = () => undefined): OpenAccess =>
   async (config, context) => {
     const client = clientOf(config, context);
     const organization = organizationKey(config.baseUrl ?? "", context.token.reveal());
     const { throttle, ledger } = openShared(config, { connection, organization, clock: context.clock });
     const credits = creditsOf(ledger, context.clock);
+    let taken: TakenFromLoader | null = null;
     return {
       sender: createLocalSender({ client, throttle, credits }),
-      takeOver: async () => new Set(),
+      takeOver: async (warehouse, redact) => {
+        taken = await takeFromLoader({ asking: connection, warn }, config, context, { warehouse, redact });
+        return taken.unsent;
+      },
       close: async () => {
-        await credits.close();
+        await Promise.all([credits.close(), withinLimit(taken?.close())]);
         await client.close();
       },
     };

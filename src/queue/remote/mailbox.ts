@@ -7,6 +7,8 @@ import { keyOf } from "../bullmq/queues.ts";
 
 /** In place of the number of sends: a response was taken. */
 const DONE = "done";
+/** In place of an epoch: its loader ended in order. */
+export const ENDED = "ended";
 /** Lifetime of a response that no loader reads. */
 const TTL_MS = 30 * 86_400_000;
 
@@ -58,7 +60,7 @@ return 1`);
  */
 const RESIGN = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], 'ended', 'PX', ARGV[2])
+redis.call('SET', KEYS[1], '${ENDED}', 'PX', ARGV[2])
 redis.call('DEL', KEYS[2], KEYS[3])
 return 1`);
 
@@ -124,8 +126,6 @@ export interface Mailbox {
   claim(epoch: string): Promise<void>;
   /** null: the mailbox is unclaimed, or Redis lost its memory. */
   epoch(): Promise<string | null>;
-  /** Drops the record of sent requests; those of earlier epochs can no longer be sent. */
-  dropDepartures(): Promise<void>;
   /** Forbids sending under this epoch; another epoch is not affected. */
   resign(epoch: string): Promise<void>;
 }
@@ -182,9 +182,6 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       await redis.set(epochKey, epoch, "PX", TTL_MS);
     },
     epoch: () => redis.get(epochKey),
-    dropDepartures: async () => {
-      await redis.del(departures);
-    },
     resign: async (epoch) => {
       await run(RESIGN, [epochKey, departures, memory], [epoch, TTL_MS]);
     },

@@ -4,48 +4,58 @@ import type { Random } from "../random.ts";
 /** One value, or several of which one is picked at each use. */
 export type Slots = Readonly<Record<string, string | readonly string[]>>;
 
+type Filler = (slots: Slots, random: Random) => string;
+
 interface Template {
-  /** Literal, slot, literal, slot, ..., literal. */
-  readonly parts: readonly string[];
+  readonly start: string;
+  /** Value of a slot, and the text after it. */
+  readonly rest: readonly (readonly [Filler, string])[];
 }
+
+const GENERAL: ReadonlyMap<string, Filler> = new Map<string, Filler>([
+  ["percent", (_, random) => `${random.int(3, 48)}%`],
+  ["small", (_, random) => String(random.int(2, 12))],
+  ["count", (_, random) => String(random.int(15, 900))],
+  ["millions", (_, random) => `$${random.int(4, 890)} million`],
+]);
+
+const slot =
+  (name: string): Filler =>
+  (slots, random) => {
+    const value = slots[name];
+    if (value === undefined) throw new TypeError(`the template needs a value for {${name}}`);
+    return typeof value === "string" ? value : random.pick(value);
+  };
 
 const compiled = new Map<string, Template>();
 
 const compile = (text: string): Template => {
   const known = compiled.get(text);
   if (known !== undefined) return known;
-  const template = { parts: text.split(/[{}]/) };
+  // Literal, slot, literal, slot, ..., literal.
+  const [start = "", ...parts] = text.split(/[{}]/);
+  const rest: (readonly [Filler, string])[] = [];
+  for (let at = 0; at < parts.length; at += 2) {
+    const name = parts[at] ?? "";
+    rest.push([GENERAL.get(name) ?? slot(name), parts[at + 1] ?? ""]);
+  }
+  const template = { start, rest };
   compiled.set(text, template);
   return template;
 };
 
-const slotValue = (name: string, slots: Slots, random: Random): string => {
-  switch (name) {
-    case "percent":
-      return `${random.int(3, 48)}%`;
-    case "small":
-      return String(random.int(2, 12));
-    case "count":
-      return String(random.int(15, 900));
-    case "millions":
-      return `$${random.int(4, 890)} million`;
-    default: {
-      const value = slots[name];
-      if (value === undefined) throw new TypeError(`the template needs a value for {${name}}`);
-      return typeof value === "string" ? value : random.pick(value);
-    }
-  }
-};
+/**
+ * The text in one piece. A text that grew by `+` is a tree of its parts until a character is read, and the garbage
+ * collector moves every part of the thousands that wait to be written.
+ */
+const inOnePiece = (text: string): string => (text.charCodeAt(0) === 0 ? "" : text);
 
 /** One sentence. Throws TypeError when a slot has no value. */
 export const fill = (text: string, slots: Slots, random: Random): string => {
-  const { parts } = compile(text);
-  let out = "";
-  for (let index = 0; index < parts.length; index++) {
-    const part = parts[index] ?? "";
-    out += index % 2 === 0 ? part : slotValue(part, slots, random);
-  }
-  return out;
+  const { start, rest } = compile(text);
+  let out = start;
+  for (const [filler, after] of rest) out += filler(slots, random) + after;
+  return inOnePiece(out);
 };
 
 /** `count` sentences that differ in their template as far as there are enough of them. */

@@ -65,6 +65,12 @@ const symbolOf = (random: Random, name: string, taken: Set<string>): string => {
   }
 };
 
+/** Companies of an industry that others of it may have as rivals. */
+const MOST_RIVALS = 12;
+
+const firstOf = <T extends { readonly industry: Industry }>(all: readonly T[], industry: Industry, count: number) =>
+  all.filter((one) => one.industry === industry).slice(0, count);
+
 /** `count` companies with distinct names, domains and stock symbols. */
 export const generateFirms = (seed: string, count: number): readonly Firm[] => {
   const domains = new Set<string>();
@@ -98,10 +104,11 @@ export const generateFirms = (seed: string, count: number): readonly Firm[] => {
       ...(isPublic ? { symbol: symbolOf(random, name, symbols) } : {}),
     };
   });
+  const known = new Map(INDUSTRIES.map((industry) => [industry, firstOf(drafts, industry, MOST_RIVALS + 1)]));
   return drafts.map((draft): Firm => {
     const random = createRandom(`${seed}/rivals/${draft.index}`);
-    const others = drafts.filter(({ industry, index }) => industry === draft.industry && index !== draft.index);
-    const found = random.sample(others.slice(0, 12), 3).map(({ name }) => name);
+    const others = known.get(draft.industry)?.filter(({ index }) => index !== draft.index) ?? [];
+    const found = random.sample(others.slice(0, MOST_RIVALS), 3).map(({ name }) => name);
     const rivals = found.length > 0 ? found : ["its largest competitor"];
     return { ...draft, rivals, slots: slotsOf(draft, rivals) };
   });

@@ -23,23 +23,29 @@ const cellOf = (type: ColumnType, value: Row[string]): Cell => {
 };
 
 /** Cells of the rows by column, in batches; long texts are written here. */
-function* batchesOf({ fields }: TableSpec, rows: readonly Row[]): Iterable<ColumnChunk> {
-  for (let next = 0; next < rows.length; ) {
-    const columns = fields.map((): ReturnType<typeof duckCell>[] => []);
-    let chars = 0;
-    for (const from = next; next < rows.length && next - from < CHUNK_ROWS && chars < MAX_BATCH_CHARS; next++) {
-      for (const [index, { name, columnType }] of fields.entries()) {
-        const cell = cellOf(columnType, rows[next]?.[name]);
-        if (typeof cell === "string") chars += cell.length;
-        columns[index]?.push(duckCell(columnType, cell));
-      }
+function* batchesOf({ fields }: TableSpec, rows: Iterable<Row>): Iterable<ColumnChunk> {
+  const empty = () => fields.map((): ReturnType<typeof duckCell>[] => []);
+  let columns = empty();
+  let count = 0;
+  let chars = 0;
+  for (const row of rows) {
+    for (const [index, { name, columnType }] of fields.entries()) {
+      const cell = cellOf(columnType, row[name]);
+      if (typeof cell === "string") chars += cell.length;
+      columns[index]?.push(duckCell(columnType, cell));
     }
+    count += 1;
+    if (count < CHUNK_ROWS && chars < MAX_BATCH_CHARS) continue;
     yield columns;
+    columns = empty();
+    count = 0;
+    chars = 0;
   }
+  if (count > 0) yield columns;
 }
 
 /** Inserts all rows, in batches; DuckDB inserts one while the next is written. `at`: ISO 8601. */
-export const loadRows = async (tx: Writer, table: TableName, rows: readonly Row[], at: string): Promise<void> => {
+export const loadRows = async (tx: Writer, table: TableName, rows: Iterable<Row>, at: string): Promise<void> => {
   const spec = tableSpec(table);
   const columns = columnsOf(spec);
   const types = spec.fields.map(({ columnType }) => DUCK_TYPES[columnType]);

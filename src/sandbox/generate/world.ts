@@ -10,7 +10,7 @@ import { type Firm, generateFirms } from "./firms.ts";
 import { loadRows } from "./load-rows.ts";
 import { moreEvents, publicData } from "./public-data.ts";
 import { DAY_MS, iso, type Row } from "./rows.ts";
-import { signalRow } from "./signals.ts";
+import { type BusinessEvent, signalRow } from "./signals.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -46,12 +46,13 @@ const firstIds = (big: boolean) => ({
   filings: big ? 1_814_000_000_000_000_000n : 880_000n,
 });
 
-/** Rows in order of time with growing ids; ties keep their order. */
-const numbered = (rows: readonly Row[], field: string, nextId: () => string): Row[] =>
-  rows
-    .map((row) => ({ row, at: String(row[field]) }))
-    .sort((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0))
-    .map(({ row }) => ({ id: nextId(), ...row }));
+/** Takes the rows out of the list, in order of time, with growing ids; ties keep their order. */
+function* numbered(rows: Row[], field: string, nextId: () => string): Iterable<Row> {
+  const dated = rows.splice(0).map((row) => ({ row, at: String(row[field]) }));
+  // The first last: a row taken off the end is free once it is written.
+  dated.sort((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0)).reverse();
+  for (let next = dated.pop(); next !== undefined; next = dated.pop()) yield { id: nextId(), ...next.row };
+}
 
 interface Plan {
   readonly firm: Firm;
@@ -88,6 +89,27 @@ const activityOf = (signals: readonly Row[], contacts: readonly Row[], now: numb
 /** The rows, which the list holds no longer: each table's memory is free once it is written. */
 const taken = (rows: Row[]): readonly Row[] => rows.splice(0);
 
+type Write = (table: TableName, rows: Iterable<Row>) => Promise<void>;
+
+/** Generates the companies' public data and writes what needs no order. Returns the rest. */
+const publish = async (write: Write, seed: string, firms: readonly Firm[], now: number) => {
+  const rows = { companies: <Row[]>[], news: <Row[]>[], jobs: <Row[]>[] };
+  const rest = { events: new Map<number, readonly BusinessEvent[]>(), calls: <Row[]>[], filings: <Row[]>[] };
+  for (const firm of firms) {
+    const { company, news, jobs, calls, filings, events } = publicData(seed, firm, now);
+    rows.companies.push(company);
+    rows.news.push(...news);
+    rows.jobs.push(...jobs);
+    rest.calls.push(...calls);
+    rest.filings.push(...filings);
+    rest.events.set(firm.index, events);
+  }
+  await write("companies", taken(rows.companies));
+  await write("news_articles", taken(rows.news));
+  await write("job_openings", taken(rows.jobs));
+  return rest;
+};
+
 /** Generates and writes everything, one table per transaction. Returns the facts that the routes need. */
 export const generateWorld = async (database: Pick<Database, "transaction">, options: WorldOptions): Promise<World> => {
   const { accounts, now } = options;
@@ -102,26 +124,14 @@ export const generateWorld = async (database: Pick<Database, "transaction">, opt
   const random = createRandom(`${seed}/ids`);
   const accountId = growingIds(random, first.accounts);
 
-  const rows = { accounts: <Row[]>[], account_insights: <Row[]>[], contacts: <Row[]>[], companies: <Row[]>[] };
-  const texts = {
-    signals: <Row[]>[],
-    news_articles: <Row[]>[],
-    job_openings: <Row[]>[],
-    calls: <Row[]>[],
-    filings: <Row[]>[],
-  };
-  const published = new Map(firms.map((firm) => [firm.index, publicData(seed, firm, now)]));
-  for (const { company, news, jobs, calls, filings } of published.values()) {
-    rows.companies.push(company);
-    texts.news_articles.push(...news);
-    texts.job_openings.push(...jobs);
-    texts.calls.push(...calls);
-    texts.filings.push(...filings);
-  }
+  const write: Write = (table, rows) => database.transaction((tx) => loadRows(tx, table, rows, at));
+
+  const { events: published, calls, filings } = await publish(write, seed, firms, now);
+  const rows = { accounts: <Row[]>[], account_insights: <Row[]>[], contacts: <Row[]>[], signals: <Row[]>[] };
   for (const { firm, createdAt } of accountPlans(seed, firms, accounts, now)) {
     const own = createRandom(`${seed}/workspace/${firm.index}`);
     const account = { id: accountId(), organizationId, createdAt };
-    const known = published.get(firm.index)?.events ?? [];
+    const known = published.get(firm.index) ?? [];
     const events = [...known, ...moreEvents(own, firm, known.length, now)];
     const subject = { organizationId, accountId: account.id, domain: firm.domain, slots: firm.slots };
     const signals = events.map((event) => signalRow(own, subject, event, now));
@@ -130,20 +140,15 @@ export const generateWorld = async (database: Pick<Database, "transaction">, opt
     rows.accounts.push(accountRow(own, firm, account, ownerIds, activity, now));
     rows.account_insights.push(insightRow(own, firm, account.id, activity));
     rows.contacts.push(...contacts);
-    texts.signals.push(...signals);
+    rows.signals.push(...signals);
   }
-  const tables: readonly (readonly [TableName, () => readonly Row[]])[] = [
-    ["owners", () => owners],
-    ["companies", () => taken(rows.companies)],
-    ["accounts", () => taken(rows.accounts)],
-    ["account_insights", () => taken(rows.account_insights)],
-    ["contacts", () => taken(rows.contacts)],
-    ["signals", () => numbered(taken(texts.signals), "createdAt", growingIds(random, first.signals))],
-    ["news_articles", () => taken(texts.news_articles)],
-    ["job_openings", () => taken(texts.job_openings)],
-    ["earnings_calls", () => numbered(taken(texts.calls), "happenedAt", growingIds(random, first.calls))],
-    ["filings", () => numbered(taken(texts.filings), "filingDate", growingIds(random, first.filings))],
-  ];
-  for (const [table, rowsOf] of tables) await database.transaction((tx) => loadRows(tx, table, rowsOf(), at));
+  published.clear();
+  await write("owners", owners);
+  await write("accounts", taken(rows.accounts));
+  await write("account_insights", taken(rows.account_insights));
+  await write("contacts", taken(rows.contacts));
+  await write("signals", numbered(rows.signals, "createdAt", growingIds(random, first.signals)));
+  await write("earnings_calls", numbered(calls, "happenedAt", growingIds(random, first.calls)));
+  await write("filings", numbered(filings, "filingDate", growingIds(random, first.filings)));
   return { organizationId };
 };

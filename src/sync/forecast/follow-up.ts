@@ -6,6 +6,9 @@ import { embedsCompanies } from "../plan/companies.ts";
 import { askable } from "../plan/due.ts";
 import { historyEntries } from "../plan/usage.ts";
 import { HISTORY_SCOPE } from "../plan/usage-scopes.ts";
+import { namedOnDemand } from "../request/calls.ts";
+import { initialShape } from "../request/list-shape.ts";
+import { isChoiceOpen } from "../rows/field-choice.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
 
@@ -65,6 +68,15 @@ export const followUpsOf = (context: Context, due: readonly Candidate[], rates: 
   return own.requests > 0 ? [...following, own] : following;
 };
 
+/** The page that is asked for twice, because the default response may lack fields that API.md calls optional. */
+const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp => {
+  const stream = streamSpec("signals");
+  const shape = options.shapes.get(stream.name) ?? initialShape(1);
+  const isRead = due.some((candidate) => candidate.stream === stream.name && candidate.mode === "walk");
+  const twice = isRead && isChoiceOpen(shape) && namedOnDemand(stream, shape, options).length > 0;
+  return { stream: stream.name, requests: twice ? 1 : 0, because: "page once more, with fields by name" };
+};
+
 const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
   const streams = askable(context);
   const days = daysSinceRead(context.view);
@@ -74,6 +86,7 @@ const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): re
   const inputs = due.filter(({ mode, scope }) => mode === "resolve" && !asked.has(scope)).length;
   return [
     ...ofAccounts(context, unread),
+    askedTwice(context, due),
     ...COMPANY_LISTS.map((stream) => ({ stream, requests: inputs, because: "inputs not resolved yet" })),
     ...streams.map((stream) => ({
       stream,

@@ -27,6 +27,8 @@ export interface ArchivedAnswer {
   /** Whether the pages of its walk share rows; null when it belongs to no walk. */
   readonly overlap: boolean | null;
   readonly granted: readonly string[];
+  /** Heavy fields that are taken from records that come along; null: all. */
+  readonly along: readonly string[] | null;
   /** What it was requested for; null: not known. */
   readonly work: Work | null;
 }
@@ -46,6 +48,7 @@ export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnsw
     read: detail.success ? detail.data.read : null,
     overlap: detail.success ? detail.data.overlap : null,
     granted: detail.success ? detail.data.granted : [],
+    along: detail.success ? detail.data.along : null,
     work: detail.success ? detail.data.work : null,
   };
 };
@@ -64,4 +67,5 @@ export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
     included: answer.envelope.included,
     envelope: answer.envelope.envelope,
     granted: answer.granted,
+    along: answer.along,
   });

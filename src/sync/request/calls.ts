@@ -2,6 +2,7 @@
 
 import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
+import type { FieldSpec } from "../../catalog/fields.ts";
 import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -41,11 +42,24 @@ const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName)
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
 };
 
+/** Fields that the default response of a list may lack, and that are named if it does (rows/field-choice.ts). */
+export const namedOnDemand = (
+  stream: StreamSpec,
+  shape: Pick<ListShape, "content" | "names">,
+  options: Pick<CallOptions, "content" | "excludeFields">,
+): readonly string[] => {
+  const wanted = shape.content ? wantedContent(stream, options.content) : [];
+  const isWanted = (field: FieldSpec) => (isContent(field) ? wanted.includes(field) : shape.names);
+  return tableSpec(stream.table)
+    .fields.filter((field) => field.detailOnly && isWanted(field) && !excludes(options, stream.table)(field))
+    .map(({ name }) => name);
+};
+
 /** Wanted fields as `onlyWithFields`; empty when the default response suffices. */
 const fieldsQuery = (
   endpoint: EndpointName,
   stream: StreamSpec,
-  shape: Pick<ListShape, "content" | "names">,
+  shape: Pick<ListShape, "content" | "names" | "byName" | "unknown">,
   options: CallOptions,
 ): Record<string, string> => {
   if (!takes(endpoint, "onlyWithFields")) return {};
@@ -54,17 +68,25 @@ const fieldsQuery = (
   const excluded = excludes(options, stream.table);
   const leavesOut = shape.content && fields.some(excluded);
   const named = shape.names ? fields.filter((field) => isNamedAlways(field) && !excluded(field)) : [];
-  if (wanted.length === 0 && named.length === 0 && !leavesOut) return {};
+  const isMissing = ({ detailOnly, name }: FieldSpec) => !detailOnly || shape.byName.includes(name);
+  if (!leavesOut && ![...wanted, ...named].some(isMissing)) return {};
   const chosen = fields.filter(
     (field) => (isContent(field) ? wanted.includes(field) : shape.names || !isNamedAlways(field)) && !excluded(field),
   );
-  return { onlyWithFields: chosen.map((field) => field.name).join(",") };
+  const unknown = (shape.unknown ?? []).filter((name) => !excluded({ name }));
+  return { onlyWithFields: [...chosen.map(({ name }) => name), ...unknown].join(",") };
 };
 
 /** True when a request names light fields that were not configured (`ListShape.names`). */
 export const namesLightFields = (stream: StreamSpec, { onlyWithFields = "" }: ApiCall["query"]): boolean => {
   const names = onlyWithFields.split(",");
   return tableSpec(stream.table).fields.some((field) => isNamedAlways(field) && names.includes(field.name));
+};
+
+/** True when a request names fields that API.md does not know. */
+export const namesUnknownFields = (stream: StreamSpec, { onlyWithFields }: ApiCall["query"]): boolean => {
+  const documented = new Set(tableSpec(stream.table).fields.map(({ name }) => name));
+  return onlyWithFields?.split(",").some((name) => !documented.has(name)) === true;
 };
 
 /** Fields that the configuration requests from a list beyond the default response. */
@@ -147,7 +169,7 @@ const keepsAnalysis = (options: Pick<CallOptions, "excludeFields">): boolean =>
 /** A company's profile, by id or by a followed input; the latest earnings call and its analysis come along. */
 export const companyCall = (
   target: { readonly kind: "id" | "input"; readonly value: string },
-  shape: Pick<ListShape, "include" | "without" | "content" | "names">,
+  shape: Pick<ListShape, "include" | "without" | "content" | "names" | "byName" | "unknown">,
   stream: StreamSpec,
   options: CallOptions,
 ): ApiCall => {

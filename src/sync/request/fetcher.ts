@@ -1,6 +1,7 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
+import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { causeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
@@ -17,6 +18,8 @@ export interface FetcherDeps extends TurnDeps {
   readonly random: () => number;
   /** Ends the run, because no other request would succeed either. */
   readonly stop: (error: DuckmirrorError) => void;
+  /** Credits left by the last report of earlier runs; null or unset: not known. */
+  readonly lastRemaining?: number | null;
 }
 
 export type FetchResult =
@@ -57,8 +60,9 @@ export interface Fetcher {
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
-/** Failures of the whole service, not of one route. */
-const EVERYWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SERVICE_UNREACHABLE"]);
+/** Failures of the whole service, not of one route; `isThere`: it has answered in this run. */
+const isEverywhere = (code: ErrorCode, isThere: boolean): boolean =>
+  code === "SERVICE_UNREACHABLE" || (code === "ROUTE_NOT_FOUND" && !isThere);
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
@@ -105,6 +109,7 @@ const resultOf = (
   verdict: Verdict,
   requestId: string,
   receivedAt: number,
+  isThere: boolean,
 ): FetchResult | null => {
   switch (verdict.kind) {
     case "use":
@@ -121,7 +126,7 @@ const resultOf = (
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-      return { kind: "failed", error, everywhere: EVERYWHERE.has(verdict.code), notFound };
+      return { kind: "failed", error, everywhere: isEverywhere(verdict.code, isThere), notFound };
     }
     case "stop":
       return { kind: "ended" };
@@ -151,9 +156,14 @@ const inform = (
   emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
 };
 
+/** Credits left, for the verdict. The last report of an earlier run explains only a refusal that gives no other reason. */
+const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }: Answered): number | null =>
+  ledger.snapshot().remaining ?? (openAgainAt(outcome) === null ? lastRemaining : null);
+
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { clock } = deps;
   const refusals = createRefusals();
+  let isThere = false;
 
   return {
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
@@ -174,13 +184,14 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           attempt: number,
           now: receivedAt,
           random: deps.random(),
-          remainingCredits: deps.ledger.snapshot().remaining,
+          remainingCredits: creditsLeft(deps, turn),
           stream: turn.order.stream,
         });
         inform(turn, verdict, deps, refusals);
+        isThere ||= turn.outcome.kind === "ok";
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
-        const result = resultOf(turn, verdict, requestId, receivedAt);
+        const result = resultOf(turn, verdict, requestId, receivedAt, isThere);
         if (result !== null) return { requests, result };
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;
       }

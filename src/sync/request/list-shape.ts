@@ -2,6 +2,7 @@
 // Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
+import { FEW_RECORDS } from "../rows/granted-fields.ts";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
@@ -22,6 +23,11 @@ export const listShapeSchema = z.object({
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
+  /** What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older versions. */
+  inDefault: z.array(z.string()).readonly().default([]),
+  byName: z.array(z.string()).readonly().default([]),
+  namedInVain: z.number().int().default(FEW_RECORDS),
+  unknown: z.array(z.string()).readonly().nullable().default([]),
   /** Heavy fields that every row of the list was read with. */
   walkedWith: z.array(z.string()).readonly().default([]),
   /** A page was returned in this shape. */
@@ -43,6 +49,10 @@ export const initialShape = (perPage: number): ListShape => ({
   filters: true,
   grants: [],
   lacks: [],
+  inDefault: [],
+  byName: [],
+  namedInVain: 0,
+  unknown: [],
   walkedWith: [],
   settled: false,
 });
@@ -57,6 +67,8 @@ export interface RefusedRequest {
   readonly content: boolean;
   /** Light fields were named that were not configured. */
   readonly names: boolean;
+  /** Fields were named that API.md does not know. */
+  readonly unknown?: boolean;
   readonly filters: boolean;
 }
 
@@ -110,9 +122,11 @@ export const shapeAfterRefusal = (
   if (less !== null) return less;
   if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
   if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
+  if (refused.unknown === true && blames(/onlywithfields|field/)) return { ...shape, unknown: null };
   if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
   if (refused.content && blames(/onlywithfields|field/)) return { ...shape, content: false };
   const hinted = namedMaxima(words, refused.perPage);
+  if (refused.unknown === true && hinted.length === 0) return { ...shape, unknown: null };
   const ladder = SIZES.filter((size) => size < refused.perPage);
   const elsewhere =
     options.elsewhere !== null && options.elsewhere < refused.perPage && refused.perPage === options.largest

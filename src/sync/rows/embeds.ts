@@ -1,6 +1,7 @@
 // Extracts the records embedded by `include` from `included`, in any of its possible shapes. Pure. API.md shows no
 // shape; accepted are {company: {...}}, {companies: [...]}, {company: [...]} and maps by id.
-import type { EmbedSpec } from "../../catalog/streams.ts";
+import { type EmbedSpec, isContent } from "../../catalog/streams.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 
 const hasId = ({ id }: JsonObject): boolean => id !== undefined && id !== null;
@@ -32,3 +33,14 @@ const recordsIn = (value: JsonValue | undefined): readonly JsonValue[] => {
  */
 export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): readonly JsonValue[] =>
   included === null ? [] : embed.keys.flatMap((key) => recordsIn(included[key]));
+
+/**
+ * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next version,
+ * so the column would contradict its row (docs/decisions/0142-fields-of-signals.md). `kept`: those that are taken; null: all.
+ */
+export const withoutContent = (record: JsonValue, table: TableName, kept: readonly string[] | null = []): JsonValue => {
+  if (kept === null || !isJsonObject(record)) return record;
+  const left = tableSpec(table).fields.filter((field) => isContent(field) && !kept.includes(field.name));
+  if (!left.some(({ name }) => Object.hasOwn(record, name))) return record;
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !left.some((field) => field.name === name)));
+};

@@ -7,10 +7,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { embeddedRecords } from "./embeds.ts";
 
 /** A page with fewer records proves nothing, because perhaps none of them has a value. */
-const FEW_RECORDS = 20;
+export const FEW_RECORDS = 20;
 
 /** True when a record has a value; null proves as little as absence. */
-const hasValue = (records: readonly JsonValue[], name: string): boolean =>
+export const hasValue = (records: readonly JsonValue[], name: string): boolean =>
   records.some((record) => isJsonObject(record) && record[name] !== undefined && record[name] !== null);
 
 /** True for a field that a response may lack although the record has a value. */

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { exactJson } from "../../warehouse/record/json-text.ts";
-import { embeddedRecords } from "./embeds.ts";
+import { embeddedRecords, withoutContent } from "./embeds.ts";
 import { grantedFields, isUncertain } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
 
@@ -25,8 +25,10 @@ export interface Answer {
   readonly data: JsonValue;
   readonly included: JsonObject | null;
   readonly envelope: JsonObject;
-  /** Optional fields that the list is known to return when they are named. */
+  /** Optional fields that the list is known to return in the form of this request, named or not. */
   readonly granted: readonly string[];
+  /** Heavy fields that are taken from records that come along; null: all, as older versions did. Unset: none. */
+  readonly along?: readonly string[] | null;
 }
 
 /** Prefix of a scope that is a followed input instead of a company id. */
@@ -44,8 +46,7 @@ const askedFields = (
 ): ReadonlySet<string> => {
   const only = answer.query.onlyWithFields?.split(",");
   const detail = streamOfRoute(answer.endpoint)?.detail === answer.endpoint;
-  // Fields granted by name count only in responses to requests that named them.
-  const granted = grantedFields(fields, records, only === undefined ? [] : answer.granted);
+  const granted = grantedFields(fields, records, answer.granted);
   return new Set(
     fields
       .filter((field) => (only === undefined ? !field.optIn : only.includes(field.name)))
@@ -158,7 +159,8 @@ const embedLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
     return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
   }
   if (embed.table === "companies") return [load(answer, "companies", found)];
-  return [load(answer, embed.table, found.map(withoutNulls), { knownOnly: true })];
+  const records = found.map((record) => withoutContent(withoutNulls(record), embed.table, answer.along));
+  return [load(answer, embed.table, records, { knownOnly: true })];
 };
 
 const embeds = (answer: Answer): readonly TableLoad[] =>

@@ -1,7 +1,7 @@
 // After a refusal (400): the same request in another form, or the end of its task.
 import { causeOf } from "../../api/retry-policy.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { namesLightFields } from "../request/calls.ts";
+import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { embedsOf, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
@@ -30,6 +30,7 @@ export const askDifferently = async (
     included: query.include?.split(",") ?? [],
     content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
     names: namesLightFields(task.stream, query),
+    unknown: namesUnknownFields(task.stream, query),
     filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
   } satisfies RefusedRequest;
   const { name } = task.stream;
@@ -45,6 +46,7 @@ export const askDifferently = async (
   const outdated =
     refused.perPage > shape.perPage ||
     (refused.sort && !sorts) ||
+    (refused.unknown && shape.unknown === null) ||
     refused.included.some((include) => !embeds.includes(include));
   const next = outdated
     ? shape

@@ -53,7 +53,9 @@ const planRun = async (
   options: SyncOptions,
   deps: SyncDeps,
   { runId, startedAt }: Identity,
-): Promise<Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening">> => {
+): Promise<
+  Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
+> => {
   const { warehouse, tracer = noTracer } = deps;
   const shapes = await readShapes(warehouse);
   const stored = { capabilities: await warehouse.capabilities(), states: await warehouse.scopeStates() };
@@ -73,7 +75,7 @@ const planRun = async (
   await rememberWanted(warehouse, options, startedAt);
   await rememberTier(warehouse, tier, startedAt);
   deps.emit({ kind: "run-started", runId, mode, at: startedAt });
-  return { planner, plan, mode, forecast, allowance, shapes, widening };
+  return { planner, plan, mode, forecast, allowance, shapes, widening, lastRemaining: credits.remaining };
 };
 
 /** What the run fetches with: every request of it has an id of its own. */
@@ -89,7 +91,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const identity = { runId: options.runId ?? newRunId(startedAt, deps.random), startedAt };
   const { runId } = identity;
   await recoverAnswers(deps, startedAt);
-  const { shapes, widening, ...planned } = await planRun(options, deps, identity);
+  const { shapes, widening, lastRemaining, ...planned } = await planRun(options, deps, identity);
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
@@ -100,7 +102,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     deps: { ...deps, signal, hardSignal },
     ending,
     archive,
-    fetcher: fetcherOf(identity, { ...deps, signal, hardSignal, stop, archive, onQuota: quota.see }),
+    fetcher: fetcherOf(identity, { ...deps, lastRemaining, signal, hardSignal, stop, archive, onQuota: quota.see }),
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),

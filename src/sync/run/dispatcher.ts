@@ -7,7 +7,8 @@ import { streamSpec } from "../../catalog/streams.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
-import { type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
+import { shapeToAsk } from "../running/learn-shape.ts";
+import { type SyncRun, taskKey } from "../running/run-state.ts";
 import { failTask, putOff } from "../running/task-ends.ts";
 import { settleAbsentCompanies } from "../settle/apply-absences.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
@@ -137,7 +138,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
 const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
   const { task, read } = picked;
   const { stream, scope } = task.candidate;
-  const call = () => wantedCall(task, read, shapeOf(run, stream), { ...run.options, atRest: run.atRest });
+  const call = () => wantedCall(task, read, shapeToAsk(run, task.stream), { ...run.options, atRest: run.atRest });
   let wanted: WantedCall = call();
   const purpose = purposeOf(task);
   run.budgets.launch(purpose);

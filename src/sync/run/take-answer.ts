@@ -8,19 +8,25 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { rememberShape } from "../plan/remembered.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import type { ListShape } from "../request/list-shape.ts";
-import { grantsAfter } from "../rows/granted-fields.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
+import { settleForm, settleShape, storeShape } from "../running/learn-shape.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
-import { provenPageSize } from "../strategies/page-size.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, isExcerpt, landed, pageReadOf, refusedPage, type ScopeTask, takePage } from "../task/scope-task.ts";
+import {
+  countFirstForm,
+  countLoad,
+  isExcerpt,
+  landed,
+  pageReadOf,
+  refusedPage,
+  type ScopeTask,
+  takePage,
+} from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
@@ -28,41 +34,6 @@ import { advance, finishAbsent } from "./task-steps.ts";
 /** Rows of the ledger that are committed with an answer. */
 type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
 type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
-
-const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
-  run.shapes.set(stream, shape);
-  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
-};
-
-/**
- * A page was returned in the present shape. Its rows show the fields that the list returns, and may prove a silently
- * reduced page size.
- */
-const settleShape = async (
-  run: SyncRun,
-  task: ScopeTask,
-  request: ReadRequest,
-  wanted: WantedCall,
-  outcome: OkOutcome,
-) => {
-  const { name } = task.stream;
-  const shape = shapeOf(run, name);
-  const records = Array.isArray(outcome.data) ? outcome.data : [];
-  const { totalCount: total, perPage: saysPerPage } = outcome.page;
-  const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
-  const proven = task.progress === null ? null : provenPageSize(task.progress, page);
-  const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
-  const learned = grantsAfter(shape, task.stream, wanted.call.query, { records, included: outcome.included });
-  const isNew = String([learned.grants, learned.lacks]) !== String([shape.grants, shape.lacks]);
-  if (shape.settled && perPage === shape.perPage && !isNew) return;
-  await storeShape(run, name, { ...shape, ...learned, perPage, settled: true });
-};
-
-/** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
-const settleForm = async (run: SyncRun, { stream: { name, list } }: ScopeTask): Promise<void> => {
-  const shape = run.shapes.get(name);
-  if (list === undefined && shape?.settled === false) await storeShape(run, name, { ...shape, settled: true });
-};
 
 /** True when a record outside the scope shows that the service does not apply the filters. */
 const ignoresFilters = (
@@ -99,6 +70,7 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
     included: result.outcome.included,
     envelope: result.outcome.envelope,
     granted: wanted.detail.granted,
+    along: wanted.detail.along,
   });
 
 /** A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's. */
@@ -161,7 +133,7 @@ export const takeListAnswer = async (
     const endpoint = whereOf(task, wanted, request);
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
-  await settleShape(run, task, request, wanted, outcome);
+  const again = await settleShape(run, task, request, wanted, outcome);
   if (ignoresFilters(run, task, wanted, outcome.data)) await readWhole(run, task.stream.name);
   const { name } = task.stream;
   const granted = run.granted.get(name) ?? 0;
@@ -175,7 +147,9 @@ export const takeListAnswer = async (
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: true });
   }
-  takePage(task, read, result.receivedAt);
+  // The default response is loaded, too: only it is certain to hold fields that API.md does not know.
+  if (again) landed(task, request);
+  else takePage(task, read, result.receivedAt);
   task.uncommitted += 1;
   await run.committer.commit({
     loads,
@@ -184,7 +158,8 @@ export const takeListAnswer = async (
     counted: ([main, ...embedded]) => {
       task.uncommitted -= 1;
       if (main !== undefined) {
-        countLoad(task, main);
+        if (again) countFirstForm(task, main);
+        else countLoad(task, main);
         run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
         run.stats.countLoad(task.candidate.stream, main);
       }
@@ -192,6 +167,7 @@ export const takeListAnswer = async (
     },
     bytes: outcome.bytes,
   });
+  if (again) return advance(run, task);
   await learnFrom(run, task, read);
   if (await reachesAsFar(run, task, read)) return;
   await advance(run, task);

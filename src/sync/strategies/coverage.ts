@@ -50,6 +50,8 @@ export interface Coverage {
   readonly idle: number;
   /** False once a link was accepted without proof. */
   readonly proven: boolean;
+  /** The pages that joined by proof end before the service's count does. */
+  readonly endsEarly: boolean;
   readonly complete: boolean;
 }
 
@@ -70,6 +72,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   repairs: 0,
   idle: 0,
   proven: true,
+  endsEarly: false,
   complete: false,
 });
 
@@ -144,6 +147,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     bridgeAt: null,
     bridges: 0,
     proven: coverage.proven && !stuck && read.refused !== true,
+    endsEarly: coverage.proven && stuck && read.refused !== true && total !== null,
     complete: reachedEnd || stuck,
   };
 };

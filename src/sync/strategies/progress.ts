@@ -180,6 +180,8 @@ const coverage = z.object({
   // Missing in states of older versions.
   idle: z.number().default(0),
   proven: z.boolean(),
+  // Missing in states of older versions.
+  endsEarly: z.boolean().default(false),
   complete: z.boolean(),
 });
 const walk = z.object({

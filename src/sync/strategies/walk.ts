@@ -121,13 +121,18 @@ export const issueWalk = (state: WalkState, reads: readonly ReadRequest[]): Walk
   headReads: state.headReads + reads.filter((read) => read.role === "head").length,
 });
 
+/** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
+const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
+  endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
+
 /** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
 export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
   state.pass < MAX_PASSES &&
   state.coverage.complete &&
   state.coverage.total !== null &&
   facts.seen + facts.rejected < state.coverage.total &&
-  (!state.coverage.moved || !state.coverage.proven);
+  (!state.coverage.moved || !state.coverage.proven) &&
+  !repeatsGap(state.coverage, facts);
 
 /**
  * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only

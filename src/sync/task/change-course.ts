@@ -64,9 +64,11 @@ export const reshape = (task: ScopeTask, shape: ListShape): void => {
   const coverage = coverageOf(task.progress);
   const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
   const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  // The first page may be loaded already, if it is asked for again by name.
+  const heldBefore = task.firstMirror ? 0 : task.rows;
   const untouched =
     coverage === null ? task.progress.kind === "log" && task.progress.newestOn === null : coverage.end === 0;
   task.progress = untouched
-    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, task.rows))
+    ? startProgress({ ...task.candidate, mode }, task.stream, shape, task.before, overlaps(task.candidate, heldBefore))
     : withPageSize(task.progress, shape.perPage);
 };

@@ -76,14 +76,30 @@ const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: Ta
   return whole && task.progress?.kind !== "log" ? unconfirmed : (task.before?.unconfirmed ?? null);
 };
 
+/**
+ * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk did, so the
+ * service counts records that it does not return. After one walk, these may be rows that it is only about to return.
+ */
+const earlyEnd = ({ before, progress, rows }: ScopeTask, { whole }: TaskOutcome): "none" | "new" | "confirmed" => {
+  const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;
+  if (!whole || coverage === null || !coverage.endsEarly || coverage.total === null) return "none";
+  const isKnown = before?.unconfirmed != null && before.totalCount !== null && before.rowsAtWalk !== null;
+  return isKnown && coverage.total - rows === before.totalCount - before.rowsAtWalk ? "confirmed" : "new";
+};
+
+/** When the list was last read completely. A list whose reading of changes misses rows is walked again after a new gap. */
+const walkedAtOf = ({ before, stream }: ScopeTask, gap: ReturnType<typeof earlyEnd>): number | null =>
+  gap === "new" && stream.strategy !== "watermark" ? null : (before?.walkedAt ?? null);
+
 /** The task's row of `sync.stream_state` after it is done. */
 export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState => {
   const total = totalOf(task);
   const coverage = task.progress === null ? null : coverageOf(task.progress);
-  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true));
+  const early = earlyEnd(task, outcome);
+  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true)) || early === "confirmed";
   // In an unchanged list, a different count is the service's own; in a changing list it means nothing.
   const looked = task.progress?.kind === "watermark";
-  const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false);
+  const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false) || early === "confirmed";
   // Changes made during the walk are newer than its start; the watermark must not pass them.
   const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
   const reached = task.newest === null ? null : Math.min(task.newest, bound);
@@ -104,7 +120,7 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
     totalCount: total,
     rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
     checkedAt: outcome.now,
-    walkedAt: walked ? outcome.now : (task.before?.walkedAt ?? null),
+    walkedAt: walked ? outcome.now : walkedAtOf(task, early),
     unconfirmed: verdictAfter(task, outcome),
   };
 };

@@ -29,6 +29,8 @@ const BELIEVED_MS = 600_000;
 /** Time after its start up to which a task asks for entries of a log, ms. */
 const SPAN_AHEAD_MS = 86_400_000;
 
+const NO_ROWS = { inserted: 0, updated: 0 };
+
 export interface ScopeTask {
   candidate: Candidate;
   readonly stream: StreamSpec;
@@ -56,6 +58,8 @@ export interface ScopeTask {
   content: readonly string[];
   matching: number | null;
   last: MirrorFacts["last"];
+  /** Rows that a page brought which is asked for again with its fields named. */
+  firstForm: { readonly inserted: number; readonly updated: number };
   /** Pages received; a resumed walk starts with 2. */
   pages: number;
   /** Distinct ids of the first page while it is the only one. */
@@ -134,6 +138,7 @@ export const createTask = (input: {
         : resumed.content.filter((name) => input.content?.includes(name) ?? true),
     matching: null,
     last: null,
+    firstForm: NO_ROWS,
     pages: resumed === null ? 0 : 2,
     onlyPage: new Set(),
     inFlight: [],
@@ -252,12 +257,24 @@ export const takePage = (task: ScopeTask, read: PageRead, receivedAt: number): v
   task.progress = acceptRead(task.progress, read);
 };
 
+/** Adds the counts of a page that is asked for again: its records that are no rows come again. */
+export const countFirstForm = (task: ScopeTask, { inserted, updated }: LoadCounts): void => {
+  task.rows += inserted;
+  task.firstForm = { inserted: task.firstForm.inserted + inserted, updated: task.firstForm.updated + updated };
+};
+
 /** Adds the counts of a committed load. */
 export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.rows += counts.inserted;
   task.rejected += counts.rejected;
   task.refused += counts.refused ?? 0;
-  task.last = { inserted: counts.inserted, updated: counts.updated, unchanged: counts.unchanged };
+  const { inserted, updated } = task.firstForm;
+  task.last = {
+    inserted: counts.inserted + inserted,
+    updated: counts.updated + updated,
+    unchanged: counts.unchanged,
+  };
+  task.firstForm = NO_ROWS;
 };
 
 /** `totalCount` minus rows after an earlier complete walk: records that the service counts but that are no rows. */

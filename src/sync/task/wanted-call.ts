@@ -1,12 +1,14 @@
 // Builds a task's next request, and the detail that the archive stores for loading its response later.
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
+import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
 import { breakdownOf, type UsageChoice } from "../plan/usage-scopes.ts";
 import {
   type CallOptions,
   companyCall,
+  contentNames,
   countsCall,
   detailCall,
   insightCall,
@@ -23,13 +25,14 @@ const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.en
 
 /**
  * Detail stored with an archived response: the read that it answers (null for a single request), whether pages of its
- * walk overlap (null when it belongs to no walk), and fields that the list was known to return (`granted`), and
- * what the request was made for.
+ * walk overlap (null when it belongs to no walk), fields that the list was known to return (`granted`), heavy
+ * fields that are taken from records that come along (null: all), and what the request was made for.
  */
 export const archivedDetail = z.object({
   read: readRequest.nullable(),
   overlap: z.boolean().nullable(),
   granted: z.array(z.string()).readonly().default([]),
+  along: z.array(z.string()).readonly().nullable().default(null),
   work: z.enum(WORK).nullable().default(null),
 });
 
@@ -86,7 +89,11 @@ export const wantedCall = (
           rowScope: rowScopeOf(task, options.rowScope),
         });
   const overlap = task.progress?.kind === "walk" ? task.progress.coverage.overlap : null;
-  return { call, work, detail: { read, overlap, granted: read === null ? [] : shape.grants, work } };
+  const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
+  const along = task.stream.embeds.flatMap(({ table }) =>
+    isStreamName(table) ? contentNames(streamSpec(table), options) : [],
+  );
+  return { call, work, detail: { read, overlap, granted: read === null ? [] : granted, along, work } };
 };
 
 /** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */

@@ -3,7 +3,7 @@
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { detailCall, listCall, namesLightFields } from "../request/calls.ts";
+import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
 import { guardDeletes, PROBES } from "../task/delete-guard.ts";
 import type { Check } from "./checks.ts";
@@ -65,6 +65,7 @@ const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question)
       include: false,
       content: query.onlyWithFields !== undefined,
       names: namesLightFields(streamSpec(stream), query),
+      unknown: namesUnknownFields(streamSpec(stream), query),
       filters: false,
     };
     const next = shapeAfterRefusal(shape, refused, reply.excerpt, {

@@ -61,13 +61,25 @@ const archiveFiles = async (dir: string): Promise<readonly ArchiveFile[]> => {
   return found.sort((a, b) => a.at - b.at);
 };
 
+/** The limits with the size that `mirror` means. */
+const resolved = (limits: ArchiveLimits, mirrorBytes: number) => {
+  const bytes = limits.bytes === "mirror" ? Math.max(mirrorBytes, LEAST_LIMIT_BYTES) : limits.bytes;
+  return { days: limits.days, bytes };
+};
+
+/** Limits from which removing begins: a little above the others, so that not every sync proves the baseline. */
+const relaxed = (limits: ArchiveLimits, mirrorBytes: number): ArchiveLimits => {
+  const { days, bytes } = resolved(limits, mirrorBytes);
+  return { days: days === null ? null : days + 1, bytes: bytes === null ? null : bytes * 1.1 };
+};
+
 /** The files that the limits no longer allow. PURE. */
 export const beyondLimits = (
   files: readonly ArchiveFile[],
   limits: ArchiveLimits,
   { now, mirrorBytes }: { readonly now: number; readonly mirrorBytes: number },
 ): readonly ArchiveFile[] => {
-  const most = limits.bytes === "mirror" ? Math.max(mirrorBytes, LEAST_LIMIT_BYTES) : limits.bytes;
+  const most = resolved(limits, mirrorBytes).bytes;
   let excess = most === null ? 0 : files.reduce((sum, { bytes }) => sum + bytes, 0) - most;
   return files.filter((file) => {
     if (file.at > now - ALWAYS_KEPT_MS) return false;
@@ -77,12 +89,6 @@ export const beyondLimits = (
     return true;
   });
 };
-
-/** Limits from which removing begins: a little above the others, so that not every sync proves the baseline. */
-const relaxed = ({ days, bytes }: ArchiveLimits): ArchiveLimits => ({
-  days: days === null ? null : days + 1,
-  bytes: typeof bytes === "number" ? bytes * 1.1 : bytes,
-});
 
 /** Last entry of a journal file, by the file after it; infinite for the newest, which always stays. */
 const lastEntryOf = (file: ArchiveFile, files: readonly ArchiveFile[]): number => {
@@ -117,7 +123,7 @@ export const keepWithinLimits = async (
   const files = (await archiveFiles(archiveDir)).filter(({ runId }) => runId === null || !openRuns.has(runId));
   const nothing = { files: 0, bytes: 0, newBaseline: false };
   const { size: mirrorBytes } = await stat(snapshot);
-  if (beyondLimits(files, relaxed(limits), { now, mirrorBytes }).length === 0) return nothing;
+  if (beyondLimits(files, relaxed(limits, mirrorBytes), { now, mirrorBytes }).length === 0) return nothing;
   const journal = files.filter(({ firstEntry }) => firstEntry !== null);
   const beyond = beyondLimits(files, limits, { now, mirrorBytes }).filter(
     (file) => file.firstEntry === null || Number.isFinite(lastEntryOf(file, journal)),

@@ -15,6 +15,12 @@ interface Time {
   readonly isFinite: boolean;
 }
 
+interface Decimal {
+  /** The number without its point. */
+  readonly value: bigint;
+  toDouble(): number;
+}
+
 /** Classes of a client's values. */
 export interface ValueClasses {
   readonly DuckDBListValue: Class<Items>;
@@ -22,13 +28,18 @@ export interface ValueClasses {
   readonly DuckDBStructValue: Class<{ readonly entries: Readonly<Record<string, unknown>> }>;
   readonly DuckDBMapValue: Class<{ readonly entries: readonly { readonly key: unknown; readonly value: unknown }[] }>;
   readonly DuckDBUnionValue: Class<{ readonly value: unknown }>;
-  readonly DuckDBDecimalValue: Class<{ toDouble(): number }>;
+  readonly DuckDBDecimalValue: Class<Decimal>;
   readonly DuckDBTimestampValue: Class<Time>;
   readonly DuckDBTimestampTZValue: new (micros: bigint) => Time;
 }
 
 const exactNumber = (value: bigint): number | bigint =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
+
+/** Every decimal of 15 digits is a number of its own; longer ones would lose digits. */
+const EXACT_DECIMAL = 10n ** 15n;
+
+const isExact = ({ value }: Decimal): boolean => value > -EXACT_DECIMAL && value < EXACT_DECIMAL;
 
 /** Microseconds since the epoch as ISO 8601 text in UTC; null: beyond JavaScript's dates. */
 const isoText = (micros: bigint): string | null => {
@@ -44,7 +55,7 @@ const isoText = (micros: bigint): string | null => {
 export interface ValueReader {
   /**
    * A value from DuckDB as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text, DECIMAL as
-   * number, times in the given form, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's text.
+   * number, or as text if a number would lose digits, times in the given form, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's text.
    */
   fromDuck(value: unknown, form: InstantForm): OutValue;
   /** Microseconds since the epoch as ISO 8601 text in UTC, with milliseconds, or microseconds where needed. */
@@ -76,7 +87,7 @@ export const readerOf = (classes: ValueClasses): ValueReader => {
       return Object.fromEntries(value.entries.map(({ key, value: item }) => [String(key), fromDuck(item, form)]));
     }
     if (value instanceof DuckDBUnionValue) return fromDuck(value.value, form);
-    if (value instanceof DuckDBDecimalValue) return value.toDouble();
+    if (value instanceof DuckDBDecimalValue) return isExact(value) ? value.toDouble() : String(value);
     return String(value);
   };
   return { fromDuck, isoOfMicros };

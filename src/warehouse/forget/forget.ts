@@ -56,6 +56,8 @@ export interface ForgetRequest {
 export interface ForgetReport {
   /** Keyed hashes of the erased ids; syncs skip these contacts from now on. */
   readonly hashes: readonly string[];
+  /** Contacts of whom anything was mirrored; the others are only kept out. */
+  readonly erased: number;
   readonly rows: ForgottenRows;
   readonly archiveFiles: number;
   /** Export folders that were brought up to date. */
@@ -204,13 +206,14 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   await removeLeftovers(snapshot);
   const known = await keyedForgotten(archiveDir);
   const memory = memoryOf(options);
+  const means = { tempDir: join(state, "tmp"), memory };
   const database = await openWorking(working, options).catch((error: unknown) => {
     throw openError(error, working, options.dataDir);
   });
   let erased: Awaited<ReturnType<typeof erase>>;
   try {
     erased = await erase({ database, archiveDir, options }, request, known);
-    await rewriteFile(database, { tempDir: join(state, "tmp"), memory });
+    await rewriteFile(database, means);
     request.onStep("rewritten");
     await publishSnapshot(database, snapshot, () => performance.now());
     // The one before still holds them.
@@ -224,7 +227,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   const folders = [...(await exportFolders(options.dataDir)), ...request.exportDirs];
   const exports = await refreshExports(folders, snapshot, memory);
   request.onStep("exports");
-  const scan = await scanFor(erased.people, [options.dataDir, ...exports]);
+  const scan = await scanFor(erased.people, [options.dataDir, ...exports], means);
   request.onStep("scanned");
   if (scan.left.length > 0) {
     const detail = scan.left.slice(0, 10).map(described).join("; ");
@@ -235,7 +238,16 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     erased.list.entries.map((entry) => ({ ...entry, done: true })),
   );
   const { archiveFiles, rows, people } = erased;
-  return { hashes: people.map(({ hash }) => hash), rows, archiveFiles, exports, removed, scan };
+  const hashes = people.map(({ hash }) => hash);
+  return {
+    hashes,
+    erased: people.filter(({ mirrored }) => mirrored).length,
+    rows,
+    archiveFiles,
+    exports,
+    removed,
+    scan,
+  };
 };
 
 /**

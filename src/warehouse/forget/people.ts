@@ -66,6 +66,11 @@ export const idsByEmail = async (sql: Sql, emails: readonly string[]): Promise<r
   return (await sql.query(query, [[...emails]], idRow)).map(({ id }) => id);
 };
 
+interface GatheredPerson extends Person {
+  /** A row, an old version or an archived record of the contact exists. */
+  readonly mirrored: boolean;
+}
+
 /** Gathers everything known of the contacts whose id passes `wanted`. */
 const gather = async (
   sql: Sql,
@@ -93,7 +98,7 @@ export const gatherPeople = async (
   archive: { readonly dir: string; readonly bodies: ArchiveBodies },
   ids: readonly string[],
   list: ForgottenList,
-): Promise<readonly Person[]> => {
+): Promise<readonly GatheredPerson[]> => {
   const pending = new Set(list.entries.filter(({ done }) => !done).map(({ hash }) => hash));
   const isPending = (id: string) => pending.size > 0 && pending.has(list.hashOf(id));
   const found = await gather(sql, archive, (id) => ids.includes(id) || isPending(id));
@@ -101,6 +106,7 @@ export const gatherPeople = async (
   return [...all].map((id) => ({
     id,
     hash: list.hashOf(id),
+    mirrored: found.has(id),
     traces: found.get(id) ?? [{ kind: "id", text: id }],
   }));
 };

@@ -1,14 +1,16 @@
 // Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
 // Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
 import { createReadStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { copyContents, type RewriteMeans } from "../publish/rewrite-file.ts";
 import type { Person, Trace } from "./rows.ts";
+import { formsOf, matchesIn } from "./search-bytes.ts";
 
 /** File and kind of a found text, never the text itself. */
 export interface Hit {
@@ -34,50 +36,12 @@ export interface Scan {
 
 /** Skipped: opening and closing a lock file would let a second writer in. They are empty databases. */
 const LOCKS: ReadonlySet<string> = new Set(["writer.lock", ".lock"]);
-/** Shorter texts occur in any file by chance, so they are searched in cells only, as whole words. */
-const SHORTEST_BYTES = 6;
-
 const filesIn = async (dir: string): Promise<readonly string[]> => {
   const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
   return entries
     .filter((entry) => entry.isFile() && !LOCKS.has(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-};
-
-/** The forms a text can have in a file: plain, in JSON, in a URL. */
-const formsOf = (text: string): readonly Buffer[] => {
-  const forms = new Set([text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
-  return [...forms].map((form) => Buffer.from(form)).filter((form) => form.length >= SHORTEST_BYTES);
-};
-
-const isWordByte = (byte: number | undefined): boolean =>
-  byte !== undefined && (byte >= 0x80 || /[0-9A-Za-z]/.test(String.fromCharCode(byte)));
-
-/** Counts the forms in a stream of bytes. `words`: only where no letter or digit is next to them. */
-const countIn = async (chunks: AsyncIterable<Buffer>, forms: readonly Buffer[], words: boolean): Promise<number> => {
-  const longest = Math.max(0, ...forms.map((form) => form.length));
-  let kept = Buffer.alloc(0);
-  let times = 0;
-  const count = (text: Buffer, last: boolean) => {
-    // A match that starts in the last bytes is counted with the next chunk, which shows how it continues.
-    const limit = last ? text.length : Math.max(0, text.length - longest - 1);
-    for (const form of forms) {
-      for (let at = text.indexOf(form, 1); at >= 0 && at <= limit; at = text.indexOf(form, at + 1)) {
-        if (!words || !(isWordByte(text[at - 1]) || isWordByte(text[at + form.length]))) times += 1;
-      }
-    }
-    return limit;
-  };
-  // A leading byte, so that every position has a byte before it.
-  kept = Buffer.from("\n");
-  for await (const chunk of chunks) {
-    const text = Buffer.concat([kept, chunk]);
-    const limit = count(text, false);
-    kept = text.subarray(Math.max(0, limit));
-  }
-  count(kept, true);
-  return times;
 };
 
 const columnsRow = z.object({ path: z.string(), columns: z.array(z.string()) });
@@ -156,10 +120,33 @@ async function* bytesOf(file: string): AsyncIterable<Buffer> {
 
 const KINDS = ["id", "email", "phone", "address", "name"] as const;
 
+/**
+ * Matches in a database's bytes that a fresh copy of its cells does not have. A fresh copy holds no deleted values: what
+ * matches there is two values side by side, `12` and `34` for the id `1234`.
+ */
+const notByChance = async (
+  file: string,
+  found: readonly string[],
+  forms: readonly Buffer[],
+  means: RewriteMeans,
+): Promise<readonly string[]> => {
+  await mkdir(means.tempDir, { recursive: true });
+  const folder = await mkdtemp(join(means.tempDir, "scan-"));
+  try {
+    const fresh = join(folder, basename(file));
+    await copyContents(file, fresh, means);
+    const explained = new Set(await matchesIn(bytesOf(fresh), forms, { words: false }));
+    return found.filter((match) => !explained.has(match));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
 /** Searches one file. */
 const scanFile = async (
   file: string,
   traces: readonly Trace[],
+  means: RewriteMeans,
 ): Promise<{ cells: Cells | null; left: Hit[]; mentions: Hit[] }> => {
   const packed = /\.(duckdb|parquet)$/.test(file);
   const cells = packed ? await scanCells(file, traces) : null;
@@ -170,8 +157,10 @@ const scanFile = async (
     const forms = traces.filter((trace) => trace.kind === kind).flatMap(({ text }) => formsOf(text));
     if (forms.length === 0) continue;
     const chunks = file.endsWith(".gz") ? decodedChunks(file) : bytesOf(file);
-    const times = await countIn(chunks, forms, !packed);
-    if (times === 0 || cells?.held.has(kind)) continue;
+    const found = await matchesIn(chunks, forms, { words: !packed });
+    if (found.length === 0 || cells?.held.has(kind)) continue;
+    const times = file.endsWith(".duckdb") ? (await notByChance(file, found, forms, means)).length : found.length;
+    if (times === 0) continue;
     // Found only in a compressed file's bytes: deleted values that were left in place.
     if (packed || kind === "id") left.push({ file, table: null, kind, times });
     else mentions.push({ file, table: null, kind, times });
@@ -180,7 +169,11 @@ const scanFile = async (
 };
 
 /** Searches every file below `dirs`. Skips files that disappear meanwhile. */
-export const scanFor = async (people: readonly Person[], dirs: readonly string[]): Promise<Scan> => {
+export const scanFor = async (
+  people: readonly Person[],
+  dirs: readonly string[],
+  means: RewriteMeans,
+): Promise<Scan> => {
   const traces = people.flatMap((person) => person.traces);
   const scans: Awaited<ReturnType<typeof scanFile>>[] = [];
   const seen = new Set<string>();
@@ -192,7 +185,7 @@ export const scanFor = async (people: readonly Person[], dirs: readonly string[]
       const size = (await stat(file).catch(() => null))?.size;
       if (size === undefined) continue;
       bytes += size;
-      scans.push(await scanFile(file, traces));
+      scans.push(await scanFile(file, traces, means));
     }
   }
   const sum = (of: "tables" | "rows") => scans.reduce((all, { cells }) => all + (cells?.[of] ?? 0), 0);

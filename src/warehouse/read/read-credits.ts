@@ -66,13 +66,13 @@ export const readCredits = async (database: Database, dataDir: string, newer: Lo
     remaining: row.remaining,
     resetsAt: row.resets_at,
     capturedAt,
-    /** Credits this mirror spent in the period, and requests with an unknown charge. */
+    /** Credits this mirror spent in the period (without a known reset: in a month), and requests with an unknown charge. */
     spentHere,
     ambiguousHere,
-    /** Credits that no request of this mirror can explain. */
-    spentByOthers: used === null ? null : Math.max(0, used - most),
+    /** Credits that no request of this mirror can explain; null: not known, as the beginning of the period is not. */
+    spentByOthers: used === null || row.resets_at === null ? null : Math.max(0, used - most),
     /** Credits that this mirror certainly spent and the service does not count. */
-    uncounted: used === null ? 0 : Math.max(0, least - used),
+    uncounted: used === null || row.resets_at === null ? 0 : Math.max(0, least - used),
   };
   return { credits, undecided, pending: pending.length };
 };

@@ -135,7 +135,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       refused(302, { excerpt: "redirect to https://login.example" }),
       { kind: "fail", context: { detail: /login\.example/ } },
     ],
-    [refused(404), { kind: "fail", code: "REQUEST_FAILED" }],
+    [refused(404), { kind: "fail", code: "ROUTE_NOT_FOUND" }],
     [refused(204), { kind: "fail", code: "REQUEST_FAILED" }],
   ],
   "a request that was aborted before it left": [

@@ -65,6 +65,14 @@ describe("the local API", () => {
     expect(await status("/v1/feedback", "POST")).toBe(405);
   });
 
+  test("HEAD has the status and the headers of GET, and no body", async () => {
+    const ask = (method: "GET" | "HEAD", url: string) => server.app.inject({ url, method, headers: HERE });
+    const [get, head] = [await ask("GET", "/v1/accounts"), await ask("HEAD", "/v1/accounts")];
+    expect([head.statusCode, head.headers.etag, head.body]).toEqual([200, get.headers.etag, ""]);
+    expect((await ask("HEAD", "/v1/accounts/999999999")).statusCode).toBe(404);
+    expect((await ask("HEAD", "/v1/feedback")).statusCode).toBe(405);
+  });
+
   test("serves each profile under its own address, which its OpenAPI document names", async () => {
     expect((await local("/profiles/default/v1/accounts")).status).toBe(200);
     expect((await server.app.inject({ url: "/profiles/nobody/v1/accounts", headers: HERE })).statusCode).toBe(404);

@@ -1,7 +1,7 @@
 // Records that come along with a paid request: contacts and signals with insights, earnings calls and their analysis with
 // company profiles. They refresh what is mirrored, and neither add, empty nor delete anything.
 import { afterEach, expect, test } from "vitest";
-import { aCompany, aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { aCompany, aContact, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
@@ -85,6 +85,60 @@ test("a version older than the mirrored one is not taken", async () => {
   await accountChanges(service);
   await rig.sync();
   expect(await rig.rows(email)).toEqual([{ email: "old1@example.com" }]);
+});
+
+/** The service, but its insights embed signals with their full content, which its lists do not return. */
+const withEmbeddedContent = (service: FakeService): FakeService => ({
+  ...service,
+  answer: (path, query) => {
+    const answer = service.answer(path, query);
+    const { included } = answer.body as { included?: { signals?: readonly { id: number }[] } };
+    const signals = included?.signals?.map((row) => ({
+      ...row,
+      fullContent: service.data.signals.find(({ id }) => id === row.id)?.fullContent,
+    }));
+    if (signals === undefined) return answer;
+    return { ...answer, body: { ...(answer.body as object), included: { ...included, signals } } };
+  },
+});
+
+const startWithContent = async (content: string) => {
+  const data = anOrganization(3);
+  const service = createFakeService(data, { maxPerPage: 50, overPage: "honest" });
+  const env = { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_CONTENT: content };
+  rig = await startSyncRig(withEmbeddedContent(service), env, clock);
+  expect((await rig.sync()).error).toBeNull();
+  return service;
+};
+
+test("full content that nobody asked for is not taken from insights: the list would let it grow stale", async () => {
+  const service = await startWithContent("");
+  expect(await rig.rows("select count(*)::integer n, count(full_content)::integer c from signals")).toEqual([
+    { n: 18, c: 0 },
+  ]);
+  expect(await rig.rows("select count(*)::integer n from history.signals")).toEqual([{ n: 0 }]);
+  await clock.sleep(DAY_MS);
+  const changed = { updatedAt: new Date(clock.now()).toISOString(), headline: "New", fullContent: "New text" };
+  Object.assign(service.data.signals[0] ?? {}, changed);
+  await rig.sync();
+  expect(await rig.rows("select full_content, _extra from signals where headline = 'New'")).toEqual([
+    { full_content: null, _extra: null },
+  ]);
+});
+
+test("configured full content is taken with the version that an insight brings", async () => {
+  const service = await startWithContent("fullContent");
+  expect(await rig.rows("select count(full_content)::integer c from signals")).toEqual([{ c: 18 }]);
+  await clock.sleep(DAY_MS);
+  const updatedAt = new Date(clock.now()).toISOString();
+  Object.assign(service.data.accounts[0] ?? {}, { updatedAt });
+  Object.assign(service.data.signals[0] ?? {}, { updatedAt, headline: "New", fullContent: "New text" });
+  await rig.sync({ streams: ["accounts"] });
+  // Neither the list nor the signal itself is read.
+  await rig.sync({ streams: ["account_insights"] });
+  expect(await rig.rows("select full_content from signals where headline = 'New'")).toEqual([
+    { full_content: "New text" },
+  ]);
 });
 
 test("a service that refuses to embed is asked without, at no credit, and the refusal is remembered", async () => {

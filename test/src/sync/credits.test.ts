@@ -55,6 +55,18 @@ test("on a free plan the most valuable pages come first and the next period goes
   expect(best).toEqual([{ priority: 1 }]);
 });
 
+test("a 429 that gives no reason ends the run at once if the last report left no credits", async () => {
+  const service = createFakeService(anOrganization(20), { maxPerPage: 10, credits: 10 });
+  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_CONCURRENCY: "1" });
+  expect((await rig.sync()).error?.code).toBe("QUOTA_SPENT");
+  const bare = { status: 429, body: {} };
+  service.options = { ...service.options, before: () => bare };
+  const before = service.log.length;
+  const { error } = await rig.sync();
+  expect([error?.code, error?.exitCode]).toEqual(["QUOTA_SPENT", 4]);
+  expect(service.log.length - before).toBeLessThanOrEqual(3);
+});
+
 test("a service that refuses for lack of credits stops the run as budget, not as failure", async () => {
   const service = createFakeService(anOrganization(3), { credits: 100 });
   service.options = {

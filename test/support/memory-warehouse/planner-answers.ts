@@ -191,7 +191,9 @@ export const plannerAnswers = ({
         .filter(({ remaining }) => remaining !== null)
         .at(-1);
       if (last === undefined) return [];
-      const { limit, used, remaining, resetsAt, at } = last;
+      const { limit, used, remaining, at } = last;
+      const named = readings().filter(({ resetsAt: reset }) => reset !== null && reset > at);
+      const resetsAt = last.resetsAt ?? named.at(-1)?.resetsAt ?? null;
       return [{ credit_limit: limit, used, remaining, resets_at: resetsAt, captured_at: at }];
     },
     [sqlText("plan/period-readings.sql")]: periods,

@@ -20,8 +20,11 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 /** Contract of `forget --json`. */
-const toJson = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport) => ({
-  contacts: hashes.length,
+const toJson = ({ hashes, erased, rows, archiveFiles, exports, removed, scan }: ForgetReport) => ({
+  /** Contacts of whom anything was mirrored. */
+  contacts: erased,
+  /** Contacts that later syncs skip, with those that were never mirrored. */
+  kept_out: hashes.length,
   hashes,
   rows: { current: rows.current, history: rows.versions, rejects: rows.rejects },
   archive_files: archiveFiles,
@@ -62,9 +65,12 @@ const KINDS: Readonly<Record<Hit["kind"], string>> = {
 const mention = ({ file, table, kind, times }: Hit): string =>
   `  ${KINDS[kind]} also occurs in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
 
-const render = ({ hashes, rows, archiveFiles, exports, removed, scan }: ForgetReport): string => {
+const render = ({ hashes, erased, rows, archiveFiles, exports, removed, scan }: ForgetReport): string => {
   const lines = [
-    `${counted(hashes.length, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
+    `${counted(erased, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
+    ...(erased < hashes.length
+      ? [`not mirrored, but kept out from now on: ${counted(hashes.length - erased, "contact")}`]
+      : []),
     ...exports.map((dir) => `export brought up to date: ${dir}`),
     ...removed.map((file) => `removed: ${file}`),
     `searched ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,

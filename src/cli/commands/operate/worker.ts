@@ -78,12 +78,13 @@ const startSyncing = async (
     });
   }
   const { sharedAccess } = await import("../../../queue/bullmq/shared-access.ts");
+  const warn = (text: string) => logger.warn(text);
   return startWorker({
     ...base,
     redisUrl,
     identity,
-    run: (connection) => engineRunner({ ...engine, connect: sharedAccess(connection) }),
-    verify: (connection) => engineVerifier({ ...engine, connect: sharedAccess(connection) }),
+    run: (connection) => engineRunner({ ...engine, connect: sharedAccess(connection, warn) }),
+    verify: (connection) => engineVerifier({ ...engine, connect: sharedAccess(connection, warn) }),
   });
 };
 

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { parse } from "yaml";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
@@ -132,11 +133,15 @@ export const command = defineCommand({
   examples: {
     "duckmirror sandbox": "prints two lines to paste into another terminal",
     "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
+    "duckmirror sandbox --accounts 5000 --keep big": "large: generated once, starts in a second from then on",
     "duckmirror sandbox --json --port 8080": "for scripts: one line with url and token",
     "duckmirror sandbox --faults faults.yaml": "a service that breaks off, lies and stalls",
   },
   input: inputSchema,
   run: async (input, { terminal, shared, signal, cwd, printJson }) => {
+    // Generated rows wait in memory until all are there. Collecting garbage as often as in a sync would look at each of them
+    // again and again; 0: as V8 does by itself (docs/PERFORMANCE.md).
+    setFlagsFromString("--heap-growing-percent=0");
     if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
     const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => {
       if (!shared.quiet && !shared.json) terminal.err(`fault ${kind} on ${url}\n`);

@@ -42,9 +42,10 @@ const creditLine = ({ credits }: CreditStatus, ago: (ms: number | null) => strin
   const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
   const reset =
     credits.resetsAt === null ? "" : `, reset ${isoTimeOrNull(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
+  const period = credits.resetsAt === null ? "in the month before" : "in this period";
   return (
     `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +
-    `${formatCount(credits.spentHere)} spent by this mirror in this period${ambiguous}${differenceText(credits)}`
+    `${formatCount(credits.spentHere)} spent by this mirror ${period}${ambiguous}${differenceText(credits)}`
   );
 };
 

@@ -1,4 +1,4 @@
-// What a loader's run holds of Redis: connections, the queue of the fetchers, its mailbox, and the fence that keeps
+// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence that keeps
 // requests of another loader for the same mirror from being sent.
 import { randomUUID } from "node:crypto";
 import { Queue } from "bullmq";
@@ -24,7 +24,8 @@ export interface RemoteAccessOptions {
   readonly warn: (text: string) => void;
 }
 
-export interface LoaderLink {
+/** Place of a mirror in Redis. */
+export interface MirrorLink {
   readonly clock: Clock;
   /** Redis's time, known after `hearTime`. */
   readonly storeClock: StoreClock;
@@ -35,7 +36,6 @@ export interface LoaderLink {
   /** Names this run among the loaders of the mirror. */
   readonly epoch: string;
   readonly asking: RedisConnection;
-  readonly working: WorkingConnection;
   /** The queue `fetch`. */
   readonly queue: Queue;
   readonly mailbox: Mailbox;
@@ -44,22 +44,24 @@ export interface LoaderLink {
   readonly warn: (text: string) => void;
 }
 
+export interface LoaderLink extends MirrorLink {
+  readonly working: WorkingConnection;
+}
+
 /** Longer than any run; a run that ends normally removes its fence. */
 const FENCE_LASTS_MS = 30 * 86_400_000;
 const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
-const fenceOf = ({ organization, mirror }: LoaderLink): string => names.fenceKeyOf(organization, mirror);
+const fenceOf = ({ organization, mirror }: MirrorLink): string => names.fenceKeyOf(organization, mirror);
 
-/** Connects. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA, DATA_DIR_UNWRITABLE. */
-export const openLink = async (
-  { redisUrl, warn }: RemoteAccessOptions,
-  config: Config & { readonly baseUrl: string },
-  { clock, token, signal }: AccessContext,
-): Promise<LoaderLink> => {
-  const mirror = await mirrorIdOf(config.dataDir);
-  const asking = await openAsking(redisUrl, warn, signal);
-  const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
-  const organization = organizationKey(config.baseUrl, token.reveal());
+/** The place of the mirror `mirror`, over a connection that stays the caller's. */
+export const mirrorLink = (
+  { asking, warn }: { readonly asking: RedisConnection; readonly warn: (text: string) => void },
+  mirror: string,
+  config: Config,
+  { clock, token }: Pick<AccessContext, "clock" | "token">,
+): MirrorLink => {
+  const organization = organizationKey(config.baseUrl ?? "", token.reveal());
   const queue = new Queue(names.FETCH_QUEUE, { ...ASKING, connection: asking.redis });
   queue.on("error", (error) => warn(asking.detail(error)));
   const scrubber = createScrubber();
@@ -72,7 +74,6 @@ export const openLink = async (
     organization,
     epoch: randomUUID(),
     asking,
-    working,
     queue,
     mailbox: openMailbox(asking.redis, mirror),
     seals: createSeals(token, organization),
@@ -81,13 +82,25 @@ export const openLink = async (
   };
 };
 
-export const hearTime = async ({ asking, storeClock }: LoaderLink): Promise<void> => {
+/** Connects. Throws REDIS_UNAVAILABLE, REDIS_TOO_OLD, REDIS_EVICTS, REDIS_REPLICA, DATA_DIR_UNWRITABLE. */
+export const openLink = async (
+  { redisUrl, warn }: RemoteAccessOptions,
+  config: Config,
+  context: AccessContext,
+): Promise<LoaderLink> => {
+  const mirror = await mirrorIdOf(config.dataDir);
+  const asking = await openAsking(redisUrl, warn, context.signal);
+  const working = openWorking(redisUrl, (error) => warn(asking.detail(error)));
+  return { ...mirrorLink({ asking, warn }, mirror, config, context), working };
+};
+
+export const hearTime = async ({ asking, storeClock }: MirrorLink): Promise<void> => {
   const [seconds = 0, micros = 0] = await asking.redis.time();
   storeClock.heard(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
 };
 
 /** Takes fence and mailbox for this run. */
-export const claim = async (link: LoaderLink): Promise<void> => {
+export const claim = async (link: MirrorLink): Promise<void> => {
   const { asking, mailbox, mirror, epoch, config } = link;
   await asking.redis.set(fenceOf(link), epoch, "PX", FENCE_LASTS_MS);
   await mailbox.claim(epoch);
@@ -95,7 +108,7 @@ export const claim = async (link: LoaderLink): Promise<void> => {
 };
 
 /** Gives both back: requests still in the queue must not be sent after the run has ended. */
-export const resign = async (link: LoaderLink): Promise<void> => {
+export const resign = async (link: MirrorLink): Promise<void> => {
   const { asking, mailbox, epoch, warn } = link;
   await mailbox
     .resign(epoch)

@@ -2,17 +2,15 @@
 import type { OpenAccess } from "../../../../jobs/service-access.ts";
 import type { Redactor } from "../../../api/redact.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { untilAborted } from "../../../core/until-aborted.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { openShared } from "../organizations.ts";
-import { patiently } from "../patience.ts";
 import { createArrivals } from "./arrivals.ts";
-import { claim, closeLink, hearTime, type LoaderLink, openLink, type RemoteAccessOptions, resign } from "./link.ts";
+import { closeLink, type LoaderLink, openLink, type RemoteAccessOptions, resign } from "./link.ts";
 import { keepLooking, receivePages } from "./receive.ts";
 import { createRemoteSender, type RemoteSender } from "./remote-sender.ts";
-import { type TakeOverDeps, takeOver } from "./take-over.ts";
+import { readingOf, takeMirror } from "./take-mirror.ts";
+import type { TakeOverDeps } from "./take-over.ts";
 
-const CLAIM_PATIENCE_MS = 30_000;
 /** Time limit for closing when Redis does not respond. */
 const CLOSING_MS = 500;
 
@@ -23,22 +21,6 @@ const senderOf = (link: LoaderLink, reading: Reading): RemoteSender => {
   const { throttle, ledger } = openShared(config, { connection: asking, organization, clock });
   const sender = { profile: config.profile, mirror, epoch };
   return createRemoteSender({ ...link, throttle, ledger, reading, sender, address: asking.address });
-};
-
-/** Claims the mirror, then takes over what earlier runs left. Returns their requests that were certainly not sent. */
-const takeMirror = async (
-  link: LoaderLink,
-  warehouse: Warehouse,
-  reader: Pick<TakeOverDeps, "reading" | "redact" | "signal">,
-): Promise<ReadonlySet<string>> => {
-  const { clock } = link;
-  const { signal } = reader;
-  const patience = { clock, forMs: CLAIM_PATIENCE_MS, signal };
-  const claimed = async () => {
-    await patiently(() => hearTime(link).then(() => claim(link)), patience);
-    return patiently(() => takeOver(warehouse, { ...link, ...reader }), patience);
-  };
-  return untilAborted(claimed(), signal);
 };
 
 /** Ends what runs and closes, however Redis responds. */
@@ -64,7 +46,7 @@ export const remoteAccess =
     const { baseUrl } = config;
     if (baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const link = await openLink(options, { ...config, baseUrl }, context);
-    const reading = { limitBytes: config.maxBodyBytes, scrub: (text: string) => link.scrubber.scrub(text) };
+    const reading = readingOf(link);
     const sender = senderOf(link, reading);
     const running: (() => Promise<void>)[] = [];
     return {

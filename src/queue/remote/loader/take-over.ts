@@ -192,6 +192,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     if (letter.kind === "strange") warn(strangeLetter(delivery));
     await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);
   }
-  await mailbox.dropDepartures();
+  // The record of sent requests stays until the run ends in order: if this process is killed before recovery has booked them, the
+  // next one must not take them for unsent.
   return unsent;
 };

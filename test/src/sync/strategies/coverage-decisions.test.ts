@@ -130,6 +130,7 @@ describe("joining", () => {
       repairs: 0,
       idle: 0,
       proven: true,
+      endsEarly: false,
       complete: false,
     });
   });

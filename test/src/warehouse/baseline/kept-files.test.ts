@@ -6,13 +6,14 @@ import {
   openSync,
   readdirSync,
   statSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keepWithinLimits } from "../../../../src/warehouse/baseline/archive-limits.ts";
+import { type ArchiveLimits, keepWithinLimits } from "../../../../src/warehouse/baseline/archive-limits.ts";
 import { baselineDir, makeBaseline, readBaseline } from "../../../../src/warehouse/baseline/baseline.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse } from "../builders.ts";
 import { tempDir } from "../temp-dir.ts";
@@ -21,7 +22,7 @@ const DAY_MS = 86_400_000;
 const LIMITS = { days: 5, bytes: null };
 
 /** A published mirror whose archive has files of two old runs and an old journal besides its own. */
-const anOldMirror = async () => {
+const anOldMirror = async (limits: ArchiveLimits = LIMITS) => {
   const dataDir = tempDir();
   const warehouse = await aWarehouse(dataDir);
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)])]));
@@ -41,7 +42,7 @@ const anOldMirror = async () => {
   const keep = (openRuns: readonly string[]) =>
     keepWithinLimits(
       { archiveDir: warehouse.archiveDir, snapshot: warehouse.snapshot, openRuns: new Set(openRuns), now: Date.now() },
-      LIMITS,
+      limits,
     );
   return { state, folder, old, warehouse, keep };
 };
@@ -51,6 +52,18 @@ test("old files go, also of runs that a caller named, and so does their folder",
   expect(await keep([])).toEqual({ files: old.length, bytes: 0, newBaseline: true });
   expect(existsSync(folder)).toBe(false);
   expect(await readBaseline(state)).toMatchObject({ bytes: expect.any(Number) });
+});
+
+test("a limit of the mirror's size is passed by a tenth before anything is removed", async () => {
+  const { folder, old, keep } = await anOldMirror({ days: null, bytes: "mirror" });
+  const large = join(folder, old[0] ?? "");
+  const MiB = 1024 * 1024;
+  // A hole of this size: it takes no space on the disk.
+  truncateSync(large, 270 * MiB);
+  expect(await keep([])).toEqual({ files: 0, bytes: 0, newBaseline: false });
+  truncateSync(large, 290 * MiB);
+  expect(await keep([])).toMatchObject({ newBaseline: true });
+  expect(existsSync(large)).toBe(false);
 });
 
 test("files of runs that have not ended stay, whatever their age", async () => {

@@ -47,6 +47,14 @@ test("a query answers with columns, types and exact values", async () => {
   ]);
 });
 
+test("a decimal with more digits than a number holds is text, so that no digit is lost", async () => {
+  const snapshot = await aSnapshot("CREATE TABLE t AS SELECT 1 AS x");
+  const sql = `SELECT 12345678901234567890.1234567891::DECIMAL(38,10) AS long, sum(m)::DECIMAL(38,2) AS total, -0.10::DECIMAL(3,2) AS short
+    FROM (VALUES (90071992547409.93::DECIMAL(20,2)), (0.01)) AS v(m)`;
+  const { rows } = await runQuery({ snapshot, sql });
+  expect(rows).toEqual([["12345678901234567890.1234567891", "90071992547409.94", -0.1]]);
+});
+
 const ATTACKS: readonly (readonly [name: string, sql: (dir: string) => string])[] = [
   ["another file as text", (dir) => `SELECT * FROM read_text('${dir}/secret.txt')`],
   ["another file as bytes", (dir) => `SELECT * FROM read_blob('${dir}/secret.txt')`],

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const clock = { now: () => T0 + 26 * HOUR_MS, sleep: () => Promise.reject(new Error("status never waits")) };
 
 /** A published mirror with two signals, a failed stream, an ambiguous request and a quota. Its writer stays open. */
-const aMirror = async (dataDir: string) => {
+const aMirror = async (dataDir: string, resets: readonly (number | null)[] = [T0 + 700 * HOUR_MS]) => {
   const warehouse = await aWarehouse(dataDir);
   await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: T0, forecast: { requests: 2 } });
   const load = aLoad("signals", [aSignal(1), aSignal(2), "no record"], { requestId: "r1" });
@@ -45,9 +45,13 @@ const aMirror = async (dataDir: string) => {
         aState({ stream: "filings", scope: "c2", status: "idle", checkedAt: T0 + 25 * HOUR_MS, totalCount: 7 }),
         aState({ stream: "contacts", checkedAt: T0 }),
       ],
-      quota: { capturedAt: T0 + HOUR_MS, limit: 5000, used: 1, remaining: 4999, resetsAt: T0 + 700 * HOUR_MS },
+      quota: null,
     }),
   );
+  for (const [index, resetsAt] of resets.entries()) {
+    const quota = { capturedAt: T0 + (index + 1) * HOUR_MS, limit: 5000, used: 1, remaining: 4999, resetsAt };
+    await warehouse.commit(aCheckpoint([], { quota }));
+  }
   await warehouse.finishRun("run-1", {
     status: "partial",
     finishedAt: T0 + 70_000,
@@ -58,6 +62,18 @@ const aMirror = async (dataDir: string) => {
 };
 
 describe("a mirror with a history", () => {
+  test.each([
+    ["a reading without a reset keeps the one that was named before", [T0 + 700 * HOUR_MS, null], 0, "in this period"],
+    ["without any reset nobody else is blamed", [null], null, "in the month before"],
+    ["a reset that is over is not kept", [T0 + HOUR_MS, null], null, "in the month before"],
+  ])("credits: %s", async (_, resets, others, period) => {
+    const dataDir = aFolder();
+    await aMirror(dataDir, resets);
+    const { out } = await cli(["status", "--json", "--data-dir", dataDir], { clock });
+    expect(JSON.parse(out).credits).toMatchObject({ spent_here: 1, ambiguous_here: 1, spent_by_others: others });
+    expect((await cli(["status", "--data-dir", dataDir], { clock })).out).toContain(`1 spent by this mirror ${period}`);
+  });
+
   test("as JSON: every table and stream, credits, runs and what wants a look", async () => {
     const dataDir = aFolder();
     await aMirror(dataDir);

@@ -33,6 +33,10 @@ test("forget asks before it erases, prints what it looked through, and says it a
 
   const json = await cli(["forget", second, "--yes", "--json", "--quiet"], { env });
   expect(JSON.parse(json.out)).toMatchObject({ contacts: 1, rows: { current: 1 }, scan: { left: [] } });
+  const stranger = await cli(["forget", "nobody-9", second, "--yes", "--json", "--quiet"], { env });
+  expect(JSON.parse(stranger.out)).toMatchObject({ contacts: 0, kept_out: 2, rows: { current: 0 } });
+  const said = await cli(["forget", "nobody-9", "--yes", "--quiet"], { env });
+  expect(said.out).toMatch(/^0 contacts forgotten: .*\nnot mirrored, but kept out from now on: 1 contact\n/);
   const again = await cli(["forget", "--resume", "--json"], { env });
   expect(JSON.parse(again.out)).toMatchObject({ contacts: 0, rows: { current: 0 } });
   expect((await cli(["sync", "--full", "--quiet"], { env })).code).toBe(0);

@@ -146,8 +146,8 @@ test("where no answer has shown how many rows a page holds, it names a range", a
   );
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const { out } = await cli(["plan", "accounts", "contacts", "signals"], { env, cwd });
-  expect(out).toMatch(/│ signals +│ 1 list │ +2 to 85 │/);
-  expect(out).toContain("4 to 116 requests, as many credits: the largest page is not known");
+  expect(out).toMatch(/│ signals +│ 1 list │ +3 to 86 │/);
+  expect(out).toContain("5 to 117 requests, as many credits: the largest page is not known");
   const plan = JSON.parse((await cli(["plan", "signals", "--json"], { env, cwd })).out);
-  expect(plan).toMatchObject({ credits: 2, at_most: 85, at_least: false });
+  expect(plan).toMatchObject({ credits: 3, at_most: 86, at_least: false });
 });

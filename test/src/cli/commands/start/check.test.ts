@@ -108,7 +108,7 @@ describe("failures", () => {
     [401, 3, "CREDENTIALS_REFUSED"],
     [403, 3, "CREDENTIALS_REFUSED"],
     [402, 4, "QUOTA_SPENT"],
-    [404, 5, "REQUEST_FAILED"],
+    [404, 5, "ROUTE_NOT_FOUND"],
     [302, 5, "REQUEST_FAILED"],
   ])("status %i ends with exit code %i, %s, after one request", async (status, exit, name) => {
     service.play(json({ error: `no, ${token}` }, { status, headers: { location: "https://elsewhere.example/" } }));

@@ -81,7 +81,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "feedback",
     group: "mirror",
-    summary: "Tell the service what is wrong or missing; costs one credit",
+    summary: "Report what is wrong or missing to the service; costs one credit",
     load: () => import("./commands/mirror/feedback.ts"),
   },
   {

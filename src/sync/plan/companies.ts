@@ -20,7 +20,7 @@ import {
   stateKey,
   walkAge,
 } from "./candidate.ts";
-import { accountWork, accountWorth, inputWorth } from "./worth.ts";
+import { accountReadWorth, accountWorth, inputWorth } from "./worth.ts";
 
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
@@ -141,7 +141,7 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            worth: accountWork(stream.name, account),
+            worth: accountReadWorth(stream.name, account),
           },
         ];
   });
@@ -163,7 +163,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
     const candidate = (
       mode: ScopeMode,
       because: string,
-      why: Parameters<typeof accountWork>[2] = "due",
+      why: Parameters<typeof accountReadWorth>[2] = "due",
       overlap = false,
       pages = overlap ? overlappingPages : undefined,
     ): readonly Candidate[] => [
@@ -174,7 +174,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
         overlap,
         because,
         requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null, pages) ?? 1),
-        worth: accountWork(stream.name, account, why),
+        worth: accountReadWorth(stream.name, account, why),
       },
     ];
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { HISTORY_ID } from "../../core/state/lasting-id.ts";
-import { replaceFile } from "../archive/forgotten-list.ts";
+import { replaceFile } from "../archive/replace-file.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 

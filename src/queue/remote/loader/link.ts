@@ -96,7 +96,7 @@ export const openLink = async (
 
 export const hearTime = async ({ asking, storeClock }: MirrorLink): Promise<void> => {
   const [seconds = 0, micros = 0] = await asking.redis.time();
-  storeClock.heard(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+  storeClock.correct(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
 };
 
 /** Takes fence and mailbox for this run. */

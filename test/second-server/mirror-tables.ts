@@ -48,7 +48,10 @@ const membersOf = (text: unknown): ReadonlyMap<string, string> => {
 /** Whole numbers of any size as text, so that `JSON.parse` does not round them. */
 const canonicalNumbers = (text: string): string => canonicalText(text);
 
-/** Fields without a column (`known`: those with one) must be in `_extra`; a field with one may be, where its column does not say all. */
+/**
+ * Fields without a column (`known`: those with one) must be in `_extra`; a field with one may be, where its column does
+ * not say all.
+ */
 const extraProblems = (
   where: string,
   record: Readonly<Record<string, Json>>,

@@ -274,8 +274,8 @@ export const observeRate = (
 };
 
 /**
- * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes a published plan's rate that fits the
- * number of requests that succeeded.
+ * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes a published plan's rate
+ * that fits the number of requests that succeeded.
  */
 export const backOff = (state: LimiterState, untilMs: number, now: number): LimiterState => {
   const guessed = state.configured === null && state.learned === null;

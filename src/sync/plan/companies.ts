@@ -148,8 +148,9 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
 };
 
 /**
- * True for a list that was read to its end and returned every mirrored row, where nothing proves the end because the service counts
- * nothing. Another reading would prove no more, so the list is read again when it is due by age, and not in every sync.
+ * True for a list that was read to its end and returned every mirrored row, where nothing proves the end because the
+ * service counts nothing. Another reading would prove no more, so the list is read again when it is due by age, and not
+ * in every sync.
  */
 const isOnlyUncounted = ({ checkedAt, totalCount, unconfirmed }: ScopeState): boolean =>
   checkedAt !== null && totalCount === null && unconfirmed?.rows === 0;

@@ -1,5 +1,5 @@
-// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence that keeps
-// requests of another loader for the same mirror from being sent.
+// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence
+// that keeps requests of another loader for the same mirror from being sent.
 import { randomUUID } from "node:crypto";
 import { Queue } from "bullmq";
 import type { AccessContext } from "../../../../jobs/service-access.ts";

@@ -1,4 +1,4 @@
-// Compares the mirror with what is expected, cell by cell. Knows of it what DESIGN.md 4.1 promises.
+// Compares the mirror with what is expected, cell by cell. Knows only the tables of docs/DATA.md.
 import type { ExpectedTable } from "./expected.ts";
 import { canonical, canonicalText, type Json } from "./json-text.ts";
 import type { MirrorContents } from "./mirror-contents.ts";

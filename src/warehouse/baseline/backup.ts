@@ -50,7 +50,7 @@ export const isBackupFile = (name: string): boolean =>
   name === COPY || SMALL_FILES.some((small) => name === join("state", small));
 
 /** Path of the copy of the snapshot. */
-export const copyIn = ({ folder }: Backup): string => join(folder, COPY);
+export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
 const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });

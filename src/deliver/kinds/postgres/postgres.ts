@@ -10,7 +10,7 @@ import {
   type DeliveredTable,
   type DeliverySource,
   type Destination,
-  isSamePosition,
+  isUpToDate,
   type Position,
 } from "../../destination.ts";
 import { connect, loadPackages, type Packages, postgresError } from "./connect.ts";
@@ -183,7 +183,7 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
     const held = await readHeld(client, schema);
     const base = { from: held.position, to: source.position };
     const tables = await source.tablesSince(held.position);
-    if (isSamePosition(held.position, source.position)) {
+    if (isUpToDate(held.position, source)) {
       await client.query("ROLLBACK");
       return { ...base, tables: [], bytes: 0 };
     }

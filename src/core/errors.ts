@@ -91,7 +91,7 @@ export const ERRORS = {
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; keys can be rotated.",
+    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,
@@ -443,7 +443,7 @@ export const ERRORS = {
   ),
   DESTINATION_OVERTAKEN: row(
     EXIT.streamsFailed,
-    "Another delivery to {name} ended while this one was under way. Its set is complete and was left as it is.",
+    "Another delivery to {name} ended while this one was under way. What it brought is complete and was left as it is.",
     "Let one mirror deliver to one place. The next delivery continues from what is there.",
   ),
   DESTINATION_UNCONDITIONAL: row(

@@ -19,6 +19,8 @@ export interface FakeOptions {
   /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. `refuse`: they answer with 400. */
   readonly filters?: "obey" | "ignore" | "refuse";
   readonly credits?: number;
+  /** The `usage` block and the quota of GET /v1/usage, as they are; unset: those of `credits`. */
+  readonly usage?: Readonly<Record<string, unknown>>;
   readonly totals?: boolean;
   /** When an answer holds a field: by default, when it is named, or never. Details of signals hold all of theirs. */
   readonly fields?: Readonly<Record<string, "default" | "named" | "never">>;
@@ -94,7 +96,8 @@ export const createFakeService = (
   const log: (FakeRequest & { status: number })[] = [...answered];
   let requests = answered.length;
 
-  const usage = () => {
+  const usage = (): { usage?: Readonly<Record<string, unknown>> } => {
+    if (options.usage !== undefined) return { usage: options.usage };
     if (options.credits === undefined) return {};
     const used = log.filter((entry) => entry.status === 200).length + 1;
     const remaining = Math.max(0, options.credits - used);

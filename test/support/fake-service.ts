@@ -6,7 +6,10 @@ export type Row = Record<string, unknown> & { id: string | number };
 export interface FakeOptions {
   /** Largest page granted. */
   readonly maxPerPage?: number;
-  /** `refuse`: 400 above the maximum. `clamp`: fewer rows, but `meta.perPage` and offsets as asked. `honest`: clamped and said so. */
+  /**
+   * `refuse`: 400 above the maximum. `clamp`: fewer rows, but `meta.perPage` and offsets as asked. `honest`: clamped
+   * and said so.
+   */
   readonly overPage?: "refuse" | "clamp" | "honest";
   readonly sort?: "obey" | "ignore" | "refuse";
   /** Shape of `included`. */

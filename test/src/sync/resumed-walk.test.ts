@@ -10,8 +10,7 @@ const ROWS = 18 * PAGE;
 
 test("rows that were added above an interrupted first walk are read before it is said to be complete", async () => {
   const data = anOrganization(1);
-  const signal = (id: number) =>
-    aSignal(id, 1, { updatedAt: new Date(Date.UTC(2026, 9, 1) + id * 60_000).toISOString() });
+  const signal = (id: number) => aSignal(id, { updatedAt: new Date(Date.UTC(2026, 9, 1) + id * 60_000).toISOString() });
   data.signals = Array.from({ length: ROWS }, (_, row) => signal(row + 1));
   const service = createFakeService(data, { maxPerPage: PAGE, overPage: "clamp" });
   const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" });

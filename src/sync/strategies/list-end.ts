@@ -2,6 +2,13 @@
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 
+/** Search engines count no further by default: the service may have more rows than it says. */
+const COUNTED_NO_FURTHER = 10_000;
+
+/** What a `totalCount` counts. Nothing, beside rows, counts nothing, and neither does a count that may have been cut off. */
+export const countOf = (totalCount: number | null, rows: number): number | null =>
+  (totalCount === 0 && rows > 0) || totalCount === COUNTED_NO_FURTHER ? null : totalCount;
+
 /**
  * True when no row follows the page. A count decides if there is one. Without it, an empty page is the end, and so is a
  * page with fewer rows than requested, if the service has returned a larger page of this stream in this run (`granted`,

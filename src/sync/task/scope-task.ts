@@ -13,6 +13,7 @@ import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
+import { countOf } from "../strategies/list-end.ts";
 import {
   acceptRead,
   nextStep,
@@ -215,8 +216,7 @@ export const pageReadOf = (
     ids,
     rows: records.length,
     values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
-    // A count of nothing beside rows counts nothing.
-    total: meta.totalCount === 0 && records.length > 0 ? null : meta.totalCount,
+    total: countOf(meta.totalCount, records.length),
     ...(saysMore(request, records.length, meta) ? { more: true } : {}),
     ...(granted > 0 ? { granted } : {}),
   };

@@ -75,7 +75,8 @@ companies AS (
     FROM main.company_inputs
     WHERE input IN (FROM inputs) OR NOT EXISTS (FROM wanted)
   )
-  WHERE company_id IS NOT NULL
+  -- An empty id, which some services send for none, names no company.
+  WHERE company_id <> ''
   GROUP BY company_id
 ),
 -- One row per followed part of a stream; known_at: when it became known, NULL for parts that always exist.

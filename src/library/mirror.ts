@@ -85,7 +85,10 @@ export interface SyncRequestOptions {
 
 /** Request of a plan. */
 export interface PlanRequestOptions extends Omit<SyncRequestOptions, "maxDurationMs" | "signal"> {
-  /** Opt-in content to plan for as if it were configured, such as `signals.fullContent`: `content` of the report has its price. */
+  /**
+   * Opt-in content to plan for as if it were configured, such as `signals.fullContent`: `content` of the report has its
+   * price.
+   */
   readonly withContent?: readonly string[];
 }
 

@@ -85,7 +85,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
         },
       );
       worker.on("error", complain);
-      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
+      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; another one continues it`));
       // Another worker has the job now, so this one must stop spending credits.
       worker.on("lockRenewalFailed", (ids) => {
         for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
@@ -120,10 +120,10 @@ export const endTaking = async (
   const done = new AbortController();
   const deadline = clock.sleep(mostMs, done.signal).catch(() => undefined);
   // A job that was being fetched may still arrive and must be stopped too.
-  const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
-  const telling = setInterval(tell, 100);
-  tell();
+  const cancelAll = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
+  const cancelling = setInterval(cancelAll, 100);
+  cancelAll();
   await Promise.race([closed, deadline]);
-  clearInterval(telling);
+  clearInterval(cancelling);
   done.abort();
 };

@@ -13,7 +13,7 @@ import {
   stateKey,
   walkAge,
 } from "./candidate.ts";
-import { accountWork, contentWorth, listWorth } from "./worth.ts";
+import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */
 export const unreadContent = ({ options }: Pick<Context, "options">, stream: StreamSpec): boolean => {
@@ -91,7 +91,7 @@ export const insights = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            worth: accountWork(stream.name, account),
+            worth: accountReadWorth(stream.name, account),
           },
         ];
   });

@@ -23,7 +23,10 @@ export const listShapeSchema = z.object({
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
-  /** What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older versions. */
+  /**
+   * What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older
+   * versions.
+   */
   inDefault: z.array(z.string()).readonly().default([]),
   byName: z.array(z.string()).readonly().default([]),
   namedInVain: z.number().int().default(FEW_RECORDS),

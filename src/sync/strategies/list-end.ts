@@ -29,7 +29,8 @@ export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boo
 
 /**
  * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
- * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read in this run.
+ * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read
+ * in this run.
  */
 export const followsOnlyPage = (
   { end, size, fresh }: Pick<ReadSoFar, "end"> & { readonly size: number; readonly fresh: boolean },

@@ -53,7 +53,7 @@ export const readChangesAgain = (task: ScopeTask): void => {
 };
 
 /** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
-export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
+export const readChangesAfterWalk = (task: ScopeTask, shape: ListShape): void => {
   task.closing = uncountable(task);
   task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
 };

@@ -1,5 +1,5 @@
-// Every walk ends, whatever the service answers: tiny pages, counts that are wrong, the same answer for ever. And while a list
-// stays as it is, every row is read.
+// Every walk ends, whatever the service answers: tiny pages, counts that are wrong, the same answer for ever. And while
+// a list stays as it is, every row is read.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MirrorFacts, PageRead, ReadRequest } from "../../../../src/sync/strategies/contract.ts";

@@ -7,7 +7,13 @@ import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
-import { type Backup, copyPathOf, readBackup, restoreSmallFiles, writeBackup } from "../src/warehouse/baseline/backup.ts";
+import {
+  type Backup,
+  copyPathOf,
+  readBackup,
+  restoreSmallFiles,
+  writeBackup,
+} from "../src/warehouse/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";

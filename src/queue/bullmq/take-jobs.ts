@@ -1,6 +1,7 @@
 // Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
 // them in time when the worker stops.
 import { DelayedError, type Job, Worker } from "bullmq";
+import { problemOf } from "../../../jobs/family.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
@@ -67,7 +68,8 @@ export const createTaking = (deps: TakingDeps): Taking => {
             if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
             const kept = failureToKeep(error, scrubber);
             if (isTakenAway(error)) complain(error);
-            else log(levelOf(error), `job ${id}: ${kept.message}`);
+            // The line of a sync's end has the hint for its families.
+            else log(levelOf(error), `job ${id}: ${kept.message}${name === "sync" ? "" : ` ${problemOf(error).hint}`}`);
             // BullMQ's sign for a job that gets no further attempt.
             if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
             throw kept;

@@ -12,6 +12,8 @@ const COMPLAIN_EVERY_MS = 30_000;
 /** Texts of ioredis and codes of sockets for a connection that is not there. */
 const AWAY =
   /isn't writeable|Connection is closed|Command timed out|\b(ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|E(HOST|NET)UNREACH)\b/;
+/** A failover turned the server into a replica, in the middle of a command or before it. */
+const REPLICA = /\bREADONLY\b|instance state changed/;
 const FULL = /OOM command not allowed/;
 /** BullMQ names the job whose lock is gone. */
 const LOST_JOB = /(?:Missing (?:lock|key)|could not renew lock) for job (\S+?)\.?(?:\s|$)/;
@@ -29,6 +31,11 @@ const complaintOf = (error: unknown, connection: RedisConnection): Complaint => 
   if (job !== undefined || isTakenAway(error)) {
     const text = `job ${job ?? "(unknown)"} is not this worker's any more: Redis or this process had stopped, or the job is gone. If it is still there, a worker continues it.`;
     return { about: `job ${job}`, level: "warn", text };
+  }
+  if (REPLICA.test(detail)) {
+    const { code, message, hint } = new DuckmirrorError("REDIS_REPLICA", { address: connection.address });
+    const text = `${code}: ${message} Syncs continue when its address leads to a primary server again. Else: ${hint}`;
+    return { about: "replica", level: "warn", text };
   }
   const failure = FULL.test(detail) || AWAY.test(detail) ? redisFailure(connection, error) : error;
   if (isCode(failure, "REDIS_UNAVAILABLE")) {

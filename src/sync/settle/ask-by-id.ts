@@ -12,8 +12,11 @@ import type { ScopeTask } from "../task/scope-task.ts";
 /** A response by id belongs to no page. */
 const BY_ID = { read: null, overlap: null };
 
-/** True for a stream whose records have a route of their own. */
-export const isAskable = (name: StreamName): boolean => streamSpec(name).detail !== undefined;
+/** Streams with a detail route for records (API.md, detail routes of the workspace). */
+export type AskableStream = Extract<StreamName, "accounts" | "contacts" | "signals">;
+
+export const isAskable = (name: StreamName): name is AskableStream =>
+  name === "accounts" || name === "contacts" || name === "signals";
 
 export type ByIdAnswer =
   | "absent"
@@ -22,7 +25,7 @@ export type ByIdAnswer =
   | { readonly noCredit: DuckmirrorError | null };
 
 /** Sends one request within the run's credits and rate. */
-export const askById = async (run: SyncRun, task: ScopeTask, name: StreamName, id: string): Promise<ByIdAnswer> => {
+export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = task;
   const purpose = { stream: name, work: "walk" } as const;

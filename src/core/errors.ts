@@ -398,7 +398,7 @@ export const ERRORS = {
   ),
   IDEMPOTENCY_REUSED: row(
     EXIT.usage,
-    "The idempotency key already names the sync {run}, which was asked for with other streams, another `full` or another timeout.",
+    "The idempotency key already names the sync {run}, which was asked for with other streams, or another `full`, `reset`, `since` or `timeout`.",
     "Repeat the first request as it was, or use a new key. A key is remembered for a day.",
   ),
   DESTINATIONS_MISSING: row(

@@ -1,7 +1,7 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
 // texts: takes settings, returns typed reports, emits progress events.
 import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
-import { GRACE_MS } from "../../jobs/engine.ts";
+import { COMMAND_GRACE_MS } from "../../jobs/engine.ts";
 import {
   type Followed,
   type FollowedInput,
@@ -235,7 +235,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
           for (const listener of listeners) listener(event);
         },
         signal,
-        graceMs: GRACE_MS,
+        graceMs: COMMAND_GRACE_MS,
         version: packageVersion(),
         token,
       });

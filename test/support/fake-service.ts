@@ -59,6 +59,9 @@ const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAna
 const DETAILED = ["fullContent", "sources"];
 const FILTERS = ["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"];
 
+/** A date without a time is midnight UTC. */
+const instant = (text: unknown): number => Date.parse(String(text));
+
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
   if (a === undefined || a === null) return -1;
@@ -232,7 +235,7 @@ export const createFakeService = (
             ({ accountId, type, date }) =>
               accountId === id &&
               types.split(",").includes(String(type)) &&
-              String(date) > String(query.hasSignalsAfterDate),
+              instant(date) > instant(query.hasSignalsAfterDate),
           ),
       );
       return second === undefined ? list(rows, query) : one(byId(data.accounts, second), query);
@@ -250,7 +253,11 @@ export const createFakeService = (
       return ok({ data: counts });
     }
     if (first === "signals") {
-      const rows = where(named(data.signals, ["type"]), "afterDate", ({ date }, after) => String(date) > after);
+      const rows = where(
+        named(data.signals, ["type"]),
+        "afterDate",
+        ({ date }, after) => instant(date) > instant(after),
+      );
       return second === undefined ? list(rows, query) : one(byId(data.signals, second), query);
     }
     if (first === "companies" && second === "by-input") {

@@ -77,7 +77,8 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
     redis,
     address: addressOf(url),
     detail: (error) => {
-      const text = detailOf(error);
+      // ioredis names a setting of its own.
+      const text = detailOf(error).replace(/^Stream isn't writeable.*/, "the connection is lost");
       // An AggregateError of all addresses of a name has no message.
       const lost = redis.status !== "ready" && lastError !== null && lastError !== "";
       return scrubber.scrub(lost ? (lastError ?? text) : text === "" ? "no connection" : text);

@@ -10,6 +10,8 @@ export const listShapeSchema = z.object({
   sort: z.boolean(),
   /** The service sorts by the stream's change date. */
   changeOrder: z.boolean(),
+  /** The service takes the stream's filter by change date. */
+  changeFilter: z.boolean().default(true),
   /** `include` is sent. */
   include: z.boolean(),
   /** Values of `include` that the service refused. */
@@ -45,6 +47,7 @@ export const initialShape = (perPage: number): ListShape => ({
   perPage,
   sort: true,
   changeOrder: true,
+  changeFilter: true,
   include: true,
   without: [],
   content: true,

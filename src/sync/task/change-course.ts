@@ -63,7 +63,9 @@ export const reshape = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress === null) return;
   const coverage = coverageOf(task.progress);
   const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
-  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  const filterGone = task.progress.kind === "filter" && !task.progress.only && !shape.changeFilter;
+  const isFilterable = task.stream.filter !== undefined && shape.changeFilter;
+  const mode = filterGone || (orderGone && !isFilterable) ? "walk" : orderGone ? "filter" : task.progress.kind;
   // The first page may be loaded already, if it is asked for again by name.
   const heldBefore = task.firstMirror ? 0 : task.rows;
   const untouched =

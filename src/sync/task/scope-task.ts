@@ -81,7 +81,7 @@ export interface ScopeTask {
    * service counts and the mirror cannot hold. Else null.
    */
   closing: number | null;
-  /** The list's shape when a page other than the first was first refused; null: none was. */
+  /** The list's shape when a page other than the first, or of a list that was returned before, was first refused; null: none was. */
   shapeAtRefusal: ListShape | null;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
@@ -169,7 +169,7 @@ export const orderOf = (task: ScopeTask): ListOrder => {
     case "watermark":
       return { kind: "changes" };
     case "filter":
-      return { kind: "filter", after: task.progress.since };
+      return { kind: "filter", after: task.progress.since, exact: !task.progress.only };
     case "log": {
       const { since } = task.progress;
       // The end lies ahead, because the service's clock may, and reading adds entries.

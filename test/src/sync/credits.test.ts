@@ -127,6 +127,22 @@ test("a route that fails for good fails its stream, and the others are committed
   expect(await rig.rows("select count(*) as n from signals")).toEqual([{ n: 18 }]);
 });
 
+test("a stream whose every list fails is told in a few lines, and the ledger has each failure", async () => {
+  const service = createFakeService(anOrganization(12));
+  service.options = { before: ({ path }) => (path.endsWith("/filings") ? { status: 418, body: "no" } : undefined) };
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+  const [row] = await rig.rows("SELECT count(*) AS n FROM sync.requests WHERE stream = 'filings' AND status = 418");
+  expect(Number(row?.n)).toBeGreaterThan(6);
+  const told = rig.events.flatMap((event) =>
+    event.kind === "note" && event.text.includes("filings") ? [event.text] : [],
+  );
+  expect(told).toHaveLength(6);
+  expect(told.at(-1)).toBe(
+    "filings: further failures with REQUEST_FAILED are not listed; sync.requests has each of them.",
+  );
+});
+
 test("the last reading of the quota counts every credit of the run, those of the usage routes as well", async () => {
   const service = createFakeService(anOrganization(4), { maxPerPage: 5, credits: 5000 });
   rig = await startSyncRig(service);

@@ -172,7 +172,8 @@ const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState):
   const place = placeOf(settings);
   const { maintain_every: every, keep_snapshots: keepMs } = settings;
   const now = systemClock.now();
-  const isDue = every > 0 && now - state.maintainedAt >= every;
+  // A time in the future was set by a clock that has been corrected since.
+  const isDue = every > 0 && (now - state.maintainedAt >= every || state.maintainedAt > now);
   if (!state.erasing && !isDue) return;
   if (isDue) {
     await maintain(lake, keepMs);

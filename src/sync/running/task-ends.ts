@@ -7,10 +7,10 @@ import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
-/** Failures of a stream with one code that are told one by one: thousands of lists can fail alike. */
+/** Failures of a stream with one code that are reported one by one: thousands of lists can fail alike. */
 const MOST_TOLD = 5;
 
-/** Tells the failure, or that those like it are not told any more. */
+/** Reports the failure, or that those like it are no longer reported. */
 const tellFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
   const { stream } = task.candidate;
   const { failures } = run.stats.of(stream);

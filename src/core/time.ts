@@ -105,7 +105,7 @@ export const isoTimeOrNull = (ms: number | null): string | null => (ms === null 
 const DAY_MS = 86_400_000;
 
 /**
- * The value of a date filter: midnight UTC as a date alone, `2026-01-31`, any other time in full. Source: API.md, "Conventions": date
- * filters are ISO dates; whether they also take times is not shown.
+ * The value of a date filter: midnight UTC as a date alone, `2026-01-31`, any other time in full. Source: API.md,
+ * "Conventions": date filters are ISO dates; whether they also take times is not shown.
  */
 export const filterDate = (ms: number): string => (ms % DAY_MS === 0 ? isoTime(ms).slice(0, 10) : isoTime(ms));

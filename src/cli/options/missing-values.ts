@@ -1,5 +1,5 @@
-// An option that took the next option for its value: `--data-dir $DIR --json` with an empty variable would work in a folder named
-// "--json".
+// An option that took the next option for its value: `--data-dir $DIR --json` with an empty variable would work in a
+// folder named "--json".
 import type { Command } from "commander";
 import { DuckmirrorError } from "../../core/errors.ts";
 

@@ -11,9 +11,9 @@ export interface ChangeReading {
 }
 
 /**
- * The shape without what only this reading sends; null: something else may be at fault. The response names it, or the list was
- * returned in `accepted` before and refuses a smaller page as well, so the size is not at fault. A fault that the response does
- * not name may pass: `settled` remains true, so the run does not store it.
+ * The shape without what only this reading sends; null: something else may be at fault. The response names it, or the list
+ * was returned in `accepted` before and refuses a smaller page as well, so the size is not at fault. A fault that the
+ * response does not name may pass: `settled` remains true, so the run does not store it.
  */
 export const withoutChanges = (
   shape: ListShape,

@@ -81,7 +81,7 @@ export interface ScopeTask {
    * service counts and the mirror cannot hold. Else null.
    */
   closing: number | null;
-  /** The list's shape when a page other than the first, or of a list that was returned before, was first refused; null: none was. */
+  /** The list's shape at the first refusal of a later page, or of a list that was returned before; null: none was. */
   shapeAtRefusal: ListShape | null;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;

@@ -75,7 +75,10 @@ export const plannerAnswers = ({
       }))
       .sort((a, b) => a.at - b.at);
 
-  /** The signal was not mirrored at the check, although its run read signals after the signal's date, and is newer than all that were. */
+  /**
+   * The signal was not mirrored at the check, although the check's run read signals after the signal's date, and it is newer
+   * than all that were.
+   */
   const aroseUnseen = (signal: StoredRow, createdAt: number | null, { checkedAt, runId }: ScopeState): boolean => {
     const isRead = ({ stream, scope, status, ...request }: RequestRecord) =>
       request.runId === runId && stream === "signals" && scope === "" && status === 200;

@@ -4,7 +4,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { walkingState } from "../task/scope-state.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
-import { comeToRest } from "./lists-at-rest.ts";
+import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
 /** Failures of a stream with one code that are told one by one: thousands of lists can fail alike. */
@@ -33,7 +33,7 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
-  comeToRest(run, task);
+  offerList(run, task);
   if (isExcerpt(task)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.
   const { grants, walkedWith } = shapeOf(run, task.stream.name);

@@ -9,6 +9,9 @@ import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
 
 const WAIT_MS = 20;
 const MOST_WAITS = 100;
+/** Waits before a change counts as abandoned, whatever its age: a clock that jumps makes every change look old. */
+const LEAST_WAITS = 50;
+const MOST_ATTEMPTS = 10;
 /** Age at which an unfinished change belongs to a process that was killed, ms. A change takes milliseconds. */
 const ABANDONED_MS = 10_000;
 
@@ -58,32 +61,48 @@ const openNext = async (path: string) => {
       return await open(path, "wx", 0o600);
     } catch (error) {
       if (!hasSystemCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
-      if (await isAbandoned(path)) await unlink(path).catch(() => undefined);
+      if (waits >= LEAST_WAITS && (await isAbandoned(path))) await unlink(path).catch(() => undefined);
       else await systemClock.sleep(WAIT_MS);
     }
   }
 };
 
-/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
-export const changeShared = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<T> => {
+/** True unless another process took the unfinished change for an abandoned one, because this one or the clock had stopped. */
+const isOwn = async (next: string, ino: number): Promise<boolean> => (await stat(next).catch(() => null))?.ino === ino;
+
+/** One attempt to change the file; null: another process took the change away. */
+const tryChange = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<{ readonly value: T } | null> => {
   const next = `${file.path}.next`;
-  const unwritable = (cause: unknown) =>
-    cause instanceof DuckmirrorError
-      ? cause
-      : new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(file.path), detail: detailOf(cause) }, { cause });
-  const handle = await openNext(next).catch((cause: unknown) => {
-    throw unwritable(cause);
-  });
+  const handle = await openNext(next);
+  const { ino } = await handle.stat();
   try {
     const value = change(await readShared(file));
     await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
     await handle.sync();
+    // While the handle is open, no other file gets its number.
+    if (!(await isOwn(next, ino))) return null;
     await handle.close();
     await rename(next, file.path);
-    return value;
+    return { value };
   } catch (error) {
-    await handle.close().catch(() => undefined);
-    await unlink(next).catch(() => undefined);
-    throw unwritable(error);
+    if (await isOwn(next, ino)) await unlink(next).catch(() => undefined);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
+export const changeShared = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<T> => {
+  try {
+    for (let attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {
+      const changed = await tryChange(file, change);
+      if (changed !== null) return changed.value;
+    }
+    throw new Error(`${file.path} is changed by other processes all the time`);
+  } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
+    const context = { dir: dirname(file.path), detail: detailOf(cause) };
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", context, { cause });
   }
 };

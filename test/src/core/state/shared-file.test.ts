@@ -1,0 +1,70 @@
+// A small file that several processes change: no change is lost, also where one takes another's for abandoned.
+import { readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { changeShared, readShared } from "../../../../src/core/state/shared-file.ts";
+import { afterTest } from "../../../support/after-test.ts";
+
+const aFile = async () => {
+  const dir = await mkdtemp(join(tmpdir(), "duckmirror-shared-"));
+  afterTest(() => rm(dir, { recursive: true, force: true }));
+  const path = join(dir, "names.json");
+  return { dir, next: `${path}.next`, file: { path, schema: z.array(z.string()), holds: "list of names", empty: [] } };
+};
+
+const adding = (name: string) => (names: readonly string[]) => [...names, name];
+
+test("changes of the same moment are all kept, and leave nothing behind", async () => {
+  const { dir, file } = await aFile();
+  const names = ["a", "b", "c", "d", "e", "f"];
+  await Promise.all(names.map((name) => changeShared(file, adding(name))));
+  expect([...(await readShared(file))].sort()).toEqual(names);
+  expect(await readdir(dir)).toEqual(["names.json"]);
+});
+
+test("a change that another process took for abandoned and replaced is made again, on top of that one's", async () => {
+  const { dir, next, file } = await aFile();
+  let taken = false;
+  const changed = await changeShared(file, (names) => {
+    // As after a pause of this process, or a jump of the clock: another one removes the change and makes its own.
+    if (!taken) {
+      unlinkSync(next);
+      writeFileSync(file.path, JSON.stringify(["theirs"]));
+      taken = true;
+    }
+    return adding("ours")(names);
+  });
+  expect(changed).toEqual(["theirs", "ours"]);
+  expect(await readdir(dir)).toEqual(["names.json"]);
+});
+
+test("the unfinished change of another process is never published in its place", async () => {
+  const { next, file } = await aFile();
+  const seen: string[] = [];
+  let taken = false;
+  await changeShared(file, (names) => {
+    if (!taken) {
+      unlinkSync(next);
+      writeFileSync(next, '["half');
+      setImmediate(() => {
+        writeFileSync(next, JSON.stringify(["theirs"]));
+        renameSync(next, file.path);
+      });
+      taken = true;
+    } else seen.push(readFileSync(file.path, "utf8"));
+    return adding("ours")(names);
+  });
+  expect(seen).toEqual(['["theirs"]']);
+  expect(await readShared(file)).toEqual(["theirs", "ours"]);
+});
+
+test("a change that a killed process left is removed", async () => {
+  const { dir, next, file } = await aFile();
+  writeFileSync(next, "half");
+  utimesSync(next, 1, 1);
+  expect(await changeShared(file, adding("ours"))).toEqual(["ours"]);
+  expect(await readdir(dir)).toEqual(["names.json"]);
+});

@@ -1,4 +1,6 @@
-// Build: TypeScript to dist/ (or the folder given), the status page with its libraries, the SQL files beside it at the same relative path, the CLI executable.
+// Build: TypeScript to dist/ (or the folder given), the status page with its libraries, the SQL files beside it at the same
+// relative path, the CLI executable. `--unchecked` after the folder: the same files without checking types, in less
+// than half of the processor time, for tests (`npm run check` checks the types).
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -12,11 +14,11 @@ if (!existsSync(at("node_modules/typescript"))) {
   process.exit(1);
 }
 rmSync(out, { recursive: true, force: true });
-const tsc = [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.build.json"), "--outDir", out];
-execFileSync(process.execPath, tsc, { stdio: "inherit" });
-execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "-p", at("src/server/page"), "--outDir", out], {
-  stdio: "inherit",
-});
+const types = process.argv.includes("--unchecked") ? ["--noCheck"] : [];
+for (const project of ["tsconfig.build.json", "src/server/page"]) {
+  const tsc = [at("node_modules/typescript/bin/tsc"), "-p", at(project), "--outDir", out, ...types];
+  execFileSync(process.execPath, tsc, { stdio: "inherit" });
+}
 // The page's own files, and the three libraries it loads, beside its compiled modules.
 const page = join(out, "src/server/page");
 for (const name of readdirSync(at("src/server/page")).filter((file) => /\.(html|css|svg)$/.test(file))) {

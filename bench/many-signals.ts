@@ -12,7 +12,10 @@ export const asked = new Set(
     .map(({ name }) => name),
 );
 
-/** Fills the table of signals with rows of about 450 bytes that have most of their text for themselves; `filled` says the same. */
+/**
+ * Fills the table of signals with rows of about 450 bytes that have most of their text for themselves; `filled` says
+ * the same.
+ */
 export const fill = async (warehouse: Warehouse, rows: number) => {
   for (let at = 0; at < rows; at += FILL_ROWS) {
     await warehouse.database.run(

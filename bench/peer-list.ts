@@ -38,7 +38,10 @@ const compare = (left: unknown, right: unknown): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
-/** Missing values last in both directions; the id breaks ties, so that pages of an unchanged list neither overlap nor skip. */
+/**
+ * Missing values last in both directions; the id breaks ties, so that pages of an unchanged list neither overlap nor
+ * skip.
+ */
 const inOrder = (rows: readonly ListRow[], sortBy: string, ascending: boolean): readonly ListRow[] => {
   const sign = ascending ? 1 : -1;
   return [...rows].sort((a, b) => {

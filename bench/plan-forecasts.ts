@@ -24,7 +24,10 @@ export const createForecasts = (syncEveryMs: number, streams: readonly StreamNam
   return {
     /** Errors of the forecasts of single syncs, in percent of what they spent, without a sign. */
     errors,
-    /** Those of syncs that did all due work. Where the credits cut a sync, they are its forecast, and it is right by itself. */
+    /**
+     * Those of syncs that did all due work. Where the credits cut a sync, they are its forecast, and it is right by
+     * itself.
+     */
     uncutErrors,
     /** Credits left at the reset (below zero: short), foreseen at the start of every twentieth sync. */
     leftAtReset,

@@ -41,7 +41,10 @@ const failedPass = (name: string, error: unknown): RulePass => {
   return { name, sent: 0, dead: 0, waiting: 0, nextAt: null, error: known };
 };
 
-/** A pass of each rule. Resolves also when some failed: see `error`. Throws ALERTS_MISSING, ALERT_UNKNOWN, and the reason of `signal`. */
+/**
+ * A pass of each rule. Resolves also when some failed: see `error`. Throws ALERTS_MISSING, ALERT_UNKNOWN, and the
+ * reason of `signal`.
+ */
 export const alertsJob = async (
   config: AlertsConfig,
   names: readonly string[],

@@ -7,7 +7,13 @@ import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
-import { type Backup, copyIn, readBackup, restoreSmallFiles, writeBackup } from "../src/warehouse/baseline/backup.ts";
+import {
+  type Backup,
+  copyPathOf,
+  readBackup,
+  restoreSmallFiles,
+  writeBackup,
+} from "../src/warehouse/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
@@ -99,10 +105,10 @@ const fill = async (backup: Backup, dataDir: string, now: number): Promise<void>
   const lock = await enterDataDir(dataDir);
   try {
     await restoreSmallFiles(backup, state);
-    await makeBaseline(state, copyIn(backup), now);
+    await makeBaseline(state, copyPathOf(backup), now);
     const fresh = `${working}.new`;
     await rm(fresh, { force: true });
-    await copyDurably(copyIn(backup), fresh);
+    await copyDurably(copyPathOf(backup), fresh);
     await rename(fresh, working);
   } finally {
     await lock.release();

@@ -107,7 +107,10 @@ const noteTier = async (config: Config, tier: "full" | "public", now: number): P
   return learnTier(config.dataDir, evidence, now);
 };
 
-/** Keeps the lengths of the lists and the credits for a plan before the first sync. Of a list counted twice, the last counts. */
+/**
+ * Keeps the lengths of the lists and the credits for a plan before the first sync. Of a list counted twice, the last
+ * counts.
+ */
 const noteLists = (config: Config, lists: readonly CheckedList[], now: number): Promise<void> => {
   const totals = lists.flatMap(({ stream, outcome: { page } }) =>
     page.totalCount === null ? [] : [[stream, page.totalCount] as const],
@@ -123,8 +126,9 @@ const noteLists = (config: Config, lists: readonly CheckedList[], now: number): 
 };
 
 /**
- * Asks for accounts, one credit; `withTotals`: for contacts and signals as well, and for the accounts inside the scope if there
- * is one, a credit each. Without Full Access the other lists are empty, and not asked for. Throws the service's failures.
+ * Asks for accounts, one credit; `withTotals`: for contacts and signals as well, and for the accounts inside the scope
+ * if there is one, a credit each. Without Full Access the other lists are empty, and not asked for. Throws the
+ * service's failures.
  */
 export const checkJob = async (
   config: Config,

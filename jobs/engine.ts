@@ -20,7 +20,7 @@ import { redactorOf } from "./redaction.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
 /** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
-export const GRACE_MS = 8_000;
+export const COMMAND_GRACE_MS = 8_000;
 
 /** Inputs of a job. */
 export interface JobContext {

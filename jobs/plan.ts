@@ -117,8 +117,9 @@ const checkContent = ({ withContent = [] }: PlanRequest): void => {
 };
 
 /**
- * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing. In a data directory that cannot be
- * written it reads the snapshot: opening the working file would write to it. Throws WRITER_BUSY while a sync runs, and USAGE for unknown content.
+ * Reads the mirror's state and forecasts the next sync. Without a mirror it creates nothing. In a data directory that
+ * cannot be written it reads the snapshot: opening the working file would write to it. Throws WRITER_BUSY while a sync
+ * runs, and USAGE for unknown content.
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   checkContent(request);

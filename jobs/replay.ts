@@ -6,7 +6,7 @@ import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { replay } from "../src/sync/recovery/replay.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { type Baseline, readBaseline } from "../src/warehouse/baseline/baseline.ts";
-import { holdsUnruled, settleRules } from "../src/warehouse/baseline/field-rules.ts";
+import { holdsOlderValues, settleRules } from "../src/warehouse/baseline/field-rules.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
 import { removeOldCopies } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
@@ -64,7 +64,7 @@ const startOf = async (
     throw new DuckmirrorError("ARCHIVE_INCOMPLETE", { detail: "what it held before the baseline was removed" });
   }
   const baseline = await readBaseline(state);
-  if (baseline === null || !(await holdsUnruled(state, rules))) return baseline;
+  if (baseline === null || !(await holdsOlderValues(state, rules))) return baseline;
   if (isWhole) return null;
   if (request.partial) return baseline;
   const detail =

@@ -3,7 +3,8 @@
 import type { Clock } from "../src/core/clock.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 
-export const GRACE_MS = 6_000;
+/** Time limit for unfinished requests once work of a worker ends, ms; shorter than a worker's time to stop. */
+export const WORKER_GRACE_MS = 6_000;
 /** Longest time for reading a deadline again, ms: a sync ends in time also while Redis is away. */
 const DEADLINE_READ_MS = 1_000;
 
@@ -23,7 +24,7 @@ export const hardAfter = (over: AbortSignal, ran: AbortSignal, graceMs: number, 
       () => undefined,
     );
   };
-  over.addEventListener("abort", onOver, { once: true });
+  over.addEventListener("abort", onOver, { once: true, signal: ran });
   return hard.signal;
 };
 

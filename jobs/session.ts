@@ -11,7 +11,7 @@ import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
 import { type BeginWait, createPlaces, type Places } from "./places.ts";
 import { createEndedRuns, type EndedRuns, partOf } from "./session-results.ts";
-import { endAfter, endAtDeadline, GRACE_MS, hardAfter } from "./session-time.ts";
+import { endAfter, endAtDeadline, hardAfter, WORKER_GRACE_MS } from "./session-time.ts";
 import type { SyncRequest } from "./sync.ts";
 
 /** Request of one job to join the run of its sync. */
@@ -131,7 +131,7 @@ const runEngine = async (desk: Desk, session: Session, ask: SessionAsk, onWait: 
   try {
     const result = await deps.run(profile, requestOf(session, ask, covered), {
       signal: over.signal,
-      hardSignal: hardAfter(over.signal, ran.signal, deps.graceMs ?? GRACE_MS, deps.clock),
+      hardSignal: hardAfter(over.signal, ran.signal, deps.graceMs ?? WORKER_GRACE_MS, deps.clock),
       emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
       onWait,
     });

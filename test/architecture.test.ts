@@ -1,7 +1,8 @@
-// The tree as DESIGN and STYLE want it, and the proof that the checker can fail.
+// The tree as docs/ARCHITECTURE.md and CONTRIBUTING.md describe it, and the proof that the checker can fail.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { architectureProblems, packagesAtStart } from "./support/architecture.ts";
+import { missingNames } from "./support/named-files.ts";
 import type { SourceFile } from "./support/parsed-source.ts";
 import { structureOf } from "./support/structure.ts";
 
@@ -20,6 +21,22 @@ const sources = ["src", "jobs", "bench", "test"]
 test("every import points down, no library leaves its home, no file is vague, a barrel or too long", () => {
   expect(sources.length).toBeGreaterThan(50);
   expect(architectureProblems(sources)).toEqual([]);
+});
+
+test("every file that a comment or a document names exists", () => {
+  const names = (folder: string) =>
+    readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`);
+  const documents = readdirSync(root).filter((name) => name.endsWith(".md") && name !== "CHANGELOG.md");
+  // A merged migration never changes, nor does a decision: each names what there was. Recipes name files of other programs.
+  const prose = [...documents, ...["docs", "src", "jobs", "sql"].flatMap(names)].filter(
+    (path) => /\.(md|ts|sql)$/.test(path) && !/^(docs\/\w+|sql\/migrations)\//.test(path),
+  );
+  const paths = [...readdirSync(root), ...["docs", "src", "jobs", "sql", "bench", "test", ".ci"].flatMap(names)];
+  const files = prose.map((path) => ({ path, text: readFileSync(new URL(path, root), "utf8") }));
+  expect(files.length).toBeGreaterThan(500);
+  expect(missingNames(files, paths)).toEqual([]);
+  const text = "// Like b.ts, lib/b.ts, ./lib/b.ts and gone.ts.\nconst x = 'gone.ts';\n";
+  expect(missingNames([{ path: "src/a.ts", text }], ["src/lib/b.ts"])).toEqual(["src/a.ts:1: gone.ts"]);
 });
 
 test("--help waits for nothing but the option parser and colours", () => {

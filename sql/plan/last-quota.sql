@@ -1,5 +1,6 @@
--- Purpose: latest quota reading. A reset that it lacks, or names in a form that no column takes, is that of the latest reading
--- before it that names one, as long as that is to come. Grain: at most one row. Readers: src/sync/plan/mirror-view.ts.
+-- Purpose: latest quota reading. A reset that it lacks, or names in a form that no column takes, is that of the latest
+-- reading before it that names one, as long as that is to come. Grain: at most one row. Readers:
+-- src/sync/plan/mirror-view.ts.
 SELECT
   "limit" AS credit_limit,
   used,

@@ -1,6 +1,6 @@
--- Purpose: rows written by the runs of one sync, counted from the rows themselves, because a killed run has no report. Rows from no
--- list (owners, inputs) count for no stream, as in reports. Grain: one row per run and stream with written rows.
--- Parameters: id of the sync. Readers: src/warehouse/read/read-run.ts.
+-- Purpose: rows written by the runs of one sync, counted from the rows themselves, because a killed run has no report.
+-- Rows from no list (owners, inputs) count for no stream, as in reports. Grain: one row per run and stream with written
+-- rows. Parameters: id of the sync. Readers: src/warehouse/read/read-run.ts.
 WITH mine AS (
   SELECT run_id, started_at, finished_at
   FROM sync.runs

@@ -75,7 +75,8 @@ companies AS (
     FROM main.company_inputs
     WHERE input IN (FROM inputs) OR NOT EXISTS (FROM wanted)
   )
-  WHERE company_id IS NOT NULL
+  -- An empty id, which some services send for none, names no company.
+  WHERE company_id <> ''
   GROUP BY company_id
 ),
 -- One row per followed part of a stream; known_at: when it became known, NULL for parts that always exist.
@@ -106,6 +107,23 @@ live AS (
 accounts_state AS (
   SELECT status, checked_at, walked_at FROM sync.stream_state WHERE stream = 'accounts' AND scope = ''
 ),
+-- A company that was never read by its id came with the response to its input.
+resolved AS (
+  SELECT company_id, arg_max(states, states.checked_at) AS state
+  FROM main.company_inputs AS answered
+  JOIN sync.stream_state AS states ON states.stream = 'companies' AND states.scope = 'input:' || answered.input
+  WHERE company_id NOT IN (SELECT scope FROM sync.stream_state WHERE stream = 'companies')
+  GROUP BY company_id
+),
+states AS (
+  SELECT stream, scope, status, checked_at, walked_at, total_count, error, unconfirmed, unconfirmed_because, cursor
+  FROM sync.stream_state
+  UNION ALL
+  SELECT
+    'companies', company_id, state.status, state.checked_at, state.walked_at, state.total_count, state.error,
+    state.unconfirmed, state.unconfirmed_because, state.cursor
+  FROM resolved
+),
 parts AS (
   SELECT
     live.stream,
@@ -119,7 +137,7 @@ parts AS (
     state.unconfirmed_because,
     state.cursor
   FROM live
-  LEFT JOIN sync.stream_state AS state ON state.stream = live.stream AND state.scope = live.scope
+  LEFT JOIN states AS state ON state.stream = live.stream AND state.scope = live.scope
   LEFT JOIN accounts_state AS parent ON live.embedded
   WHERE live.stream IN (FROM started)
 ),

@@ -17,7 +17,7 @@ import { readConditions } from "./events/conditions.ts";
 import { stateEvents } from "./events/state-events.ts";
 import { type Message, messagesOf } from "./message.ts";
 import { type Post, postOnce, type Resolve } from "./sending/post.ts";
-import { verdictOf } from "./sending/retry.ts";
+import { isAttemptDue, verdictOf } from "./sending/retry.ts";
 import { keysIn, signedHeaders } from "./sending/signature.ts";
 import { slackBody } from "./slack-text.ts";
 import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
@@ -161,7 +161,7 @@ const sendAll = async (rule: AlertSettings, store: RuleStore, context: RuleConte
   for (const { seq, message } of await store.messages("waiting")) {
     context.signal.throwIfAborted();
     const now = clock.now();
-    if (message.nextAt > now) {
+    if (!isAttemptDue(message.nextAt, now)) {
       return { ...counts, nextAt: message.nextAt, error: undelivered(message.error ?? ""), gone: null };
     }
     const attempts = message.attempts + 1;

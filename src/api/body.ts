@@ -47,7 +47,10 @@ export type TextReading =
   | { readonly kind: "too_large" }
   | { readonly kind: "encoding"; readonly detail: string };
 
-/** Decodes a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it. Throws nothing. */
+/**
+ * Decodes a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it.
+ * Throws nothing.
+ */
 export const decode = async (wire: Buffer, encoding: Encoding, limit: number): Promise<TextReading> => {
   if (encoding === "identity" || wire.length === 0) {
     return { kind: "text", text: wire.toString("utf8"), bytes: wire.length };

@@ -34,9 +34,21 @@ const metaSchema = z.object({
   totalPages: wholeFigure,
   timestamp: instant,
 });
-const usageSchema = z.object({ limit: figure, used: figure, remaining: figure, resetsAt: instant });
 
-/** `usage` block of any body; null when it is missing or has no figure. */
+/** No count of credits is larger than the integers that a number holds exactly: `Long.MAX_VALUE`, say, means no limit. */
+const credits = figure.transform((value) =>
+  value !== null && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : null,
+);
+
+/** True if a limit, as a number or text, is below zero: such an organization has no limit. */
+export const meansUnlimited = (limit: JsonValue | undefined): boolean => (credits.parse(limit) ?? 0) < 0;
+
+/** Without a limit, `remaining` says nothing, whatever it is. */
+const usageSchema = z
+  .object({ limit: credits, used: credits, remaining: credits, resetsAt: instant })
+  .transform((usage) => (meansUnlimited(usage.limit) ? { ...usage, limit: null, remaining: null } : usage));
+
+/** `usage` block of any body; null when it is missing or has no figure. Without a limit, `limit` and `remaining` are null. */
 export const readQuota = (body: JsonValue): Quota | null => {
   if (!isJsonObject(body)) return null;
   const read = usageSchema.safeParse(body.usage);

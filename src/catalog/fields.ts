@@ -21,6 +21,8 @@ export interface FieldSpec {
   readonly detailOnly: boolean;
   /** Documented only as a name for `onlyWithFields`; its absence in a response means nothing. */
   readonly namedOnly: boolean;
+  /** Holds the id of another record. */
+  readonly isReference: boolean;
   /** Meaning of the field in one sentence, for the data dictionary. */
   readonly meaning: string;
   /** Documented values of an enumeration; other values are stored unchanged. */
@@ -28,7 +30,7 @@ export interface FieldSpec {
 }
 
 type Draft = Omit<FieldSpec, "name" | "column">;
-type Flags = Partial<Pick<FieldSpec, "required" | "optIn" | "detailOnly" | "namedOnly" | "allowed">>;
+type Flags = Partial<Pick<FieldSpec, "required" | "optIn" | "detailOnly" | "namedOnly" | "isReference" | "allowed">>;
 
 const kind =
   (apiType: ApiType, columnType: ColumnType) =>
@@ -39,12 +41,15 @@ const kind =
     optIn: false,
     detailOnly: false,
     namedOnly: false,
+    isReference: false,
     meaning,
     ...flags,
   });
 
 /** Text. */
 export const text = kind("string", "VARCHAR");
+/** Id of another record, as text. */
+export const reference = (meaning: string): Draft => text(meaning, { isReference: true });
 /** Numeric id or count: exact up to 64 bits. */
 export const integer = kind("number", "BIGINT");
 /** Small whole number: priority, year, quarter. */

@@ -1,6 +1,6 @@
 // Fields of every resource, in the order of API.md, "Resources and their fields".
 // A test reads API.md's tables and fails on any field that is missing or typed differently here.
-import { fields, flag, integer, json, score, small, text, texts, time } from "./fields.ts";
+import { fields, flag, integer, json, reference, score, small, text, texts, time } from "./fields.ts";
 
 const required = { required: true } as const;
 const optIn = { optIn: true } as const;
@@ -26,8 +26,8 @@ export const SIGNAL_TYPES = [
 export const account = fields({
   id: integer("Account id.", required),
   organizationId: text("Organization that tracks the account.", required),
-  companyId: text("Canonical id of the linked company: companies.id."),
-  ownerId: text("User who owns the account: owners.id."),
+  companyId: reference("Canonical id of the linked company: companies.id."),
+  ownerId: reference("User who owns the account: owners.id."),
   createdAt: time("When the account was created.", required),
   updatedAt: time("When the account last changed.", required),
   name: text("Name of the account."),
@@ -140,7 +140,7 @@ export const company = fields({
 
 export const newsArticle = fields({
   id: text("Article id.", required),
-  companyId: text("Company the article is about: companies.id."),
+  companyId: reference("Company the article is about: companies.id."),
   headline: text("Headline."),
   url: text("Address of the article.", required),
   datePublished: time("When the article was published.", required),
@@ -154,7 +154,7 @@ export const newsArticle = fields({
 
 export const jobOpening = fields({
   id: text("Job opening id.", required),
-  companyId: text("Company that hires: companies.id."),
+  companyId: reference("Company that hires: companies.id."),
   status: text("Status; values are not documented."),
   url: text("Address of the posting.", required),
   title: text("Job title."),
@@ -171,7 +171,7 @@ export const jobOpening = fields({
 
 export const earningsCall = fields({
   id: integer("Earnings call id.", required),
-  companyId: text("Company that held the call: companies.id."),
+  companyId: reference("Company that held the call: companies.id."),
   stockSymbol: text("Stock symbol."),
   year: small("Fiscal year of the call."),
   quarter: small("Fiscal quarter of the call."),
@@ -185,7 +185,7 @@ export const earningsCall = fields({
 
 export const filing = fields({
   id: integer("Filing id.", required),
-  companyId: text("Company that filed: companies.id."),
+  companyId: reference("Company that filed: companies.id."),
   type: text("Form, such as 10-K."),
   accessionNumber: text("Accession number."),
   url: text("Address of the filing."),
@@ -213,7 +213,7 @@ export const owner = fields({
 
 export const companyInput = fields({
   input: text("What was asked for: id, domain, website, stock symbol or profile address.", required),
-  companyId: text("Company it resolved to: companies.id."),
+  companyId: reference("Company it resolved to: companies.id."),
   status: text("Whether the service knows the input.", { allowed: ["found", "not_found"] }),
   resolvedAt: time("When it was resolved."),
 });

@@ -12,9 +12,9 @@ export const bucketInput = {
 
 export const withBucketOptions = (cli: Command): Command =>
   cli
-    .option("--endpoint <url>", "of a service that is not Amazon's, Google's or Azure's own")
+    .option("--endpoint <url>", "address of another service than Amazon's, Google's or Azure's")
     .option("--account <name>", "storage account of az:// (default: AZURE_STORAGE_ACCOUNT)")
-    .option("--region <name>", "of the bucket (default: as AWS tools find it)")
+    .option("--region <name>", "region of the bucket (default: as AWS tools find it)")
     .option("--path-style", "the bucket is in the path of the address, not in the host name");
 
 export const bucketOf = (input: z.output<z.ZodObject<typeof bucketInput>>): StoreSettings => ({

@@ -1,4 +1,5 @@
-// THE table of commands, by group: name, one line for --help, and where it is. A command is only loaded when it is called.
+// THE table of commands, by group: name, one line for --help, and where it is. A command is only loaded when it is
+// called.
 import type { CommandEntry, CommandGroup } from "./command.ts";
 
 /** Headings of --help, in its order. */
@@ -15,7 +16,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "demo",
     group: "start",
-    summary: "See it work: a generated service, a complete mirror of it, and a tour",
+    summary: "Generate a service, mirror it completely, and show what you can do with it",
     load: () => import("./commands/start/demo.ts"),
   },
   {
@@ -45,7 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "plan",
     group: "mirror",
-    summary: "What the next sync would request and why, in credits and time; sends nothing",
+    summary: "Show what the next sync would request and why, in credits and time; send nothing",
     load: () => import("./commands/mirror/plan.ts"),
   },
   {
@@ -63,7 +64,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "unfollow",
     group: "mirror",
-    summary: "Follow companies no more; with --erase remove their rows, too",
+    summary: "Stop following companies; with --erase also remove their rows",
     load: () => import("./commands/mirror/unfollow.ts"),
   },
   {
@@ -81,7 +82,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "feedback",
     group: "mirror",
-    summary: "Tell the service what is wrong or missing; costs one credit",
+    summary: "Report what is wrong or missing to the service; costs one credit",
     load: () => import("./commands/mirror/feedback.ts"),
   },
   {
@@ -99,7 +100,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "schema",
     group: "ask",
-    summary: "Say what every table and column means",
+    summary: "Explain every table and column",
     load: () => import("./commands/ask/schema.ts"),
   },
   {
@@ -111,7 +112,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "lookup",
     group: "ask",
-    summary: "One company or account: from the mirror if it is fresh enough, else for one credit",
+    summary: "Show one company or account: from the mirror if it is fresh enough, else for one credit",
     load: () => import("./commands/ask/lookup.ts"),
   },
   {
@@ -147,13 +148,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "trigger",
     group: "operate",
-    summary: "Ask the worker for a sync; with --wait ends as sync does",
+    summary: "Ask the worker for a sync; with --wait end with its report and exit code",
     load: () => import("./commands/operate/trigger.ts"),
   },
   {
     name: "jobs",
     group: "operate",
-    summary: "What is queued or under way, what failed, who works; retry, drop and cancel",
+    summary: "Show what is queued or running, what failed and which workers live; retry, drop and cancel",
     load: () => import("./commands/operate/jobs.ts"),
   },
   {
@@ -165,7 +166,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "pause",
     group: "operate",
-    summary: "Let nothing new start: in a profile, a queue, or the whole fleet before a deploy",
+    summary: "Let nothing new start in a profile, a queue or, before a deploy, the whole fleet",
     load: () => import("./commands/operate/pause.ts"),
   },
   {
@@ -183,13 +184,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "backup",
     group: "keep",
-    summary: "Write a proven copy of the mirror to a folder",
+    summary: "Write a proven copy of the mirror to a folder or object storage",
     load: () => import("./commands/keep/backup.ts"),
   },
   {
     name: "restore",
     group: "keep",
-    summary: "Make an empty data directory a mirror again, from a backup",
+    summary: "Fill an empty data directory from a backup",
     load: () => import("./commands/keep/restore.ts"),
   },
   {

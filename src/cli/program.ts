@@ -5,6 +5,7 @@ import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./command-table.ts";
 import { contextFor } from "./context.ts";
+import { refuseMissingValues } from "./options/missing-values.ts";
 import { addShared } from "./options/shared-options.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
 
@@ -76,6 +77,7 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
   let run: (() => Promise<number>) | null = null;
   for (const command of program.commands) {
     command.action(() => {
+      refuseMissingValues(command);
       const typed = { ...command.opts(), args: command.args };
       run = async () => {
         const context = contextFor(deps, sharedOf(typed), COMMANDS);

@@ -1,5 +1,5 @@
 // Runs a job on the service for a command: token, progress, traces, limits shared over Redis, lines in the audit trail.
-import { GRACE_MS, type JobContext } from "../../jobs/engine.ts";
+import { COMMAND_GRACE_MS, type JobContext } from "../../jobs/engine.ts";
 import type { Config } from "../core/config/config.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import { DuckmirrorError } from "../core/errors.ts";
@@ -33,7 +33,7 @@ export const recordedJob = async <T extends JobEnd>(
       random: Math.random,
       emit: progress.sink,
       signal,
-      graceMs: GRACE_MS,
+      graceMs: COMMAND_GRACE_MS,
       version,
       token,
       tracer,

@@ -30,7 +30,7 @@ export const ERRORS = {
   UNEXPECTED: row(
     EXIT.unexpected,
     "{detail}",
-    "This is a fault of duckmirror. The mirror is consistent; run the command again, and report the message if it stays.",
+    "This is a fault of duckmirror. The mirror is consistent; run the command again. If it fails again, report the message.",
   ),
   SINCE_UNSUPPORTED: row(
     EXIT.usage,
@@ -91,7 +91,7 @@ export const ERRORS = {
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; keys can be rotated.",
+    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,
@@ -101,12 +101,12 @@ export const ERRORS = {
   BUDGET_SPENT: row(
     EXIT.budget,
     "The run reached its allowance of {allowance:credit}.",
-    "The mirror is consistent. Run sync again to go on, or raise --max-credits.",
+    "The mirror is consistent. Run sync again to continue, or raise --max-credits.",
   ),
   BUDGET_REACHED: row(
     EXIT.budget,
     "Due work is left, because credits of a budget are spent: {budgets}.",
-    "The mirror is consistent, and later syncs go on with what is left. `duckmirror plan` shows it; raise the setting `budgets` to go faster.",
+    "The mirror is consistent, and later syncs read what is left; `duckmirror plan` shows it. To read it sooner, raise the setting `budgets`.",
   ),
   DURATION_SPENT: row(
     EXIT.budget,
@@ -130,8 +130,8 @@ export const ERRORS = {
   ),
   MASS_DELETE_REFUSED: row(
     EXIT.streamsFailed,
-    "{stream}: upstream lacks {missing} of {rows:row}, more than max_delete_share allows. Nothing was deleted.",
-    "If that is right, run `duckmirror sync {stream} --full --allow-mass-delete`.",
+    "{stream}: the service no longer returns {missing} of {rows:row}, more than max_delete_share allows to delete. Nothing was deleted.",
+    "If these rows are really gone, run `duckmirror sync {stream} --full --allow-mass-delete`.",
   ),
   DELETE_PROBE_FAILED: row(
     EXIT.streamsFailed,
@@ -141,7 +141,7 @@ export const ERRORS = {
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
     "The mirror differs from the service in {count:place}{repaired}.",
-    "If the service has changed since, `duckmirror sync` takes that over. `duckmirror verify --repair` loads what was found.",
+    "`duckmirror sync` loads changes that the service has made since the last sync. `duckmirror verify --repair` corrects the differences listed here.",
   ),
   WALK_INCONCLUSIVE: row(
     EXIT.streamsFailed,
@@ -155,13 +155,13 @@ export const ERRORS = {
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,
-    "{endpoint} is not there: {detail}",
-    "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, the service is away and something else answers for it. Nothing was deleted.",
+    "{endpoint} was not found: {detail}",
+    "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, something else answers in place of the service; try again later. Nothing was deleted.",
   ),
   RATE_REFUSED: row(
     EXIT.streamsFailed,
     "The service refused every request of the last ten minutes: {detail}",
-    "The mirror is consistent. The credits may be used up, or another program uses the rate of the same token; sync again later.",
+    "The mirror is consistent. The credits may be used up, or another program uses up the rate limit of the same token. Sync again later.",
   ),
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
@@ -181,7 +181,7 @@ export const ERRORS = {
   WRITER_BUSY: row(
     EXIT.writerBusy,
     "Another duckmirror process writes to {dir}.",
-    "Wait for it to end, or use another --data-dir. Reading the snapshot is possible at any time.",
+    "Wait for it to end, or use another --data-dir. The snapshot can be read at any time.",
   ),
   WAREHOUSE_NEWER: row(
     EXIT.usage,
@@ -226,7 +226,7 @@ export const ERRORS = {
   BACKUP_PLACE_FAILED: row(
     EXIT.streamsFailed,
     "{place} cannot be used: {detail}",
-    "What is there is as it was. Check address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
+    "What is stored there was not changed. Check address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
   ),
   RESTORE_REFUSED: row(
     EXIT.usage,
@@ -267,7 +267,7 @@ export const ERRORS = {
   FORGET_INCOMPLETE: row(
     EXIT.unexpected,
     "Traces are left after forgetting: {detail}.",
-    "Run `duckmirror forget --resume`; if it stays, remove the files named above.",
+    "Run `duckmirror forget --resume`. If traces are still left, remove the files named above.",
   ),
   FORGOTTEN_UNREADABLE: row(
     EXIT.unexpected,
@@ -282,7 +282,7 @@ export const ERRORS = {
   CONTACT_AMBIGUOUS: row(
     EXIT.usage,
     "{count} contacts have that e-mail address: {ids}.",
-    "Give one of the ids, or --all to forget every one of them.",
+    "Give one of the ids, or --all to forget all of them.",
   ),
   COMPANY_UNKNOWN: row(
     EXIT.streamsFailed,
@@ -297,17 +297,17 @@ export const ERRORS = {
   ACCOUNT_AMBIGUOUS: row(
     EXIT.streamsFailed,
     "{count:account} match {input}.",
-    "Look up the domain of the one that is meant; the best match is listed first.",
+    "Run `duckmirror lookup account` with the domain of the account you mean; the best match is listed first.",
   ),
   SCHEMA_FROZEN: row(
     EXIT.streamsFailed,
-    "{stream}: a record does not fit the frozen table {table} ({detail}). Nothing of that answer was loaded.",
-    "The answer is kept in the archive. Set `strictness` of the table to evolve or reject, or upgrade duckmirror, and run sync again.",
+    "{stream}: a record does not fit the frozen table {table} ({detail}). Nothing of that response was loaded.",
+    "The response is kept in the archive. Set `strictness` of the table to evolve or reject, or upgrade duckmirror, and run sync again.",
   ),
   DISK_FULL: row(
     EXIT.unexpected,
     "The disk is full: {detail}",
-    "Free some space and run the command again; everything acknowledged is kept.",
+    "Free some space and run the command again. Nothing that was stored is lost.",
   ),
   NO_MEMORY: row(
     EXIT.unexpected,
@@ -322,7 +322,7 @@ export const ERRORS = {
   AUDIT_UNWRITABLE: row(
     EXIT.usage,
     "The audit trail in {dir} cannot be written: {detail}",
-    "Check the folder's permissions and free space. With `audit_required` off, actions go on without a line.",
+    "Check the folder's permissions and free space. With `audit_required: false`, commands run without being recorded.",
   ),
   SERVER_KEY_MISSING: row(
     EXIT.usage,
@@ -342,12 +342,12 @@ export const ERRORS = {
   QUERY_LIMIT: row(
     EXIT.usage,
     "The query was stopped: {detail}.",
-    "Ask for less at a time, or give it more: `duckmirror query --timeout 1h --memory 8GiB`.",
+    "Read less in one query, or allow it more time and memory: `duckmirror query --timeout 1h --memory 8GiB`.",
   ),
   REDIS_UNAVAILABLE: row(
     EXIT.streamsFailed,
     "Redis at {address} does not answer: {detail}",
-    "Nothing is sent without its limits; everything fetched so far is kept. Check REDIS_URL and the server, then run the command again.",
+    "Redis holds the limits, so nothing is sent without it. Everything fetched so far is kept. Check REDIS_URL and the Redis server, then run the command again.",
   ),
   REDIS_REFUSED: row(
     EXIT.usage,
@@ -361,20 +361,20 @@ export const ERRORS = {
   ),
   REDIS_EVICTS: row(
     EXIT.usage,
-    "Redis at {address} may throw away what it holds: its maxmemory-policy is {policy}.",
-    "Set `maxmemory-policy noeviction`: queued work, rate limit and reserved credits must not vanish. Use a Redis of its own beside a cache.",
+    "Redis at {address} may evict keys: its maxmemory-policy is {policy}.",
+    "Set `maxmemory-policy noeviction`: queued work, rate limit and reserved credits must not vanish. If this Redis is also a cache, give duckmirror a Redis of its own.",
   ),
   REDIS_TOO_OLD: row(EXIT.usage, "Redis at {address} is version {version}.", "Use Redis 6.2 or newer, or Valkey."),
   REDIS_REPLICA: row(EXIT.usage, "Redis at {address} is a read-only replica.", "Set REDIS_URL to the primary server."),
   FENCED: row(
     EXIT.streamsFailed,
     "Another worker has taken this work over.",
-    "Nothing more is requested here; the other worker continues it.",
+    "This worker sends no more requests; the other one continues the work.",
   ),
   JOB_VERSION: row(
     EXIT.unexpected,
     "The queued job {job} has payload version {found}; this program reads version {known}.",
-    "It is kept: `duckmirror jobs --retry {job}` takes it up with the version of duckmirror that queued it, or a newer one.",
+    "It is kept: run `duckmirror jobs --retry {job}` with the version of duckmirror that queued it, or a newer one.",
   ),
   JOB_FORGED: row(
     EXIT.unexpected,
@@ -398,7 +398,7 @@ export const ERRORS = {
   ),
   IDEMPOTENCY_REUSED: row(
     EXIT.usage,
-    "The idempotency key already names the sync {run}, which was asked for with other streams, another `full` or another timeout.",
+    "The idempotency key already names the sync {run}, which was asked for with other streams, or another `full`, `reset`, `since` or `timeout`.",
     "Repeat the first request as it was, or use a new key. A key is remembered for a day.",
   ),
   DESTINATIONS_MISSING: row(
@@ -419,7 +419,7 @@ export const ERRORS = {
   DESTINATION_AHEAD: row(
     EXIT.usage,
     "The destination {name} holds change {found}, the last one of this mirror is {last}. It was left as it is.",
-    "The mirror was probably restored from an older copy. If it is the right one, run `duckmirror deliver {name} --take-over`.",
+    "The mirror was probably restored from an older copy. If you want to continue with it, run `duckmirror deliver {name} --take-over`.",
   ),
   DESTINATION_AWAY: row(
     EXIT.streamsFailed,
@@ -439,11 +439,11 @@ export const ERRORS = {
   DESTINATION_REFUSED: row(
     EXIT.credentials,
     "The destination {name} refuses the credentials: {detail}",
-    "Check them and what they may do; docs/DESTINATIONS.md lists the permissions. Nothing is lost: the next delivery brings everything since the last one.",
+    "Check the credentials and their permissions; docs/DESTINATIONS.md lists those that are needed. Nothing is lost: the next delivery brings everything since the last one.",
   ),
   DESTINATION_OVERTAKEN: row(
     EXIT.streamsFailed,
-    "Another delivery to {name} ended while this one was under way. Its set is complete and was left as it is.",
+    "Another delivery to {name} ended while this one was under way. What it brought is complete and was left as it is.",
     "Let one mirror deliver to one place. The next delivery continues from what is there.",
   ),
   DESTINATION_UNCONDITIONAL: row(
@@ -509,17 +509,17 @@ export const ERRORS = {
   VERIFY_LOST: row(
     EXIT.unexpected,
     "The verification {run} lost its worker {times} times and was given up.",
-    "It changed nothing; its requests are in the ledger. Find out why the workers end, then ask for it again.",
+    "It changed nothing; its requests are in the ledger. Find out why the workers end, then start it again.",
   ),
   WAIT_SPENT: row(
     EXIT.budget,
     "The sync {run} had not ended within --timeout.",
-    "Others asked for it with more time, or no worker could end it. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
+    "Others asked for the same sync with more time, or no worker could end it. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
   ),
   INTERRUPTED: row(
     EXIT.interrupted,
-    "Interrupted. Whatever was fetched is committed.",
-    "Run sync again to go on from here.",
+    "Interrupted. Everything fetched so far is committed.",
+    "Run sync again to continue from here.",
   ),
 } as const satisfies Record<string, ErrorRow>;
 

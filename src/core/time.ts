@@ -101,3 +101,11 @@ export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** The same; null where there is none. */
 export const isoTimeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The value of a date filter: midnight UTC as a date alone, `2026-01-31`, any other time in full. Source: API.md, "Conventions": date
+ * filters are ISO dates; whether they also take times is not shown.
+ */
+export const filterDate = (ms: number): string => (ms % DAY_MS === 0 ? isoTime(ms).slice(0, 10) : isoTime(ms));

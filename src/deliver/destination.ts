@@ -18,7 +18,6 @@ export interface Position {
   readonly mark: string;
 }
 
-/** True when there is nothing to bring. */
 export const isSamePosition = (a: Position | null, b: Position): boolean =>
   a !== null && a.mirror === b.mirror && a.n === b.n && a.mark === b.mark;
 
@@ -46,6 +45,8 @@ export interface DeliverySource {
    */
   readonly snapshot: string;
   readonly position: Position;
+  /** Bring every row, also to a destination that is at `position`: somebody may have changed what it holds. */
+  readonly takeOver: boolean;
   /** Last run in the snapshot, and the credits it spent; null: no run. */
   readonly run: { readonly id: string; readonly credits: number } | null;
   /**
@@ -82,6 +83,12 @@ export interface Destination {
   deliver(source: DeliverySource, signal: AbortSignal): Promise<Delivered>;
   close(): Promise<void>;
 }
+
+/** True when a destination at `held` needs nothing. */
+export const isUpToDate = (
+  held: Position | null,
+  { position, takeOver }: Pick<DeliverySource, "position" | "takeOver">,
+): boolean => !takeOver && isSamePosition(held, position);
 
 /** What every kind gets besides its settings. */
 export interface DestinationContext {

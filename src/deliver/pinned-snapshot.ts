@@ -24,7 +24,10 @@ const removeLeft = async (folder: string, now: number): Promise<void> => {
   }
 };
 
-/** Pins the snapshot; the file system gives it a second name, or a copy where it has no such names. Throws SNAPSHOT_MISSING. */
+/**
+ * Pins the snapshot; the file system gives it a second name, or a copy where it has no such names. Throws
+ * SNAPSHOT_MISSING.
+ */
 export const pinSnapshot = async (dataDir: string, snapshot: string, now: number): Promise<PinnedSnapshot> => {
   assertReadable(snapshot);
   const folder = join(dataDir, "state", DELIVERING);

@@ -30,7 +30,7 @@ export interface Recipient {
   readonly name: string;
   /** Tables to deliver; empty: all. */
   readonly tables: readonly string[];
-  /** Replace what another mirror, or a later state of this one, delivered. */
+  /** Replace what another mirror, or a later state of this one, delivered, or what somebody changed. */
   readonly takeOver: boolean;
 }
 
@@ -154,6 +154,7 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
         return {
           snapshot: pinned.path,
           position,
+          takeOver: recipient.takeOver,
           run: last === undefined ? null : { id: last.run_id, credits: last.credits },
           tablesSince: (from) => tablesSince(from, { database, bounds, position, facts }, recipient),
         };

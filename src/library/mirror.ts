@@ -1,7 +1,7 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
 // texts: takes settings, returns typed reports, emits progress events.
 import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
-import { GRACE_MS } from "../../jobs/engine.ts";
+import { COMMAND_GRACE_MS } from "../../jobs/engine.ts";
 import {
   type Followed,
   type FollowedInput,
@@ -85,7 +85,10 @@ export interface SyncRequestOptions {
 
 /** Request of a plan. */
 export interface PlanRequestOptions extends Omit<SyncRequestOptions, "maxDurationMs" | "signal"> {
-  /** Opt-in content to plan for as if it were configured, such as `signals.fullContent`: `content` of the report has its price. */
+  /**
+   * Opt-in content to plan for as if it were configured, such as `signals.fullContent`: `content` of the report has its
+   * price.
+   */
   readonly withContent?: readonly string[];
 }
 
@@ -232,7 +235,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
           for (const listener of listeners) listener(event);
         },
         signal,
-        graceMs: GRACE_MS,
+        graceMs: COMMAND_GRACE_MS,
         version: packageVersion(),
         token,
       });

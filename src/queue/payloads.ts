@@ -128,7 +128,10 @@ export const readability = (payload: unknown): "readable" | "newer" | "older" | 
 /** True for what only a program of another version reads. */
 export const isForOthers = (payload: unknown): boolean => ["newer", "older"].includes(readability(payload));
 
-/** True for a request that only a fetcher of another version reads, and for one whose loader cannot read this one's answer. */
+/**
+ * True for a request that only a fetcher of another version reads, and for one whose loader cannot read this one's
+ * answer.
+ */
 export const isForOtherFetchers = (request: unknown): boolean => {
   const { v } = versions.safeParse(request).data ?? {};
   return isForOthers(request) || (v !== undefined && v >= 1 && v < SINCE.answer);

@@ -1,6 +1,7 @@
 // Runs the engine for a worker's session, with the profile's token and the worker's connection to the service.
 import type { OpenAccess } from "../../jobs/service-access.ts";
 import type { SessionDeps } from "../../jobs/session.ts";
+import { WORKER_GRACE_MS } from "../../jobs/session-time.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
 import type { Clock } from "../core/clock.ts";
@@ -21,14 +22,11 @@ export interface EngineDeps {
   readonly tracer?: Tracer;
 }
 
-/** Time limit for unfinished requests once a run ends, ms; shorter than a worker's time to stop. */
-const GRACE_MS = 6_000;
-
 /** Inputs of jobs. The token is read for each run, so that keys can be rotated while the worker runs. */
 const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => {
   const token = await resolveToken(profile);
   scrubber.hide(token);
-  return { ...deps, token, graceMs: GRACE_MS };
+  return { ...deps, token, graceMs: WORKER_GRACE_MS };
 };
 
 /** Function with which sessions start the engine. */

@@ -7,8 +7,8 @@ import { endedState } from "./asks.ts";
 import { toldFailure } from "./failures.ts";
 
 /**
- * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody carries that
- * sync out any more, so it is asked for again. Throws QUERY_FAILED.
+ * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody
+ * carries that sync out any more, so it is asked for again. Throws QUERY_FAILED.
  */
 export const findStored = async (profiles: readonly Config[], runId: string): Promise<AskedSync | null> => {
   for (const { dataDir, profile } of profiles) {

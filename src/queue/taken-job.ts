@@ -63,7 +63,10 @@ export const leaveUnread = async (taken: Taken, unread: unknown, patienceMs: num
   throw unreadable(taken.job.id ?? "", unread);
 };
 
-/** The payload of a job. One that only a program of another version reads is left to it for `patienceMs`. Throws JOB_VERSION. */
+/**
+ * The payload of a job. One that only a program of another version reads is left to it for `patienceMs`. Throws
+ * JOB_VERSION.
+ */
 export const readPayload = async <T>(
   schema: z.ZodType<T>,
   taken: Taken,

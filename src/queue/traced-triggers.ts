@@ -1,4 +1,4 @@
-// Adds a span to each requested sync; its later work belongs to the span. The engine and the jobs at the end of a
+// Adds a trace span to each request for a sync; the spans of its later work belong to it. The engine and the jobs at the end of a
 // sync have their own spans (src/sync/request/tracing.ts, job-span.ts).
 import { inSpan, noTracer, type Tracer } from "../core/tracing.ts";
 import type { Triggers } from "./asks.ts";

@@ -1,4 +1,4 @@
-// Checks the body of a request.
+// Checks the body of a request against the route's schema; a body that does not fit is refused (USAGE, 400).
 import type { z } from "zod";
 import { DuckmirrorError } from "../core/errors.ts";
 

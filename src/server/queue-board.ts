@@ -100,7 +100,10 @@ const pageOf = (template: string, values: Readonly<Record<string, string>>): str
 /** Time for which the list of queues is kept, ms: loaders of new mirrors add queues while the server runs. */
 const LIST_KEPT_MS = 5_000;
 
-/** Routes for `startServer`: the page of the queues that `list` names. Only reading routes are mounted, whatever the queues allow. */
+/**
+ * Routes for `startServer`: the page of the queues that `list` names. Only reading routes are mounted, whatever the
+ * queues allow.
+ */
 export const queueBoard =
   (list: () => Promise<readonly BaseAdapter[]>) =>
   async (app: FastifyInstance): Promise<void> => {

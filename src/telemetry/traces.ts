@@ -81,13 +81,13 @@ const createExporter = async (protocol: TracesOptions["protocol"]): Promise<Span
   return new OTLPTraceExporter();
 };
 
-/** Calls `tell` only the first time. */
-const once = (tell: (text: string) => void) => {
+/** Calls `warn` only the first time. */
+const once = (warn: (text: string) => void) => {
   let warned = false;
   return (text: string): void => {
     if (warned) return;
     warned = true;
-    tell(text);
+    warn(text);
   };
 };
 

@@ -1,4 +1,5 @@
-// Differences between a mirror and its service in what a sync keeps current: of companies, only those that an account links to.
+// Differences between a mirror and its service in what a sync keeps current: of companies, only those that an account
+// links to.
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { differences } from "./compare.ts";
 import { readService, type Service } from "./service-reader.ts";

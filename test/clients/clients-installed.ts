@@ -10,7 +10,10 @@ import { runWell } from "./programs.ts";
 import { kept, PIP_QUIET, pythonVenv } from "./python-venv.ts";
 
 const here = import.meta.dirname;
-/** DuckDB for Python: the first that opens our snapshots, two in wide use, and the newest (its own is in requirements.txt). */
+/**
+ * DuckDB for Python: the first that opens our snapshots, two in wide use, and the newest (its own is in
+ * requirements.txt).
+ */
 export const DUCKDB_VERSIONS = ["1.2.2", "1.4.5", "1.5.6", "2.0.0"] as const;
 /** The lowest version of Node that package.json allows, and two newer lines. */
 export const NODE_VERSIONS = ["20.18.1", "22.23.3", "24.21.0"] as const;

@@ -14,7 +14,8 @@ const KEY = "0123456789abcdef0123456789abcdef";
 const NOT_HERE = [
   // API.md has rules that OpenAPI cannot say, e.g. that `from` wants `to`, and which fields there are.
   "positive_data_acceptance",
-  // Our choice (src/replica/query/params.ts): an unknown parameter is ignored, an empty one counts as absent. API.md says neither.
+  // Our choice (src/replica/query/params.ts): an unknown parameter is ignored, an empty one counts as absent. API.md
+  // says neither.
   "negative_data_rejection",
   // It sends more wrong keys than an address may: 429. test/long/http asks without a key and with wrong ones.
   "ignored_auth",

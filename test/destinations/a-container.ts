@@ -1,4 +1,5 @@
-// A container of the emulator of Azure Storage as a destination, and what lies there. Read with Azure's SDK, not with the store.
+// A container of the emulator of Azure Storage as a destination, and what lies there. Read with Azure's SDK, not with
+// the store.
 import { BlobServiceClient, type ContainerClient, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { expect } from "vitest";
 import { azureEnvironment } from "../../src/core/config/destinations/azure-environment.ts";

@@ -1,5 +1,5 @@
-// Deliveries to a container of azurite, Microsoft's emulator of Azure Storage, during which the program is killed at requests, or
-// the service goes away. azurite itself is not killed: it keeps nothing.
+// Deliveries to a container of azurite, Microsoft's emulator of Azure Storage, during which the program is killed at
+// requests, or the service goes away. azurite itself is not killed: it keeps nothing.
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { seededRandom } from "../support/sync-rig.ts";

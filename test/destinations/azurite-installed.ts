@@ -1,5 +1,5 @@
-// Global setup: azurite, Microsoft's emulator of Azure Storage, in a cache folder. It is no dependency of the project, because
-// it has 370 packages of 190 MB. Newer versions than this need Node 22.
+// Global setup: azurite, Microsoft's emulator of Azure Storage, in a cache folder. It is no dependency of the project,
+// because it has 370 packages of 190 MB. Newer versions than this need Node 22.
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { runWell } from "../clients/programs.ts";

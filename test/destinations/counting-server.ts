@@ -10,7 +10,10 @@ export interface SeenRequest {
   readonly query: string;
 }
 
-/** `pass`: to the storage. `busy`: HTTP 503. `reset`: the connection breaks before the storage gets it; `lost`: after it answered. */
+/**
+ * `pass`: to the storage. `busy`: HTTP 503. `reset`: the connection breaks before the storage gets it; `lost`: after it
+ * answered.
+ */
 export type Fate = "pass" | "busy" | "reset" | "lost";
 
 export interface CountingServer {

@@ -198,6 +198,10 @@ test("a cleaning that is due merges small files, removes old snapshots, and file
   // The newest, and what the cleaning itself wrote.
   expect(after.snapshots).toBeLessThanOrEqual(4);
   expect(existsSync(left)).toBe(false);
+  // The clock was wrong, and is right again.
+  await deliver({ dataDir, settings });
+  const [state] = await withReader(dataDir, (run) => run("SELECT maintained_ms FROM lake.main._duckmirror"));
+  expect(Number(state?.maintained_ms)).toBeLessThanOrEqual(Date.now());
   expect(await differences(dataDir, dataDir)).toEqual({});
 });
 

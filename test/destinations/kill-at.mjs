@@ -1,5 +1,6 @@
 // Loaded before `duckmirror deliver`: kills it, or the server it delivers to, at a named moment of the delivery. Steps are
-// statements for DuckDB with extensions, statements for Postgres, and changes of files; KILL_AT says which (killed-delivery.ts).
+// statements for DuckDB with extensions, statements for Postgres, and changes of files; KILL_AT says which
+// (killed-delivery.ts).
 import { ChildProcess } from "node:child_process";
 import { watch, writeSync } from "node:fs";
 import files from "node:fs/promises";

@@ -1,5 +1,5 @@
 // Readers of a lake in processes of their own, while deliveries go on: each read sees one published snapshot, whole.
-// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both.
+// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both; LAKE_READS=3: each reads so often per delivery, else all the time.
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";
@@ -12,6 +12,18 @@ import { commitSignals } from "./moving-mirror.ts";
 
 const READERS = Number(process.env.LAKE_READERS ?? "5");
 const DELIVERIES = Number(process.env.LAKE_DELIVERIES ?? "8");
+const READS = Number(process.env.LAKE_READS ?? "Infinity");
+
+/** Lets readers wait for the next delivery. */
+const createTurns = () => {
+  const waiting: (() => void)[] = [];
+  return {
+    next: () => {
+      for (const resume of waiting.splice(0)) resume();
+    },
+    wait: () => new Promise<void>((resume) => void waiting.push(resume)),
+  };
+};
 
 /** Rows of two tables and a sum over the values of one: what a reader compares. */
 const stateSql = (schema: string): string =>
@@ -46,13 +58,15 @@ test(`${READERS} readers during ${DELIVERIES} deliveries: every read is a publis
   };
   await bring(0);
   const work = { isDone: false, reads: 0 };
+  const turns = createTurns();
   const seen = new Set<string>();
   const reader = () =>
     withReader(
       at,
       async (run) => {
         const sql = `SELECT (SELECT max(n) FROM lake.main._duckmirror) AS n, ${stateSql("lake.main")} AS state`;
-        for (let before = 0, isLast = false; !isLast; ) {
+        for (let before = 0, isLast = false, reads = 0; !isLast; reads += 1) {
+          if (reads > 0 && reads % READS === 0 && !work.isDone) await turns.wait();
           // One more read after the last delivery.
           isLast = work.isDone;
           await run("BEGIN");
@@ -71,9 +85,13 @@ test(`${READERS} readers during ${DELIVERIES} deliveries: every read is a publis
     );
   const deliveries = async () => {
     try {
-      for (let step = 1; step <= DELIVERIES; step += 1) await bring(step);
+      for (let step = 1; step <= DELIVERIES; step += 1) {
+        turns.next();
+        await bring(step);
+      }
     } finally {
       work.isDone = true;
+      turns.next();
     }
   };
   await Promise.all([deliveries(), ...Array.from({ length: READERS }, reader)]);

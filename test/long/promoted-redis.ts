@@ -1,5 +1,5 @@
-// A primary, its replica and a Sentinel that watches both, behind one address: a proxy leads each connection to the server that
-// Sentinel names, as HAProxy does in front of a Sentinel.
+// A primary, its replica and a Sentinel that watches both, behind one address: a proxy leads each connection to the
+// server that Sentinel names, as HAProxy does in front of a Sentinel.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
-// A clock that moves only where everything waits: it jumps to the next timer when no request is on the wire and nothing happens. How
-// fast the machine is does not show on it. Service and client share it, so a rate of ten a minute is kept in a moment and a wait of
-// three hours shows at once.
+// A clock that moves only where everything waits: it jumps to the next timer when no request is on the wire and nothing
+// happens. How fast the machine is does not show on it. Service and client share it, so a rate of ten a minute is kept
+// in a moment and a wait of three hours shows at once.
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceClock } from "./service.ts";
 
@@ -27,8 +27,8 @@ export interface EventClock extends Clock, ServiceClock {
 }
 
 /**
- * `diskMs`: real time in which nothing may have happened besides, for runs that also wait for a disk. A jump that comes too early is
- * harmless: the disk was slow.
+ * `diskMs`: real time in which nothing may have happened besides, for runs that also wait for a disk. A jump that comes
+ * too early is harmless: the disk was slow.
  */
 export const createEventClock = (start: number, diskMs = 0): EventClock => {
   let at = start;

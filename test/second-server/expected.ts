@@ -1,4 +1,4 @@
-// What the mirror must hold when the service rests: its truth as tables of DESIGN.md 4.1, records keyed as the tables are.
+// What the mirror must hold when the service rests: its truth as the tables of docs/DATA.md, records keyed as the tables are.
 import { insightProfile } from "./insight-route.ts";
 import type { Fields } from "./json-text.ts";
 import * as resource from "./resources.ts";
@@ -10,7 +10,7 @@ export interface ExpectedTable {
   readonly rows: ReadonlyMap<string, Fields>;
   /** Fields that the mirror may lack: the service shows them in no answer that must be asked for. */
   readonly optional: ReadonlySet<string>;
-  /** Rows whose optional fields may hold an earlier value: answers since then did not ask for them (DESIGN.md 4.2). */
+  /** Rows whose optional fields may hold an earlier value: answers since then did not ask for them. */
   readonly keepsOld: (key: string) => boolean;
   /** Records were asked for field by field: what API.md does not list was not among them. */
   readonly named: boolean;

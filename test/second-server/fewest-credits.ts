@@ -15,8 +15,9 @@ const pagesOf = (counts: boolean) => (rows: number, largest: number) => {
 };
 
 /**
- * Pages of a counted list that each share a row with the one before, as a walk that may delete reads them: where an insert and a
- * delete balance, the count stays the same, and only a shared row shows that none was skipped between two pages.
+ * Pages of a counted list that each share a row with the one before, as a walk that may delete reads them: where an
+ * insert and a delete balance, the count stays the same, and only a shared row shows that none was skipped between two
+ * pages.
  */
 const sharingPages = (rows: number, largest: number): number => {
   let pages = 1;
@@ -29,8 +30,8 @@ const sharingPages = (rows: number, largest: number): number => {
 };
 
 /**
- * Rows after which no page of at most `largest` rows holds the rows on both sides: every page size divides that place. Where nothing is
- * counted, no reading proves a list that long, so each sync reads it again.
+ * Rows after which no page of at most `largest` rows holds the rows on both sides: every page size divides that place.
+ * Where nothing is counted, no reading proves a list that long, so each sync reads it again.
  */
 const unsharedRow = (largest: number): number => {
   const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
@@ -38,8 +39,8 @@ const unsharedRow = (largest: number): number => {
 };
 
 /**
- * Credits of an incremental sync for one of the organization's lists that has not changed. `learns`: the list does not show its changes
- * first, which one page shows if it holds the whole list, and else a walk besides.
+ * Credits of an incremental sync for one of the organization's lists that has not changed. `learns`: the list does not
+ * show its changes first, which one page shows if it holds the whole list, and else a walk besides.
  */
 export const lookCredits = (
   rows: number,
@@ -50,8 +51,8 @@ export const lookCredits = (
 };
 
 /**
- * Pages of the request history, which grows by an entry with every page of it that is read. `rows`: entries before the first page.
- * Pages of one entry would never end.
+ * Pages of the request history, which grows by an entry with every page of it that is read. `rows`: entries before the
+ * first page. Pages of one entry would never end.
  */
 const historyPages = (rows: number, largest: number, counts: boolean): number => {
   if (largest === 1) return 1;

@@ -1,5 +1,5 @@
-// The same services over DuckDB files, with archive, journal and published snapshot, opened and closed by every sync; and proof
-// that the tables in memory, over which most seeds run, answer every call as those in files do.
+// The same services over DuckDB files, with archive, journal and published snapshot, opened and closed by every sync;
+// and proof that the tables in memory, over which most seeds run, answer every call as those in files do.
 import { expect, test } from "vitest";
 import { runTrial } from "./trial.ts";
 

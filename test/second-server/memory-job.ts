@@ -1,5 +1,5 @@
-// A sync as jobs/sync.ts runs it, over a warehouse and an archive in memory. Planner, limiter, ledger, client and sockets are the
-// program's own.
+// A sync as jobs/sync.ts runs it, over a warehouse and an archive in memory. Planner, limiter, ledger, client and
+// sockets are the program's own.
 import { limitsOf } from "../../jobs/engine.ts";
 import { clientOf } from "../../jobs/service-access.ts";
 import { type syncJob, syncOptions } from "../../jobs/sync.ts";

@@ -1,4 +1,4 @@
-// Compares the mirror with what is expected, cell by cell. Knows of it what DESIGN.md 4.1 promises.
+// Compares the mirror with what is expected, cell by cell. Knows only the tables of docs/DATA.md.
 import type { ExpectedTable } from "./expected.ts";
 import { canonical, canonicalText, type Json } from "./json-text.ts";
 import type { MirrorContents } from "./mirror-contents.ts";
@@ -48,7 +48,10 @@ const membersOf = (text: unknown): ReadonlyMap<string, string> => {
 /** Whole numbers of any size as text, so that `JSON.parse` does not round them. */
 const canonicalNumbers = (text: string): string => canonicalText(text);
 
-/** Fields without a column (`known`: those with one) must be in `_extra`; a field with one may be, where its column does not say all. */
+/**
+ * Fields without a column (`known`: those with one) must be in `_extra`; a field with one may be, where its column does
+ * not say all.
+ */
 const extraProblems = (
   where: string,
   record: Readonly<Record<string, Json>>,

@@ -16,8 +16,8 @@ import { pairedWarehouse } from "./paired-warehouse.ts";
 import type { SecondServer, ServiceClock } from "./service.ts";
 
 /**
- * `memory`: tables and archive in memory, on a clock that only events move; `files`: a data directory; `paired`: tables in files
- * and in memory, compared at each call; else the built program.
+ * `memory`: tables and archive in memory, on a clock that only events move; `files`: a data directory; `paired`: tables
+ * in files and in memory, compared at each call; else the built program.
  */
 export type MirrorKind = "memory" | "files" | "paired" | { readonly program: string };
 

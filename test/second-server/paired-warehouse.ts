@@ -1,5 +1,5 @@
-// Two warehouses side by side, in files and in memory: each call goes to both, and their answers must be equal. Shows that what
-// trials find over tables in memory holds for the real ones.
+// Two warehouses side by side, in files and in memory: each call goes to both, and their answers must be equal. Shows
+// that what trials find over tables in memory holds for the real ones.
 import { isDeepStrictEqual } from "node:util";
 import { sqlText } from "../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";

@@ -1,7 +1,8 @@
 // Runs seeds of the second server and prints the verdicts.
 //   npx tsx test/second-server/run.ts 1 300           seeds 1 to 300
 //   npx tsx test/second-server/run.ts 17              seed 17 alone, with its traits and its story
-//   npx tsx test/second-server/run.ts 1 20 files      over DuckDB files, with archive and snapshot, instead of tables in memory
+//   npx tsx test/second-server/run.ts 1 20 files      over DuckDB files, with archive and snapshot, instead of tables
+// in memory
 //   npx tsx test/second-server/run.ts 1 20 dist/src/cli/main.js   the built program as a child process
 import { runSeeds } from "./seeds.ts";
 import { drawTraits } from "./traits.ts";

@@ -29,13 +29,16 @@ interface Step {
 
 /** Requests that may have left before a refusal arrived, and arrive here after it was sent. */
 const ON_THE_WIRE = 3;
-/** On the clock of a trial a refusal may take this long to be unpacked and read, while requests leave at the service's rate. */
+/**
+ * On the clock of a trial a refusal may take this long to be unpacked and read, while requests leave at the service's
+ * rate.
+ */
 const READING_MS = 500;
 /** Requests that may be too fast where headers tell the rate. */
 const TOO_FAST = 3;
 /**
- * The same for a service that counts refused requests too: after a run that filled its window, the time it names is too early by each
- * refusal, and every list under way believes it once before its waits grow.
+ * The same for a service that counts refused requests too: after a run that filled its window, the time it names is too
+ * early by each refusal, and every list under way believes it once before its waits grow.
  */
 const TOO_FAST_WHERE_REFUSALS_COUNT = 8;
 /** A run whose every request is refused ends after ten minutes. */

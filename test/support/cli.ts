@@ -36,7 +36,10 @@ export interface CliSetup {
 /** Commands that create the mirror where there is none. */
 const CREATES_MIRROR = ["sync", "lookup"];
 
-/** Runs `duckmirror <argv>` in process. A data directory that the environment names and that does not exist is migrated already. */
+/**
+ * Runs `duckmirror <argv>` in process. A data directory that the environment names and that does not exist is migrated
+ * already.
+ */
 export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promise<CliRun> => {
   const dataDir = setup.env?.DUCKMIRROR_DATA_DIR;
   if (dataDir !== undefined && CREATES_MIRROR.includes(argv[0] ?? "")) await copyMigratedMirror(dataDir);

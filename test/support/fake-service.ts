@@ -6,7 +6,10 @@ export type Row = Record<string, unknown> & { id: string | number };
 export interface FakeOptions {
   /** Largest page granted. */
   readonly maxPerPage?: number;
-  /** `refuse`: 400 above the maximum. `clamp`: fewer rows, but `meta.perPage` and offsets as asked. `honest`: clamped and said so. */
+  /**
+   * `refuse`: 400 above the maximum. `clamp`: fewer rows, but `meta.perPage` and offsets as asked. `honest`: clamped
+   * and said so.
+   */
   readonly overPage?: "refuse" | "clamp" | "honest";
   readonly sort?: "obey" | "ignore" | "refuse";
   /** Shape of `included`. */
@@ -16,6 +19,8 @@ export interface FakeOptions {
   /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. `refuse`: they answer with 400. */
   readonly filters?: "obey" | "ignore" | "refuse";
   readonly credits?: number;
+  /** The `usage` block and the quota of GET /v1/usage, as they are; unset: those of `credits`. */
+  readonly usage?: Readonly<Record<string, unknown>>;
   readonly totals?: boolean;
   /** When an answer holds a field: by default, when it is named, or never. Details of signals hold all of theirs. */
   readonly fields?: Readonly<Record<string, "default" | "named" | "never">>;
@@ -54,6 +59,9 @@ const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAna
 const DETAILED = ["fullContent", "sources"];
 const FILTERS = ["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"];
 
+/** A date without a time is midnight UTC. */
+const instant = (text: unknown): number => Date.parse(String(text));
+
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
   if (a === undefined || a === null) return -1;
@@ -91,7 +99,8 @@ export const createFakeService = (
   const log: (FakeRequest & { status: number })[] = [...answered];
   let requests = answered.length;
 
-  const usage = () => {
+  const usage = (): { usage?: Readonly<Record<string, unknown>> } => {
+    if (options.usage !== undefined) return { usage: options.usage };
     if (options.credits === undefined) return {};
     const used = log.filter((entry) => entry.status === 200).length + 1;
     const remaining = Math.max(0, options.credits - used);
@@ -226,7 +235,7 @@ export const createFakeService = (
             ({ accountId, type, date }) =>
               accountId === id &&
               types.split(",").includes(String(type)) &&
-              String(date) > String(query.hasSignalsAfterDate),
+              instant(date) > instant(query.hasSignalsAfterDate),
           ),
       );
       return second === undefined ? list(rows, query) : one(byId(data.accounts, second), query);
@@ -244,7 +253,11 @@ export const createFakeService = (
       return ok({ data: counts });
     }
     if (first === "signals") {
-      const rows = where(named(data.signals, ["type"]), "afterDate", ({ date }, after) => String(date) > after);
+      const rows = where(
+        named(data.signals, ["type"]),
+        "afterDate",
+        ({ date }, after) => instant(date) > instant(after),
+      );
       return second === undefined ? list(rows, query) : one(byId(data.signals, second), query);
     }
     if (first === "companies" && second === "by-input") {

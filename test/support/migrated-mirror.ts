@@ -26,7 +26,10 @@ const migrated = async (): Promise<string> => {
   return shared;
 };
 
-/** Puts the working file of an empty mirror into `dataDir`, so that opening it need not migrate. Keeps a mirror that is there. */
+/**
+ * Puts the working file of an empty mirror into `dataDir`, so that opening it need not migrate. Keeps a mirror that is
+ * there.
+ */
 export const copyMigratedMirror = async (dataDir: string): Promise<void> => {
   const { working, state } = warehousePaths(dataDir);
   if (existsSync(state)) return;

@@ -1,5 +1,5 @@
-// Finds the program that tests start as Redis: the one that TEST_REDIS_SERVER names (a path), redis-server or valkey-server on
-// the PATH, else Debian's package.
+// Finds the program that tests start as Redis: the one that TEST_REDIS_SERVER names (a path), redis-server or
+// valkey-server on the PATH, else Debian's package.
 import { execFileSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";

@@ -1,5 +1,5 @@
-// A process of its own that syncs once, so that a test can kill it. Arguments: base address, data directory, and more settings
-// as JSON, as in the environment.
+// A process of its own that syncs once, so that a test can kill it. Arguments: base address, data directory, and more
+// settings as JSON, as in the environment.
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { syncJob } from "../../jobs/sync.ts";

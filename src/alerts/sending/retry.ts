@@ -27,6 +27,12 @@ const JITTER = 0.2;
 export const GIVE_UP_MS = 3 * 24 * HOUR;
 const LEAST_ATTEMPTS = 3;
 
+/**
+ * Whether the next attempt is due. A time farther away than any wait was set by a clock that has been corrected since. Times:
+ * ms since the epoch.
+ */
+export const isAttemptDue = (nextAt: number, now: number): boolean => nextAt <= now || nextAt > now + LONGEST_WAIT_MS;
+
 /** Time that Retry-After names, seconds or a date, as ms since the epoch; null: none. */
 const retryTime = (text: string | null, now: number): number | null => {
   const bare = text?.trim() ?? "";

@@ -9,14 +9,14 @@ import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
-import { replaceFile } from "../../warehouse/archive/forgotten-list.ts";
+import { replaceFile } from "../../warehouse/archive/replace-file.ts";
 import { type Message, messageSchema } from "../message.ts";
 
 const positionSchema = z.object({
   v: z.literal(1),
   /** Number of the next message. */
   seq: z.int(),
-  /** Last change that was considered; null: the rule has not been looked at yet. */
+  /** Last change that was considered; null: the rule has not been evaluated yet. */
   after: z.int().nullable(),
   /** Version of the snapshot whose changes were all considered. */
   snapshot: z.string().nullable(),

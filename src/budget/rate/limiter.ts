@@ -256,10 +256,10 @@ export const observeRate = (
   now: number,
   trip: Trip | null = null,
 ): LimiterState => {
-  const heard: LimiterState = { ...(trip === null ? state : withTrip(state, trip, now)), aloneUntil: -Infinity };
-  if (rate === null) return { ...heard, heardUpTo: Math.max(state.heardUpTo, trip?.sentAt ?? now) };
+  const answered: LimiterState = { ...(trip === null ? state : withTrip(state, trip, now)), aloneUntil: -Infinity };
+  if (rate === null) return { ...answered, heardUpTo: Math.max(state.heardUpTo, trip?.sentAt ?? now) };
   const { remaining, resetsAt, retryAt } = rate;
-  const blocked = { ...heard, blockedUntil: Math.max(state.blockedUntil, retryAt ?? -Infinity) };
+  const blocked = { ...answered, blockedUntil: Math.max(state.blockedUntil, retryAt ?? -Infinity) };
   const { sentAt, answeredAt } = trip ?? { sentAt: now, answeredAt: now };
   // A response to a later request was applied already.
   if (sentAt < state.heardUpTo) return blocked;
@@ -274,8 +274,8 @@ export const observeRate = (
 };
 
 /**
- * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes a published plan's rate that fits the
- * number of requests that succeeded.
+ * Applies a rate refusal: no request before `untilMs`. A guessed rate was too high: it becomes a published plan's rate
+ * that fits the number of requests that succeeded.
  */
 export const backOff = (state: LimiterState, untilMs: number, now: number): LimiterState => {
   const guessed = state.configured === null && state.learned === null;

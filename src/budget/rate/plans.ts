@@ -17,8 +17,9 @@ const CLOSE = 0.1;
 /**
  * The published rate after a refusal: the fastest below `perMinute` that does not exceed the `sent` requests of the
  * last minute, nearly all of which succeeded. If fewer than the slowest plan's were sent, the next rate below.
- * `began`: the limiter has counted for less than a minute. Then another process may have sent the rest of what the service allows,
- * and `sent` is the least that it allows: unless it is a plan's rate, the slowest rate above it is tried.
+ * `began`: the limiter has counted for less than a minute. Then another process may have sent the rest of what the
+ * service allows, and `sent` is the least that it allows: unless it is a plan's rate, the slowest rate above it is
+ * tried.
  */
 export const planWithin = (perMinute: number, sent: number, began = false): number => {
   const within = FASTEST_FIRST.find((rate) => rate < perMinute && rate <= sent);

@@ -1,4 +1,4 @@
-// A rate: a number of requests per window. Pure.
+// A rate: a number of requests per window of time, and the time between two requests that keeps it. Pure.
 
 /** `limit` requests per `windowMs`. */
 export interface Rate {
@@ -10,6 +10,7 @@ export interface Rate {
 const MARGIN = 1.01;
 const MINUTE_MS = 60_000;
 
+/** Time between two requests, ms. */
 export const spacingMs = ({ limit, windowMs }: Rate): number => (windowMs / limit) * MARGIN;
 
 export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });

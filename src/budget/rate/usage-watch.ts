@@ -181,8 +181,8 @@ export const watchUsage = (
 };
 
 /**
- * After a refusal: delays count in full again. An estimated window was too short for good, unless hardly any requests were sent:
- * then something else was refused, such as credits that are gone.
+ * After a refusal: delays count in full again. An estimated window was too short for good, unless hardly any requests
+ * were sent: then something else was refused, such as credits that are gone.
  */
 export const refusedUsage = (watch: UsageWatch | null, now: number): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };

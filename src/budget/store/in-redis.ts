@@ -25,9 +25,9 @@ return {'read', redis.call('GET', KEYS[1]) or '', time[1], time[2]}`);
 /** KEYS: state, and fence if there is one. ARGV: expected text, its successor, lifetime in ms, fence. */
 const REPLACE = script(`
 local time = redis.call('TIME')
-local stands = redis.call('GET', KEYS[1]) or ''
-if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[4] then return {'fenced', stands, time[1], time[2]} end
-if stands ~= ARGV[1] then return {'conflict', stands, time[1], time[2]} end
+local stored = redis.call('GET', KEYS[1]) or ''
+if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[4] then return {'fenced', stored, time[1], time[2]} end
+if stored ~= ARGV[1] then return {'conflict', stored, time[1], time[2]} end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return {'replaced', ARGV[2], time[1], time[2]}`);
 

@@ -77,7 +77,8 @@ export const connectRedis = (url: string, options: ConnectOptions = {}): RedisCo
     redis,
     address: addressOf(url),
     detail: (error) => {
-      const text = detailOf(error);
+      // ioredis names a setting of its own.
+      const text = detailOf(error).replace(/^Stream isn't writeable.*/, "the connection is lost");
       // An AggregateError of all addresses of a name has no message.
       const lost = redis.status !== "ready" && lastError !== null && lastError !== "";
       return scrubber.scrub(lost ? (lastError ?? text) : text === "" ? "no connection" : text);
@@ -149,7 +150,10 @@ end`;
 /** Their prefixes are those of every key; a script takes one slot of a cluster, so each has its own call. */
 const RIGHTS_KEYS = ["{duckmirror}:rights", "duckmirror:{rights}:rights"] as const;
 
-/** What this user may not do; null: nothing was denied. Another failure, as of a full Redis, is left to the commands that meet it. */
+/**
+ * What this user may not do; null: nothing was denied. Another failure, as of a full Redis, is left to the commands
+ * that meet it.
+ */
 const denialOf = async ({ redis, detail }: RedisConnection): Promise<string | null> => {
   for (const key of RIGHTS_KEYS) {
     try {

@@ -6,23 +6,24 @@ import type { Terminal } from "./terminal.ts";
 type Waiting = NonNullable<RunProgress["waiting"]>;
 
 const REASONS: Readonly<Record<Waiting["why"], string>> = {
-  rate: "rate limit",
-  retry: "retry",
-  quota: "credits",
+  rate: "waits for rate limit",
+  retry: "waits for retry",
+  // The run ends; nothing waits until then.
+  quota: "has no credits left",
 };
 
 const dayOf = (at: number, timeZone: string | undefined): string =>
   new Date(at).toLocaleDateString("en-US", { month: "short", day: "numeric", timeZone });
 
 /**
- * `waits for rate limit until 12:04:31`, `waits for credits until Dec 1, 00:00`: a healthy wait must not look like a hang.
+ * `waits for rate limit until 12:04:31`, `has no credits left until Dec 1, 00:00`: a healthy wait must not look like a hang.
  * `now` in ms since the epoch.
  */
 export const waitText = ({ why, until }: Waiting, now: number, timeZone: string | undefined): string => {
   const time = new Date(until).toLocaleTimeString("en-GB", { hour12: false, timeZone });
   const day = dayOf(until, timeZone);
   const isToday = day === dayOf(now, timeZone);
-  return `waits for ${REASONS[why]} until ${isToday ? time : `${day}, ${time.slice(0, 5)}`}`;
+  return `${REASONS[why]} until ${isToday ? time : `${day}, ${time.slice(0, 5)}`}`;
 };
 
 const ofTotal = (done: number, total: number | null, what: string) =>

@@ -50,7 +50,17 @@ const headlineOf = (report: SyncReport, named: boolean): string => {
   const open = report.streams.filter(({ complete }) => !complete);
   const rows = open.reduce((sum, { unconfirmed }) => sum + unconfirmed, 0);
   if (open.length > 0) return `The mirror is not proven to be complete: ${unconfirmedText(rows)}.`;
-  return named ? `Complete: ${report.streams.map(({ stream }) => stream).join(", ")}.` : "The mirror is complete.";
+  const rejected = report.streams.reduce((sum, stream) => sum + stream.rejected, 0);
+  const but = rejected === 0 ? "" : ` but for ${counted(rejected, "record")} in sync.rejects`;
+  if (!named) return `The mirror is complete${but}.`;
+  return `Complete${but}: ${report.streams.map(({ stream }) => stream).join(", ")}.`;
+};
+
+/** Says where the records are that became no row. */
+const rejectedLine = ({ streams }: SyncReport, paint: (text: string) => string): readonly string[] => {
+  const names = streams.filter(({ rejected }) => rejected > 0).map(({ stream }) => paint(stream));
+  if (names.length === 0) return [];
+  return [`${names.join(", ")}: some records became no row; table sync.rejects holds them with the reason`];
 };
 
 const creditLine = ({ credits }: SyncReport): string => {
@@ -114,6 +124,7 @@ export const renderSummary = (
     table,
     ...errors,
     ...open,
+    ...rejectedLine(report, colours.yellow),
     headlineOf(report, named),
     `${counted(report.requests, "request")} in ${took} · ${creditLine(report)}`,
     `warehouse: ${report.warehouse}`,

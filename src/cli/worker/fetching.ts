@@ -1,5 +1,6 @@
 // The process of a fetcher: takes requests until it is stopped, and serves health and metrics if it has an address. It has
 // no page, because it has no mirror.
+import { WORKER_GRACE_MS } from "../../../jobs/session-time.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
@@ -14,9 +15,6 @@ import { identityOf } from "./identity.ts";
 import { faultLog } from "./log.ts";
 import type { ProfileWatch } from "./profile-watch.ts";
 import { untilStopped } from "./until-stopped.ts";
-
-/** Time limit for requests in flight when a fetcher is stopped, ms. */
-const FETCH_GRACE_MS = 6_000;
 
 export interface Fetching {
   readonly profiles: readonly Config[];
@@ -78,6 +76,6 @@ export const fetchUntilStopped = async (fetching: Fetching, context: CommandCont
     }
   } finally {
     logger.info("stopping");
-    await fetcher.close(FETCH_GRACE_MS);
+    await fetcher.close(WORKER_GRACE_MS);
   }
 };

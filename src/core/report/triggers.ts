@@ -21,7 +21,10 @@ export interface AskedSync {
   readonly dueAt?: number | null;
   /** Progress of the present run, with its worker's last sign of life; null: no run. Unset: it has ended. */
   readonly progress?: SyncProgress | null;
-  /** It waits because its profile, the fleet or the queue of syncs is paused. Unset: it has ended, or nothing can be paused. */
+  /**
+   * It waits because its profile, the fleet or the queue of syncs is paused. Unset: it has ended, or nothing can be
+   * paused.
+   */
   readonly paused?: boolean;
 }
 

@@ -1,5 +1,5 @@
-// A client for one container of Azure Blob Storage. Credentials: connection string, key, SAS token, else what Azure's SDK finds:
-// a service principal, a workload or managed identity, or the login of the Azure command line.
+// A client for one container of Azure Blob Storage. Credentials: connection string, key, SAS token, else what Azure's
+// SDK finds: a service principal, a workload or managed identity, or the login of the Azure command line.
 import type { ContainerClient, RequestPolicyFactory } from "@azure/storage-blob";
 import type { AzureEnvironment } from "../../core/config/destinations/azure-environment.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

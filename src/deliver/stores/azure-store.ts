@@ -1,5 +1,5 @@
-// A container of Azure Blob Storage, or a part of one, as a store. Azure's SDK signs, finds the credentials and repeats what a
-// broken connection or a busy service ends.
+// A container of Azure Blob Storage, or a part of one, as a store. Azure's SDK signs, finds the credentials and repeats
+// what a broken connection or a busy service ends.
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";

@@ -25,8 +25,8 @@ export interface LocalFile {
 }
 
 /**
- * Every call throws DESTINATION_* errors with a hint, and the reason of `signal` when it aborts. A file is seen by readers whole
- * or not at all.
+ * Every call throws DESTINATION_* errors with a hint, and the reason of `signal` when it aborts. A file is seen by
+ * readers whole or not at all.
  */
 export interface ObjectStore {
   /** Name of the destination, for messages. */

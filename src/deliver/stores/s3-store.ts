@@ -30,7 +30,10 @@ export interface BucketPlace {
 const MIB = 2 ** 20;
 /** S3 takes 10,000 pieces. */
 const MOST_PIECES = 9_000;
-/** With the SDK's growing waits (at most 20 s each), an outage of half a minute is bridged; a longer one ends the delivery. */
+/**
+ * With the SDK's growing waits (at most 20 s each), an outage of half a minute is bridged; a longer one ends the
+ * delivery.
+ */
 const ATTEMPTS = 8;
 const GOOGLE = "https://storage.googleapis.com";
 

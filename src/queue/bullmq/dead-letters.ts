@@ -115,8 +115,8 @@ export const isPartOfLive = async (queues: Queues, queue: string, id: string): P
   queue === QUEUE.sync && (await isLive(queues, id.split(".")[0] ?? id));
 
 /**
- * Retries a dead letter and drops it, unless its sync has not ended; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
- * JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
+ * Retries a dead letter and drops it, unless its sync has not ended; returns the id of the new sync, null if none is
+ * needed. Throws RUN_UNKNOWN, JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
  */
 export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
   for (const name of QUEUES) {

@@ -1,4 +1,4 @@
-// How long a job has been left to other workers: one key in Redis for each such job. Its age does not tell, because it may
+// How long a job has been left to other workers: one key in Redis for each such job. Its age does not show it: the job may
 // have waited for days before any worker was offered it: paused, or without a worker.
 import type { Redis } from "ioredis";
 import { keyOf } from "./queues.ts";

@@ -28,7 +28,7 @@ export const openAsking = async (
 };
 
 /** A failure of Redis as REDIS_FULL or REDIS_UNAVAILABLE. Our own errors stay unchanged. */
-const redisFailure = (connection: RedisConnection, cause: unknown): DuckmirrorError => {
+export const redisFailure = (connection: RedisConnection, cause: unknown): DuckmirrorError => {
   if (cause instanceof DuckmirrorError) return cause;
   const detail = connection.detail(cause);
   const code = /OOM command not allowed/.test(detail) ? "REDIS_FULL" : "REDIS_UNAVAILABLE";

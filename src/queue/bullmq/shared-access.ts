@@ -17,7 +17,10 @@ const SETTLING_MS = 200;
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
-/** Time limit for settlements after a run, and for giving back the place of a loader, ms; reservations without settlement expire. */
+/**
+ * Time limit for settlements after a run, and for giving back the place of a loader, ms; reservations without
+ * settlement expire.
+ */
 const CLOSING_MS = 300;
 
 interface OpenCredits extends SharedCredits {

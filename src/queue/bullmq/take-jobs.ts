@@ -1,10 +1,11 @@
 // Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
 // them in time when the worker stops.
 import { DelayedError, type Job, Worker } from "bullmq";
+import { problemOf } from "../../../jobs/family.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
-import { levelOf } from "../../core/report/severity.ts";
+import { DuckmirrorError, isCode } from "../../core/errors.ts";
+import { isTakenAway, levelOf } from "../../core/report/severity.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import { isWorthRepeating } from "../delivering/delivery.ts";
 import { failureToKeep } from "../failures.ts";
@@ -65,8 +66,10 @@ export const createTaking = (deps: TakingDeps): Taking => {
           } catch (error) {
             if (error instanceof DelayedError) throw error;
             if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
-            log(levelOf(error), `job ${id}: ${scrubber.scrub(detailOf(error))}`);
             const kept = failureToKeep(error, scrubber);
+            if (isTakenAway(error)) complain(error);
+            // The line of a sync's end has the hint for its families.
+            else log(levelOf(error), `job ${id}: ${kept.message}${name === "sync" ? "" : ` ${problemOf(error).hint}`}`);
             // BullMQ's sign for a job that gets no further attempt.
             if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
             throw kept;
@@ -85,7 +88,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
         },
       );
       worker.on("error", complain);
-      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; it goes on where it stands`));
+      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; another run continues it`));
       // Another worker has the job now, so this one must stop spending credits.
       worker.on("lockRenewalFailed", (ids) => {
         for (const id of ids) worker.cancelJob(id, ABORT.lockLost);

@@ -51,7 +51,7 @@ interface WorkerTimes {
   readonly scheduleCheck: number;
   /** Wait after the first failed attempt of a delivery. */
   readonly deliveryWait?: number;
-  /** Interval at which every alert rule is looked at. */
+  /** Interval at which every alert rule is evaluated. */
   readonly alertCheck: number;
   /** Time limit for ending running work when the worker stops. */
   readonly stop: number;

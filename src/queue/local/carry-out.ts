@@ -8,6 +8,7 @@ import type { Clock } from "../../core/clock.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
+import { endLine } from "../../core/report/sync-end.ts";
 import { inSpan, type Tracer } from "../../core/tracing.ts";
 import type { LocalAlerts } from "../alerting/local-alerts.ts";
 import type { LocalDeliveries } from "../delivering/local-deliveries.ts";
@@ -18,6 +19,12 @@ import { whenFree } from "./when-free.ts";
 
 /** Delay before trying again while another process writes to the mirror, ms. */
 const BUSY_MS = 2_000;
+
+/** Code and message of a fault. */
+const describe = (error: unknown): string => {
+  const { code, message } = problemOf(error);
+  return `${code}: ${message}`;
+};
 
 const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
 
@@ -62,7 +69,7 @@ const endOf = async (family: FamilyJob, entry: Entry, deps: CarrierDeps): Promis
     return { streams, results, problem: null };
   } catch (error) {
     const isFault = !isInterruption(error) && !isCode(error, "DURATION_SPENT");
-    if (isFault) log(levelOf(error), `${sync.syncId} ${family.family}: ${detailOf(error)}`);
+    if (isFault) log(levelOf(error), `${sync.syncId} ${family.family}: ${describe(error)}`);
     return { streams, results: [], problem: problemOf(error) };
   }
 };
@@ -78,7 +85,7 @@ const publish = async (entry: Entry, ends: readonly FamilyEnd[], deps: CarrierDe
     alerts.ask(config);
     return outcome;
   } catch (error) {
-    log(levelOf(error), `${sync.syncId}: ${detailOf(error)}`);
+    log(levelOf(error), `${sync.syncId}: ${describe(error)}`);
     const merged = mergedEnds(entry, ends, deps);
     return isInterruption(error) ? merged : { ...merged, problem: problemOf(error) };
   }
@@ -109,7 +116,10 @@ export const createCarrier = (deps: CarrierDeps): Carrier => ({
     if (hasEnded(entry)) return;
     entry.life = step(entry.life, "start");
     const ends = await Promise.all(familiesOf(sync.streams).map((family) => endOf(family, entry, deps)));
-    endAs(entry, await publish(entry, ends, deps));
+    const outcome = await publish(entry, ends, deps);
+    endAs(entry, outcome);
+    const { level, text } = endLine(sync.profile, outcome);
+    deps.log(level, text);
     if (!cancel.signal.aborted && config.exportFormats.length > 0) await exportFormats(entry, deps);
   },
   endWith: (entry, problem) => {

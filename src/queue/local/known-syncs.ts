@@ -26,7 +26,10 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
       for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
       for (const [key, { until }] of asked) if (until <= now()) asked.delete(key);
     },
-    /** The run that an earlier ask with this key got; null: none. Throws IDEMPOTENCY_REUSED if it asked for something else. */
+    /**
+     * The run that an earlier ask with this key got; null: none. Throws IDEMPOTENCY_REUSED if it asked for something
+     * else.
+     */
     runOfKey: (ask: SyncAsk, profile: string | null): string | null => {
       const key = keyOf(ask, profile);
       const earlier = key === null ? undefined : asked.get(key);

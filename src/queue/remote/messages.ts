@@ -1,6 +1,7 @@
 // Messages between loader and fetchers: a request, the note beside a response, and the notice that one arrived.
-// Versioned as all payloads; times are ms of Redis's clock, because the machines' clocks may differ. A request names its endpoint and
-// parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent elsewhere.
+// Versioned as all payloads; times are ms of Redis's clock, because the machines' clocks may differ. A request names
+// its endpoint and parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent
+// elsewhere.
 import { z } from "zod";
 import { stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 
 export interface StoreClock extends Clock {
   /** Records that Redis's time is `at` now, ms since the epoch. */
-  heard(at: number): void;
+  correct(at: number): void;
   /** Redis's clock minus this machine's, ms. */
   skewMs(): number;
 }
@@ -13,7 +13,7 @@ export const createStoreClock = (clock: Clock): StoreClock => {
   return {
     now: () => clock.now() + skew,
     sleep: (ms, signal) => clock.sleep(ms, signal),
-    heard: (at) => {
+    correct: (at) => {
       skew = at - clock.now();
     },
     skewMs: () => skew,

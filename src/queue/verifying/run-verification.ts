@@ -1,9 +1,10 @@
 // Runs one verification in a worker: never during a sync of its profile, and with a time limit for requests in flight once it
 // is cancelled.
 import type { SessionDeps, Sessions } from "../../../jobs/session.ts";
+import { hardAfter, WORKER_GRACE_MS } from "../../../jobs/session-time.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { type DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
 import type { VerifyOutcome } from "../payloads.ts";
 
@@ -28,9 +29,6 @@ interface VerificationRun extends VerificationRunDeps {
   readonly onRunning: () => Promise<void> | void;
 }
 
-/** Time limit for a request in flight after a cancellation, ms. */
-const GRACE_MS = 6_000;
-
 /** State of a verification that ended with this error. Finding differences is a success; the error lists them. */
 export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["state"] => {
   if (error === null || error.code === "VERIFY_DIFFERS") return "done";
@@ -41,18 +39,10 @@ export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["sta
 /** Throws WRITER_BUSY while other work uses the mirror, INTERRUPTED, and errors of the verification. */
 export const runVerification = async (config: Config, runId: string, run: VerificationRun): Promise<VerifyResult> => {
   const { sessions, clock, emit, verify, signal, onRunning } = run;
-  const hard = new AbortController();
   const ran = new AbortController();
-  const onAbort = () => {
-    clock.sleep(GRACE_MS, ran.signal).then(
-      () => hard.abort(new DuckmirrorError("INTERRUPTED")),
-      () => undefined,
-    );
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
   const context = {
     signal,
-    hardSignal: hard.signal,
+    hardSignal: hardAfter(signal, ran.signal, WORKER_GRACE_MS, clock),
     emit: (event: Parameters<SessionDeps["emit"]>[0]) => emit(event, { runId, profile: config.profile }),
   };
   try {
@@ -62,6 +52,5 @@ export const runVerification = async (config: Config, runId: string, run: Verifi
     });
   } finally {
     ran.abort();
-    signal.removeEventListener("abort", onAbort);
   }
 };

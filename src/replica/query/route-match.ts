@@ -36,7 +36,10 @@ const matchSegments = (route: RouteSpec, segments: readonly string[]): Record<st
   return found;
 };
 
-/** HEAD asks for what GET answers, without its body. Throws a 404 refusal for an unknown path, 405 for a known one with another method. */
+/**
+ * HEAD asks for what GET answers, without its body. Throws a 404 refusal for an unknown path, 405 for a known one with
+ * another method.
+ */
 export const matchRoute = (given: string, path: string): RouteMatch => {
   const method = given === "HEAD" ? "GET" : given;
   const segments = path.split("/").slice(1);

@@ -19,7 +19,7 @@ const columnsOf = ({ fields }: TableSpec): string => fields.map(({ column }) => 
 const cellOf = (type: ColumnType, value: Row[string]): Cell => {
   const written = typeof value === "function" ? value() : value;
   if (written === undefined || written === null) return null;
-  return type === "JSON" ? JSON.stringify(written) : convertCell(type, written, false).cell;
+  return type === "JSON" ? JSON.stringify(written) : convertCell(type, written, "none").cell;
 };
 
 /** Cells of the rows by column, in batches; long texts are written here. */

@@ -28,7 +28,7 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
     const { raw } = reply;
     raw.writeHead(200, Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, String(value)])));
     raw.write(`retry: 2000\n${eventText("snapshot", { version })}`);
-    const look = setInterval(() => {
+    const watch = setInterval(() => {
       const found = snapshots.version();
       if (found === version) return;
       version = found;
@@ -39,7 +39,7 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
       if (profile === name) raw.write(eventText("run", { run_id: runId, ...event }));
     });
     const end = () => {
-      clearInterval(look);
+      clearInterval(watch);
       clearInterval(beat);
       stopListening?.();
       context.closing.removeEventListener("abort", close);

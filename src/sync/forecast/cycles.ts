@@ -31,7 +31,8 @@ const listCycles = ({ context, due, syncEveryMs }: CycleInput, stream: StreamSpe
   const { view, options } = context;
   const total = totalOf(context, stream.name);
   const walk = pagesOf(context, stream, total, overlappingPages) ?? 1;
-  const isWalked = options.shapes.get(stream.name)?.changeOrder === false && stream.filter === undefined;
+  const shape = options.shapes.get(stream.name);
+  const isWalked = shape?.changeOrder === false && (stream.filter === undefined || !shape.changeFilter);
   const look = isWalked ? (pagesOf(context, stream, total) ?? 1) : 1;
   const isWalkedNow = due.some(
     ({ stream: name, scope, mode }) => name === stream.name && scope === "" && mode === "walk",

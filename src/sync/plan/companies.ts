@@ -20,7 +20,7 @@ import {
   stateKey,
   walkAge,
 } from "./candidate.ts";
-import { accountWork, accountWorth, inputWorth } from "./worth.ts";
+import { accountReadWorth, accountWorth, inputWorth } from "./worth.ts";
 
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
@@ -141,15 +141,16 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            worth: accountWork(stream.name, account),
+            worth: accountReadWorth(stream.name, account),
           },
         ];
   });
 };
 
 /**
- * True for a list that was read to its end and returned every mirrored row, where nothing proves the end because the service counts
- * nothing. Another reading would prove no more, so the list is read again when it is due by age, and not in every sync.
+ * True for a list that was read to its end and returned every mirrored row, where nothing proves the end because the
+ * service counts nothing. Another reading would prove no more, so the list is read again when it is due by age, and not
+ * in every sync.
  */
 const isOnlyUncounted = ({ checkedAt, totalCount, unconfirmed }: ScopeState): boolean =>
   checkedAt !== null && totalCount === null && unconfirmed?.rows === 0;
@@ -163,7 +164,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
     const candidate = (
       mode: ScopeMode,
       because: string,
-      why: Parameters<typeof accountWork>[2] = "due",
+      why: Parameters<typeof accountReadWorth>[2] = "due",
       overlap = false,
       pages = overlap ? overlappingPages : undefined,
     ): readonly Candidate[] => [
@@ -174,7 +175,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
         overlap,
         because,
         requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null, pages) ?? 1),
-        worth: accountWork(stream.name, account, why),
+        worth: accountReadWorth(stream.name, account, why),
       },
     ];
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");

@@ -13,7 +13,7 @@ import {
   stateKey,
   walkAge,
 } from "./candidate.ts";
-import { accountWork, contentWorth, listWorth } from "./worth.ts";
+import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */
 export const unreadContent = ({ options }: Pick<Context, "options">, stream: StreamSpec): boolean => {
@@ -47,9 +47,9 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
     return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, sharing, { overlap: true });
   }
   const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
-  const sortable = options.shapes.get(stream.name)?.changeOrder !== false;
-  if (sortable) return candidate("watermark", "changes since the last sync", 1, look);
-  return stream.filter === undefined
+  const shape = options.shapes.get(stream.name);
+  if (shape?.changeOrder !== false) return candidate("watermark", "changes since the last sync", 1, look);
+  return stream.filter === undefined || !shape.changeFilter
     ? candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look)
     : candidate("filter", "changes since the last sync", 1, look);
 };
@@ -91,7 +91,7 @@ export const insights = (context: Context): readonly Candidate[] => {
             overlap: false,
             because,
             requests: 1,
-            worth: accountWork(stream.name, account),
+            worth: accountReadWorth(stream.name, account),
           },
         ];
   });

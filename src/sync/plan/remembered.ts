@@ -69,7 +69,10 @@ const scopeName = (table: ScopedTable) => `scope.${table}`;
 export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
   SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
 
-/** Stored while a list that is complete for one scope is being read for a wider one. Unlike every scope, so no scope equals it. */
+/**
+ * Stored while a list that is complete for one scope is being read for a wider one. Unlike every scope, so no scope
+ * equals it.
+ */
 const underWay = z.object({ complete_for: z.unknown(), widens_to: z.unknown() });
 
 /** The scope that a list is complete for, and the wider one that it is being read for, as texts; null: none. */

@@ -1,5 +1,6 @@
-// Excerpts of lists for `sync --since`: what is dated after a day, by the service's own filter. They add and refresh rows, and
-// conclude nothing about the rest of the list: no watermark moves, no row is deleted, no list becomes complete. Pure.
+// Excerpts of lists for `sync --since`: what is dated after a day, by the service's own filter. They add and refresh
+// rows, and conclude nothing about the rest of the list: no watermark moves, no row is deleted, no list becomes
+// complete. Pure.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { Candidate, Context } from "./candidate.ts";
 import { askable } from "./due.ts";

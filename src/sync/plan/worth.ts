@@ -12,7 +12,7 @@ const OF_STREAM: Readonly<Record<StreamName, number>> = {
   // One cheap reading.
   signal_counts: 300,
   companies: 200,
-  // The rarer a change, the less a look is worth.
+  // The rarer a list changes, the less a check of it is worth.
   news_articles: 100,
   job_openings: 90,
   earnings_calls: 80,
@@ -63,7 +63,7 @@ export const listWorth = (
 export const inputWorth = (): number => OF_STREAM.companies + INPUT;
 
 /** A record or list of one account or of its company, by why it is due. */
-export const accountWork = (
+export const accountReadWorth = (
   stream: StreamName,
   account: AccountFact | undefined,
   why: "due" | "missing or hinted" | "interrupted" = "due",

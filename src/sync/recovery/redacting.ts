@@ -21,7 +21,10 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
         },
       };
 
-/** The redacted body; null if redaction changes nothing. A body that is no envelope gives null, too: nothing of it is loaded. */
+/**
+ * The redacted body; null if redaction changes nothing. A body that is no envelope gives null, too: nothing of it is
+ * loaded.
+ */
 const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): Buffer | null => {
   const reading = readEnvelope(body.toString("utf8"), endpoint);
   if (!reading.ok) return null;

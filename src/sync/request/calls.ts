@@ -6,7 +6,7 @@ import type { FieldSpec } from "../../catalog/fields.ts";
 import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
-import { timeMs } from "../../core/time.ts";
+import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { embedsOf, type ListShape } from "./list-shape.ts";
@@ -27,7 +27,8 @@ export interface CallOptions {
 export type ListOrder =
   | { readonly kind: "walk" }
   | { readonly kind: "changes" }
-  | { readonly kind: "filter" /** ms since the epoch */; readonly after: number }
+  /** `after`: ms since the epoch; `exact`: the service's count is compared with the mirror's. */
+  | { readonly kind: "filter"; readonly after: number; readonly exact: boolean }
   | { readonly kind: "span" /** ms since the epoch */; readonly from: number; readonly to: number };
 
 const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, string> =>
@@ -113,7 +114,9 @@ const dateFiltered = (
   const param = stream.filter?.param ?? stream.since;
   if (order.kind !== "filter" || param === undefined) return scope;
   const own = timeMs(scope[param] ?? "");
-  return own !== null && own > order.after ? scope : { ...scope, [param]: new Date(order.after).toISOString() };
+  return own !== null && own > order.after
+    ? scope
+    : { ...scope, [param]: order.exact ? isoTime(order.after) : filterDate(order.after) };
 };
 
 /** One page of a stream's list. `scope` is the company id for company lists. */

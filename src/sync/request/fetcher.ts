@@ -67,8 +67,8 @@ const isEverywhere = (code: ErrorCode, isThere: boolean): boolean =>
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
 /**
- * Archives the body of a 200, and lets the sender drop it once it is durable here. Attempts of senders that died are noted before:
- * only the response names them, and a run that is killed before its commit must still book them.
+ * Archives the body of a 200, and lets the sender drop it once it is durable here. Attempts of senders that died are
+ * noted before: only the response names them, and a run that is killed before its commit must still book them.
  */
 const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
   const { order, outcome, kept } = turn;

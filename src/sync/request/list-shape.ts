@@ -10,6 +10,8 @@ export const listShapeSchema = z.object({
   sort: z.boolean(),
   /** The service sorts by the stream's change date. */
   changeOrder: z.boolean(),
+  /** The service takes the stream's filter by change date. */
+  changeFilter: z.boolean().default(true),
   /** `include` is sent. */
   include: z.boolean(),
   /** Values of `include` that the service refused. */
@@ -23,7 +25,10 @@ export const listShapeSchema = z.object({
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
-  /** What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older versions. */
+  /**
+   * What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older
+   * versions.
+   */
   inDefault: z.array(z.string()).readonly().default([]),
   byName: z.array(z.string()).readonly().default([]),
   namedInVain: z.number().int().default(FEW_RECORDS),
@@ -42,6 +47,7 @@ export const initialShape = (perPage: number): ListShape => ({
   perPage,
   sort: true,
   changeOrder: true,
+  changeFilter: true,
   include: true,
   without: [],
   content: true,

@@ -35,8 +35,9 @@ export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): 
   included === null ? [] : embed.keys.flatMap((key) => recordsIn(included[key]));
 
 /**
- * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next version,
- * so the column would contradict its row (docs/decisions/0142-fields-of-signals.md). `kept`: those that are taken; null: all.
+ * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next
+ * version, so the column would contradict its row (docs/decisions/0142-fields-of-signals.md). `kept`: those that are
+ * taken; null: all.
  */
 export const withoutContent = (record: JsonValue, table: TableName, kept: readonly string[] | null = []): JsonValue => {
   if (kept === null || !isJsonObject(record)) return record;

@@ -11,6 +11,7 @@ import { exactJson } from "../../warehouse/record/json-text.ts";
 import { embeddedRecords, withoutContent } from "./embeds.ts";
 import { grantedFields, isUncertain } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
+import { quotaFigures } from "./quota-figures.ts";
 
 /** One answered request, live or from the archive. */
 export interface Answer {
@@ -213,7 +214,7 @@ const usageLoads = (answer: Answer): readonly TableLoad[] => {
   const snapshot = merged(
     { capturedAt, source: "usage" },
     {
-      quota: membersOf("quota", quota),
+      quota: quotaFigures(membersOf("quota", quota)),
       totals: membersOf("totals", totals),
       data: window,
       breakdown: Array.isArray(breakdown) ? {} : membersOf("breakdown", breakdown),

@@ -5,7 +5,7 @@ import type { ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { literal } from "../../core/text/sql-text.ts";
-import { timeMs } from "../../core/time.ts";
+import { filterDate, timeMs } from "../../core/time.ts";
 
 /** Most ids in one request: its address must stay short. */
 const MOST_IDS = 100;
@@ -56,15 +56,20 @@ const conditionsOf = (scope: RowScope, stream: StreamName): readonly Condition[]
 export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable =>
   Object.keys(filtersNamed(scope, stream)).length > 0 || conditionsOf(scope, stream).length > 0;
 
+const dated = (param: string, time: string | undefined): Readonly<Record<string, string>> => {
+  const ms = timeMs(time ?? "");
+  return ms === null ? {} : { [param]: filterDate(ms) };
+};
+
 /** Filters without a test of single rows. */
 const filtersNamed = (scope: RowScope, stream: StreamName): Readonly<Record<string, string>> => {
-  if (stream === "signals") return scope.signals?.since === undefined ? {} : { afterDate: scope.signals.since };
+  if (stream === "signals") return dated("afterDate", scope.signals?.since);
   if (stream !== "accounts" || scope.accounts === undefined) return {};
   const { text, signals_of_type: types, signals_after: after } = scope.accounts;
   return {
     ...(text === undefined ? {} : { textQuery: text }),
     ...(types === undefined ? {} : { hasSignalsOfType: types.join(",") }),
-    ...(after === undefined ? {} : { hasSignalsAfterDate: after }),
+    ...dated("hasSignalsAfterDate", after),
   };
 };
 

@@ -22,8 +22,8 @@ const part = z.record(z.string(), z.unknown());
 const texts = z.array(z.string());
 
 /**
- * The scope of the rows that `scope` adds to `earlier` (as `scopeText` of the same table); null: it does not only add values to one
- * filter, or the service may not take as many.
+ * The scope of the rows that `scope` adds to `earlier` (as `scopeText` of the same table); null: it does not only add
+ * values to one filter, or the service may not take as many.
  */
 export const addedScope = (earlier: string, scope: RowScope, table: ScopedTable): RowScope | null => {
   const { gains = {}, keeps = [] } = WIDENABLE[table] ?? {};

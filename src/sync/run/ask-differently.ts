@@ -2,6 +2,7 @@
 import { causeOf } from "../../api/retry-policy.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
+import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { embedsOf, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
@@ -13,6 +14,12 @@ import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { advance } from "./task-steps.ts";
+
+/** What the refused request may send that only a reading of changes sends. */
+const readingOf = ({ progress, stream, shapeAtRefusal }: ScopeTask): ChangeReading => {
+  const filtered = progress?.kind === "filter" && !progress.only ? stream.filter : undefined;
+  return { ordered: progress?.kind === "watermark", filter: filtered?.param ?? null, accepted: shapeAtRefusal };
+};
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
 export const askDifferently = async (
@@ -36,11 +43,9 @@ export const askDifferently = async (
   const { name } = task.stream;
   if (request !== null) landed(task, request);
   const shape = shapeOf(run, name);
-  if (request !== null && request.page > 1) task.shapeAtRefusal ??= shape;
+  if (request !== null && (request.page > 1 || shape.settled)) task.shapeAtRefusal ??= shape;
   const elsewhere = settledLists(run).map((other) => other.perPage);
   const changes = task.progress?.kind === "watermark";
-  // A list that was walked without an order refuses this one, whatever it says.
-  const orderRefused = changes && refused.sort && (!shape.sort || /sort|order/i.test(outcome.excerpt));
   const sorts = changes ? shape.changeOrder : shape.sort;
   const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
   const outdated =
@@ -50,12 +55,11 @@ export const askDifferently = async (
     refused.included.some((include) => !embeds.includes(include));
   const next = outdated
     ? shape
-    : orderRefused
-      ? { ...shape, changeOrder: false }
-      : shapeAfterRefusal(shape, refused, outcome.excerpt, {
-          largest: run.options.largestPage,
-          elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
-        });
+    : (withoutChanges(shape, refused, outcome.excerpt, readingOf(task)) ??
+      shapeAfterRefusal(shape, refused, outcome.excerpt, {
+        largest: run.options.largestPage,
+        elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
+      }));
   if (next === null) {
     const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);

@@ -5,7 +5,7 @@ import { workOf } from "../budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { contentNames } from "../request/calls.ts";
-import { leaveRest } from "../running/lists-at-rest.ts";
+import { withholdList } from "../running/embeddable-lists.ts";
 import { isFiltered, type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
 import { accessIn } from "../running/tier-book.ts";
 import { createTask } from "../task/scope-task.ts";
@@ -84,7 +84,7 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
     filtered: isFiltered(run, candidate.stream),
     content: contentNames(streamSpec(candidate.stream), options),
   });
-  leaveRest(run, task);
+  withholdList(run, task);
   run.active.set(taskKey(task), task);
   run.stats.of(candidate.stream).modes.add(candidate.mode);
   await advance(run, task);

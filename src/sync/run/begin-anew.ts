@@ -1,6 +1,7 @@
-// A resumed reading of a list whose next page is refused: the list may have become shorter than the cursor, and a service may refuse pages
-// behind its end. It becomes a walk from the head, once in a run. If its first page shows that the list still reaches that far, the
-// service refuses the page itself: the list fails and its cursor stays, so that its pages are not paid for again.
+// A resumed reading of a list whose next page is refused: the list may have become shorter than the cursor, and a
+// service may refuse pages behind its end. It becomes a walk from the head, once in a run. If its first page shows that
+// the list still reaches that far, the service refuses the page itself: the list fails and its cursor stays, so that
+// its pages are not paid for again.
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { commitState, failTask } from "../running/task-ends.ts";

@@ -13,8 +13,8 @@ import { readShapes, rememberTier, rememberWanted, wideningLists } from "../plan
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { createCommitter } from "../running/committer.ts";
+import { embeddableLists } from "../running/embeddable-lists.ts";
 import { createEnding } from "../running/ending.ts";
-import { listsAtRest } from "../running/lists-at-rest.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
 import { createRunStats } from "../running/run-stats.ts";
@@ -110,7 +110,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     widening,
     granted: new Map(),
     rows: await readScopeRows(warehouse.database),
-    atRest: listsAtRest(planned.plan.view.states, options),
+    embeddable: embeddableLists(planned.plan.view.states, options),
     active: new Map(),
     taken: new Set(),
     losing: [],

@@ -1,11 +1,12 @@
-// A list whose scope gained values of one filter: reads what is missing instead of the whole list (docs/decisions/0112-row-scope.md).
+// A list whose scope gained values of one filter: reads what is missing instead of the whole list
+// (docs/decisions/0112-row-scope.md).
 //
 //   walk of the added values ─ adds up ─▶ every change of the wider list since it was complete ─ counts agree ─▶ complete
 //              │                                             │
 //              └──────────── any doubt ──────────────────────┴─▶ walk of the wider list
 //
-// A row inside was mirrored before, is in the walk, or changed since. So the mirror holds every row inside, and equal counts prove
-// that it holds no other.
+// A row inside was mirrored before, is in the walk, or changed since. So the mirror holds every row inside, and equal
+// counts prove that it holds no other.
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { rememberScope } from "../plan/remembered.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";

@@ -1,6 +1,7 @@
-// Keeps `_in_scope` of insights, companies and their lists true: an insight follows its account, a company the accounts inside
-// the setting `scope` and the inputs that are followed. These rows are no list that the service could filter, so they are marked at
-// the end of a run, from the accounts and inputs that the mirror then holds (docs/decisions/0131-marks-that-follow.md).
+// Keeps `_in_scope` of insights, companies and their lists true: an insight follows its account, a company the accounts
+// inside the setting `scope` and the inputs that are followed. These rows are no list that the service could filter, so
+// they are marked at the end of a run, from the accounts and inputs that the mirror then holds
+// (docs/decisions/0131-marks-that-follow.md).
 import type { TableName } from "../../catalog/tables.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 

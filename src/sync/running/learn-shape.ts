@@ -36,8 +36,8 @@ export const shapeToAsk = (run: SyncRun, stream: StreamSpec): ListShape => {
 
 /**
  * A page was returned in the present shape. Its rows show the fields that the list returns, and may prove a silently
- * reduced page size. Returns true if the page must be asked for again, because the default response lacks fields that the list
- * may return by name.
+ * reduced page size. Returns true if the page must be asked for again, because the default response lacks fields that
+ * the list may return by name.
  */
 export const settleShape = async (
   run: SyncRun,

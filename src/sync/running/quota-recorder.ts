@@ -17,7 +17,10 @@ export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
   let latest: QuotaSeen | null = null;
   let recorded: QuotaSeen | null = null;
   let recordedAt = Number.NEGATIVE_INFINITY;
-  /** Time of the stored reading. A later one of the same millisecond gets the next, because the table has one row per time. */
+  /**
+   * Time of the stored reading. A later one of the same millisecond gets the next, because the table has one row per
+   * time.
+   */
   let capturedAt = Number.NEGATIVE_INFINITY;
   return {
     see: (seen) => {

@@ -101,8 +101,8 @@ export interface SyncRun {
   readonly granted: Map<StreamName, number>;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
-  /** Lists whose records may come along with insights (lists-at-rest.ts). */
-  readonly atRest: Set<StreamName>;
+  /** Lists whose records may come along with insights (embeddable-lists.ts). */
+  readonly embeddable: Set<StreamName>;
   /** Running tasks, by `stateKey`. */
   readonly active: Map<string, ScopeTask>;
   /** Scopes that this run has started or finished. */

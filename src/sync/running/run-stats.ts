@@ -20,6 +20,8 @@ interface StreamStats {
   /** Requests still expected, where known. */
   planned: number;
   failed: string | null;
+  /** Failed tasks by code. */
+  failures: Map<string, number>;
   /** Due work was left. */
   left: boolean;
 }
@@ -38,6 +40,7 @@ const empty = (): StreamStats => ({
   rejected: 0,
   planned: 0,
   failed: null,
+  failures: new Map(),
   left: false,
 });
 

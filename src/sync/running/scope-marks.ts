@@ -1,6 +1,6 @@
 // Keeps `_in_scope` of accounts, contacts and signals true to the setting `scope`. Of a list that is read with filters, the
-// marked rows are those that the list returned last: its counts are compared with them. A list that is read whole counts all of its
-// rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
+// marked rows are those that the list returned last: its counts are compared with them. A list that is read whole
+// counts all of its rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
 import { z } from "zod";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -32,8 +32,8 @@ const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): bo
   isScoped(rowScope, table) && (filtersOf(rowScope, table) === null || shapes.get(table)?.filters === false);
 
 /**
- * The list is read completely with the new scope. Its rows are marked by what is known of them until that walk has shown which are
- * inside.
+ * The list is read completely with the new scope. Its rows are marked by what is known of them until that walk has
+ * shown which are inside.
  */
 export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable): Promise<void> => {
   const outside = outsideSql(rowScope, table);
@@ -46,8 +46,8 @@ export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, 
 };
 
 /**
- * The list is incomplete from now on, until what its wider scope adds is read. The marks stay those of the narrower scope: the proof
- * needs rows that a list returned, not rows that were inside once.
+ * The list is incomplete from now on, until what its wider scope adds is read. The marks stay those of the narrower
+ * scope: the proof needs rows that a list returned, not rows that were inside once.
  */
 const beginWidening = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable, before: ScopeState) => {
   await rememberWidening(warehouse, rowScope, table, now);
@@ -101,7 +101,10 @@ export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId:
 
 const idRow = z.object({ id: z.string() });
 
-/** Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole, or widen, keep theirs. */
+/**
+ * Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole, or widen, keep
+ * theirs.
+ */
 export const eraseOutside = async (
   { warehouse, rowScope, runId, now }: ScopeRun,
   shapes: Shapes,

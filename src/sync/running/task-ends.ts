@@ -4,8 +4,25 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { walkingState } from "../task/scope-state.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
-import { comeToRest } from "./lists-at-rest.ts";
+import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
+
+/** Failures of a stream with one code that are told one by one: thousands of lists can fail alike. */
+const MOST_TOLD = 5;
+
+/** Tells the failure, or that those like it are not told any more. */
+const tellFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
+  const { stream } = task.candidate;
+  const { failures } = run.stats.of(stream);
+  const earlier = failures.get(error.code) ?? 0;
+  failures.set(error.code, earlier + 1);
+  if (earlier > MOST_TOLD) return;
+  const text =
+    earlier < MOST_TOLD
+      ? `${error.message} ${error.hint}`
+      : `${stream}: further failures with ${error.code} are not listed; sync.requests has each of them.`;
+  run.deps.emit({ kind: "note", level: "warn", text });
+};
 
 /** Stores a scope's state in a commit of its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
@@ -16,7 +33,7 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   task.status = "finished";
   run.active.delete(taskKey(task));
-  comeToRest(run, task);
+  offerList(run, task);
   if (isExcerpt(task)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.
   const { grants, walkedWith } = shapeOf(run, task.stream.name);
@@ -40,7 +57,7 @@ export const failTask = async (
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
-  run.deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  tellFailure(run, task, error);
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
   if (task.progress === null || isExcerpt(task)) return;
   const state = walkingState(task, run.runId);

@@ -1,5 +1,5 @@
 // Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
-// history, with the same guards as rows that a walk did not return (deletes.ts).
+// history, with the same guards as rows that a walk did not return (apply-deletes.ts).
 import { z } from "zod";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";

@@ -85,8 +85,8 @@ const apply = async (run: SyncRun, scope: MissingRows) => {
 };
 
 /**
- * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a credit if they
- * exist. A list without any row proves nothing.
+ * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a
+ * credit if they exist. A list without any row proves nothing.
  */
 const leaveOutside = async (run: SyncRun, table: ScopedTable, tasks: readonly ScopeTask[]): Promise<void> => {
   const { warehouse, clock, emit } = run.deps;

@@ -13,7 +13,7 @@ import { unconfirmedIn } from "../running/completeness.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";
 import { adjustRows, closeTask, commitState } from "../running/task-ends.ts";
 import { coverageOf } from "../strategies/progress.ts";
-import { lookAfterWalk } from "../task/change-course.ts";
+import { readChangesAfterWalk } from "../task/change-course.ts";
 import { guardDeletes } from "../task/delete-guard.ts";
 import { finishedState, totalOf } from "../task/scope-state.ts";
 import { type ScopeTask, uncountable } from "../task/scope-task.ts";
@@ -170,7 +170,7 @@ export const closeGap = async (run: SyncRun, task: ScopeTask): Promise<"ended" |
   const open = await openIn(run, task);
   const onlyCount = open !== null && (task.firstMirror || (await missingOf(run, task)).missing === 0);
   if (onlyCount && canLook(run, task)) {
-    lookAfterWalk(task, shapeOf(run, name));
+    readChangesAfterWalk(task, shapeOf(run, name));
     return "goes on";
   }
   await end(run, task, open === null || kept === null ? open : { ...open, because: `${open.because}; ${kept}` });

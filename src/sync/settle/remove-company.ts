@@ -40,8 +40,8 @@ const count = (deleted: Map<StreamName, number>, name: StreamName, rows: number)
 };
 
 /**
- * Erases everything of these companies. Their states go, too, so that they are read anew if they are followed again. Returns the
- * number of deleted rows per stream.
+ * Erases everything of these companies. Their states go, too, so that they are read anew if they are followed again.
+ * Returns the number of deleted rows per stream.
  */
 const eraseCompanies = async (
   warehouse: Warehouse,
@@ -62,8 +62,8 @@ const eraseCompanies = async (
 const insightRow = z.object({ id: z.string() });
 
 /**
- * Erases insights and companies outside the setting `scope`: those that no account inside and no followed input names. Returns the
- * number of deleted rows per stream.
+ * Erases insights and companies outside the setting `scope`: those that no account inside and no followed input names.
+ * Returns the number of deleted rows per stream.
  */
 export const eraseFollowers = async (
   warehouse: Warehouse,
@@ -86,8 +86,8 @@ export const eraseFollowers = async (
 };
 
 /**
- * Erases companies whose inputs are followed no more, unless an account or another followed input names them. Returns the number
- * of deleted rows.
+ * Erases companies whose inputs are followed no more, unless an account or another followed input names them. Returns
+ * the number of deleted rows.
  */
 export const eraseUnfollowed = async (
   warehouse: Warehouse,

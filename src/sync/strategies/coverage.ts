@@ -186,7 +186,7 @@ const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fre
 const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;
 
 /** True when nothing shows that the list has changed since its first page. */
-const stands = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
+const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
   fresh && !moved && read.total !== null && read.total === joinedTotal;
 
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
@@ -233,7 +233,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     } else if (next.role !== "bridge" && startOf(next) === coverage.end && cannotShare(coverage.end, coverage.size)) {
       if (followsOnlyPage(coverage, next) && !bridged) return { ...coverage, bridgeAt: 0 };
       const isSame = bridged && coverage.tail.join() === before.tail.join();
-      const proven = coverage.proven && (isSame || stands(coverage, next));
+      const proven = coverage.proven && (isSame || isUnchanged(coverage, next));
       coverage = extend({ ...coverage, waiting: rest, proven }, next, proof);
     } else if (bridged || (next.role === "bridge" && next !== read)) {
       // Read before the list changed: its rows are loaded, but its position no longer counts.

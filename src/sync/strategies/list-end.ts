@@ -2,6 +2,13 @@
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 
+/** Search engines count no further by default: the service may have more rows than it says. */
+const COUNTED_NO_FURTHER = 10_000;
+
+/** What a `totalCount` counts. Nothing, beside rows, counts nothing, and neither does a count that may have been cut off. */
+export const countOf = (totalCount: number | null, rows: number): number | null =>
+  (totalCount === 0 && rows > 0) || totalCount === COUNTED_NO_FURTHER ? null : totalCount;
+
 /**
  * True when no row follows the page. A count decides if there is one. Without it, an empty page is the end, and so is a
  * page with fewer rows than requested, if the service has returned a larger page of this stream in this run (`granted`,
@@ -29,7 +36,8 @@ export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boo
 
 /**
  * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
- * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read in this run.
+ * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read
+ * in this run.
  */
 export const followsOnlyPage = (
   { end, size, fresh }: Pick<ReadSoFar, "end"> & { readonly size: number; readonly fresh: boolean },

@@ -33,8 +33,8 @@ export const spanAt = (at: number, size: number): PageSpan => {
 };
 
 /**
- * Number of pages that cover `total` rows, each sharing a row with the one before where a page of at most `size` rows does: of
- * small pages, some end where all others do.
+ * Number of pages that cover `total` rows, each sharing a row with the one before where a page of at most `size` rows
+ * does: of small pages, some end where all others do.
  */
 export const overlappingPages = (total: number, size: number): number => {
   let pages = 1;

@@ -1,4 +1,5 @@
-// The page size that a service grants, and what proves it. Pure. docs/decisions/0140-what-proves-a-page-size.md.
+// The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
+// (docs/decisions/0140-what-proves-a-page-size.md). Pure.
 import type { ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 import { coverageOf, type Progress, readSoFar } from "./progress.ts";
@@ -14,7 +15,7 @@ export interface ReturnedPage {
   readonly granted: number;
 }
 
-/** Rows of a page that the strategy asks for by now: fewer after a short first page. */
+/** Rows that the strategy now asks for in a page: fewer than at first if the first page was short. */
 export const pageSizeOf = (progress: Progress): number =>
   progress.kind === "log" ? progress.size : (coverageOf(progress)?.size ?? 0);
 

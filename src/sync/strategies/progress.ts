@@ -7,15 +7,7 @@ import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filte
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import type { ReadSoFar } from "./list-end.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import {
-  acceptWalk,
-  issueWalk,
-  nextWalk,
-  secondPass,
-  type WalkState,
-  wantsComparison,
-  wantsSecondPass,
-} from "./walk.ts";
+import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./watermark.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
@@ -57,7 +49,7 @@ export const nextStep = (
         const again = secondPass(progress);
         return { step: nextWalk(again, facts, inFlight, room), progress: again };
       }
-      return { step, progress: step.kind === "read" ? issueWalk(progress, step.reads) : progress };
+      return { step, progress };
     }
     case "watermark":
       return { step: nextWatermark(progress, facts, inFlight, field), progress };
@@ -69,10 +61,7 @@ export const nextStep = (
         const again = { ...progress, walk: secondPass(progress.walk) };
         return { step: nextKnown(again, facts, inFlight), progress: again };
       }
-      return {
-        step,
-        progress: step.kind === "read" ? { ...progress, walk: issueWalk(progress.walk, step.reads) } : progress,
-      };
+      return { step, progress };
     }
     case "log":
       return { step: nextLog(progress, facts, inFlight), progress };

@@ -16,6 +16,7 @@ export interface WalkState {
   /** Every page so far was ordered by id, so rows keep their order among each other. */
   readonly ordered: boolean;
   readonly pass: number;
+  /** Pages of the head that were read again. A read that was decided and never sent, or lost in a crash, does not count. */
   readonly headReads: number;
   /** The head was read again and contained a known id. */
   readonly headJoined: boolean;
@@ -42,6 +43,7 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
     return {
       ...state,
       proof,
+      headReads: state.headReads + 1,
       headJoined: state.headJoined || state.coverage.head.some((id) => read.ids.includes(id)),
       coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
     };
@@ -114,12 +116,6 @@ export const nextWalk = (
       : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
   };
 };
-
-/** The walk's state after `nextWalk` requested the given reads. */
-export const issueWalk = (state: WalkState, reads: readonly ReadRequest[]): WalkState => ({
-  ...state,
-  headReads: state.headReads + reads.filter((read) => read.role === "head").length,
-});
 
 /** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
 const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>

@@ -95,8 +95,8 @@ export const nextWatermark = (
     return { kind: "walk", because: "the list moved while its changes were read" };
   }
   // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
-  // rows share one date would be read to its end every time.
-  const quiet = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
+  // rows share one date would be read to its end every time. Before its first page, the last page is that of another reading.
+  const quiet = state.pages > 0 && facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
   if (!coverage.complete && !state.reachedKnown && !(quiet && agrees && !thorough)) {
     const reads = nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };

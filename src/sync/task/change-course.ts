@@ -53,7 +53,7 @@ export const readChangesAgain = (task: ScopeTask): void => {
 };
 
 /** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
-export const lookAfterWalk = (task: ScopeTask, shape: ListShape): void => {
+export const readChangesAfterWalk = (task: ScopeTask, shape: ListShape): void => {
   task.closing = uncountable(task);
   task.progress = startWatermark({ size: shape.perPage, since: task.startedAt - overlapMs(task.stream) });
 };
@@ -63,7 +63,9 @@ export const reshape = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress === null) return;
   const coverage = coverageOf(task.progress);
   const orderGone = task.progress.kind === "watermark" && !shape.changeOrder;
-  const mode = orderGone ? (task.stream.filter === undefined ? "walk" : "filter") : task.progress.kind;
+  const filterGone = task.progress.kind === "filter" && !task.progress.only && !shape.changeFilter;
+  const isFilterable = task.stream.filter !== undefined && shape.changeFilter;
+  const mode = filterGone || (orderGone && !isFilterable) ? "walk" : orderGone ? "filter" : task.progress.kind;
   // The first page may be loaded already, if it is asked for again by name.
   const heldBefore = task.firstMirror ? 0 : task.rows;
   const untouched =

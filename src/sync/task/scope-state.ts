@@ -77,8 +77,9 @@ const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: Ta
 };
 
 /**
- * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk did, so the
- * service counts records that it does not return. After one walk, these may be rows that it is only about to return.
+ * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk
+ * did, so the service counts records that it does not return. After one walk, these may be rows that it is only about
+ * to return.
  */
 const earlyEnd = ({ before, progress, rows }: ScopeTask, { whole }: TaskOutcome): "none" | "new" | "confirmed" => {
   const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;

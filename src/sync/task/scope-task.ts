@@ -13,6 +13,7 @@ import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
+import { countOf } from "../strategies/list-end.ts";
 import {
   acceptRead,
   nextStep,
@@ -80,7 +81,7 @@ export interface ScopeTask {
    * service counts and the mirror cannot hold. Else null.
    */
   closing: number | null;
-  /** The list's shape when a page other than the first was first refused; null: none was. */
+  /** The list's shape when a page other than the first, or of a list that was returned before, was first refused; null: none was. */
   shapeAtRefusal: ListShape | null;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
@@ -168,7 +169,7 @@ export const orderOf = (task: ScopeTask): ListOrder => {
     case "watermark":
       return { kind: "changes" };
     case "filter":
-      return { kind: "filter", after: task.progress.since };
+      return { kind: "filter", after: task.progress.since, exact: !task.progress.only };
     case "log": {
       const { since } = task.progress;
       // The end lies ahead, because the service's clock may, and reading adds entries.
@@ -215,8 +216,7 @@ export const pageReadOf = (
     ids,
     rows: records.length,
     values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
-    // A count of nothing beside rows counts nothing.
-    total: meta.totalCount === 0 && records.length > 0 ? null : meta.totalCount,
+    total: countOf(meta.totalCount, records.length),
     ...(saysMore(request, records.length, meta) ? { more: true } : {}),
     ...(granted > 0 ? { granted } : {}),
   };

@@ -43,7 +43,7 @@ export interface WantedCall {
 }
 
 /** What shapes a task's requests: the configuration, and lists whose records may come along with others. */
-type WantedOptions = CallOptions & UsageChoice & { readonly atRest: ReadonlySet<string> };
+type WantedOptions = CallOptions & UsageChoice & { readonly embeddable: ReadonlySet<string> };
 
 const singleCall = (task: ScopeTask, shape: ListShape, options: WantedOptions): ApiCall => {
   const { stream, scope, mode } = task.candidate;
@@ -54,7 +54,7 @@ const singleCall = (task: ScopeTask, shape: ListShape, options: WantedOptions): 
       return insightCall(
         scope,
         options,
-        embedsOf(task.stream, shape).filter(({ table }) => options.atRest.has(table)),
+        embedsOf(task.stream, shape).filter(({ table }) => options.embeddable.has(table)),
       );
     case "usage":
       return scope === "limits" ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);

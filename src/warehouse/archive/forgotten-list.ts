@@ -2,13 +2,12 @@
 // The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
 
 import { createHmac, randomBytes } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
-import { statementError } from "../duckdb/duck-errors.ts";
+import { replaceFile } from "./replace-file.ts";
 
 const KEY_BYTES = 32;
 const LIST_NAME = "forgotten.json";
@@ -41,26 +40,6 @@ const readIfThere = async (file: string): Promise<Buffer | null> => {
   } catch (error) {
     if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
-  }
-};
-
-/** Replaces a file atomically and durably; only its owner can read it. */
-export const replaceFile = async (file: string, content: Buffer | string): Promise<void> => {
-  const fresh = `${file}.new`;
-  try {
-    // A file of that name was left by a crash, or planted; creating a new file follows no link.
-    await rm(fresh, { force: true });
-    const handle = await open(fresh, "wx", 0o600);
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(fresh, file);
-    await syncPath(dirname(file));
-  } catch (error) {
-    throw statementError(error);
   }
 };
 

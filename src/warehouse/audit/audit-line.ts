@@ -1,5 +1,5 @@
-// One line of the audit trail, a JSON object, and the texts around it. An action has two lines with the same id, one
-// when it begins and one when it ends; the last one counts. Pure.
+// One line of the audit trail, a JSON object: its members, its text, and how a file's text becomes lines again. An
+// action has two lines with the same id, one when it begins and one when it ends; the last one counts. Pure.
 import { z } from "zod";
 
 /** How the actor came in: a command, a schedule, a key, a session of the page, no key at all, or not at all. */

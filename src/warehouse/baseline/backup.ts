@@ -6,7 +6,7 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { HISTORY_ID } from "../../core/state/lasting-id.ts";
-import { replaceFile } from "../archive/forgotten-list.ts";
+import { replaceFile } from "../archive/replace-file.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
@@ -50,7 +50,7 @@ export const isBackupFile = (name: string): boolean =>
   name === COPY || SMALL_FILES.some((small) => name === join("state", small));
 
 /** Path of the copy of the snapshot. */
-export const copyIn = ({ folder }: Backup): string => join(folder, COPY);
+export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
 const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });

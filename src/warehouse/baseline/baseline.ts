@@ -2,13 +2,14 @@
 // removed, because the copy has every row and version that came of it (docs/decisions/0115-baseline.md).
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { copyFile, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, copyFile, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { replaceFile } from "../archive/forgotten-list.ts";
+import { syncPath } from "../../core/state/sync-path.ts";
+import { replaceFile } from "../archive/replace-file.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -72,13 +73,8 @@ export const proveBaseline = async ({ path, bytes, sha256 }: Baseline): Promise<
 /** Copies a database file that nobody writes to, and makes the copy durable. `to` must not exist. */
 export const copyDurably = async (from: string, to: string): Promise<void> => {
   await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  const handle = await open(to, "r+");
-  try {
-    await handle.chmod(0o600);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await chmod(to, 0o600);
+  await syncPath(to);
 };
 
 const tableRow = z.object({ path: z.string() });

@@ -36,7 +36,7 @@ export const settleRules = async (state: string, rules: readonly string[]): Prom
 };
 
 /** True when the mirror holds values stored before one of `rules` existed. */
-export const holdsUnruled = async (state: string, rules: readonly string[]): Promise<boolean> => {
+export const holdsOlderValues = async (state: string, rules: readonly string[]): Promise<boolean> => {
   const known = await readShared(fileOf(state));
   return known?.mixed === true || rules.some((rule) => !(known?.rules ?? []).includes(rule));
 };

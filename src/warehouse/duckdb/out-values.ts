@@ -55,7 +55,8 @@ const isoText = (micros: bigint): string | null => {
 export interface ValueReader {
   /**
    * A value from DuckDB as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text, DECIMAL as
-   * number, or as text if a number would lose digits, times in the given form, everything else (DATE, INTERVAL, UUID, BLOB, ...) as DuckDB's text.
+   * number, or as text if a number would lose digits, times in the given form, everything else (DATE, INTERVAL, UUID,
+   * BLOB, ...) as DuckDB's text.
    */
   fromDuck(value: unknown, form: InstantForm): OutValue;
   /** Microseconds since the epoch as ISO 8601 text in UTC, with milliseconds, or microseconds where needed. */

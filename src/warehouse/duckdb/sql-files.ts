@@ -27,7 +27,7 @@ export interface Migration {
   readonly checksum: string;
 }
 
-/** A migration from its file name and text. Throws TypeError when the name is not `NNNN_words.sql`. */
+/** A migration from its file name and text. Throws TypeError when the name is not `NNNN_words` with the ending .sql. */
 export const migration = (name: string, sql: string): Migration => {
   const number = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
   if (!Number.isInteger(number)) throw new TypeError(`not a migration's file name: ${name}`);

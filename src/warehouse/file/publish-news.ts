@@ -3,7 +3,7 @@
 import { appendFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { replaceFile } from "../archive/forgotten-list.ts";
+import { replaceFile } from "../archive/replace-file.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";

@@ -77,7 +77,10 @@ const refusePlanted = (dataDir: string): void => {
   }
 };
 
-/** Creates the directories, takes the writer's lock, and removes what killed writers left. Throws WRITER_BUSY or DATA_DIR_UNWRITABLE. */
+/**
+ * Creates the directories, takes the writer's lock, and removes what killed writers left. Throws WRITER_BUSY or
+ * DATA_DIR_UNWRITABLE.
+ */
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   const { state, archiveDir, lockFile, working } = warehousePaths(dataDir);
   await makeDirs(dataDir, [dataDir, state, archiveDir]);

@@ -1,16 +1,13 @@
 // Erases people from the archive: bodies, request records, the journal. Each file is rewritten beside the old one and
 // renamed over it, so a crash leaves one of the two, whole. A record that an earlier crash cut off is dropped.
 
-import { open, readFile, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile } from "node:fs/promises";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
 import { type ArchiveHeader, INTENTS, RESPONSES, responseRecord } from "../archive/archive.ts";
-import { replaceFile } from "../archive/forgotten-list.ts";
 import { archiveFiles, records } from "../archive/read-archive.ts";
-import { statementError } from "../duckdb/duck-errors.ts";
+import { replaceFile, rewriteWith } from "../archive/replace-file.ts";
 import { journalFiles } from "../journal/read-journal.ts";
 
 /** Functions of the layers above that understand bodies. */
@@ -46,28 +43,14 @@ const needsCleaning = async (file: string, bodies: ArchiveBodies, eraser: IdEras
   return torn;
 };
 
-const cleanResponses = async (file: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<void> => {
-  const fresh = `${file}.new`;
-  await rm(fresh, { force: true });
-  try {
-    const handle = await open(fresh, "wx", 0o600);
-    try {
-      for await (const { header, body } of records(file)) {
-        const bytes = bodies.clean(header, body) ?? body;
-        const cleaned = { ...cleanHeader(header, eraser), bytes: bytes.length };
-        await handle.appendFile(await responseRecord(cleaned, { bytes, encoding: "identity" }));
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
+const cleanResponses = (file: string, bodies: ArchiveBodies, eraser: IdEraser): Promise<void> =>
+  rewriteWith(file, async (fresh) => {
+    for await (const { header, body } of records(file)) {
+      const bytes = bodies.clean(header, body) ?? body;
+      const cleaned = { ...cleanHeader(header, eraser), bytes: bytes.length };
+      await fresh.appendFile(await responseRecord(cleaned, { bytes, encoding: "identity" }));
     }
-    await rename(fresh, file);
-    await syncPath(dirname(file));
-  } catch (error) {
-    await rm(fresh, { force: true });
-    throw statementError(error);
-  }
-};
+  });
 
 const parsed = (line: string): JsonValue | undefined => {
   try {

@@ -117,7 +117,10 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
   return readForgotten(archiveDir);
 };
 
-/** Removes copies of the working file kept by a replay, its unfinished files, DuckDB's spilled data, and snapshots of deliveries. */
+/**
+ * Removes copies of the working file kept by a replay, its unfinished files, DuckDB's spilled data, and snapshots of
+ * deliveries.
+ */
 const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
   const name = basename(working);

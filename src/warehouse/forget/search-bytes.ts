@@ -2,7 +2,7 @@
 
 /** Shorter texts occur in any file by chance, so they are searched in cells only, as whole words. */
 const SHORTEST_BYTES = 6;
-/** Bytes before and after a match that tell it from another. */
+/** Bytes before and after a match that distinguish it from another. */
 const AROUND = 8;
 
 /** The forms a text can have in a file: plain, in JSON, in a URL. None if it is too short to search for in bytes. */

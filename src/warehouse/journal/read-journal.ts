@@ -77,8 +77,9 @@ export const readForgottenEntries = async (dir: string): Promise<readonly Forgot
 };
 
 /**
- * Every entry after number `after` whose change was made, oldest first. The very last one counts as made, because the journal alone cannot
- * show it. Calls `gap` for missing numbers. Throws ARCHIVE_INCOMPLETE on an entry that this program cannot read.
+ * Every entry after number `after` whose change was made, oldest first. The very last one counts as made, because the
+ * journal alone cannot show it. Calls `gap` for missing numbers. Throws ARCHIVE_INCOMPLETE on an entry that this
+ * program cannot read.
  */
 export async function* readJournal(
   dir: string,

@@ -41,10 +41,13 @@ const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): C
   const extras: (string | null)[] = [];
   for (const { extra } of stored) {
     const entries = splitExtra(extra);
-    for (const [index, { name, columnType }] of fields.entries()) {
+    for (const [index, { name, columnType, isReference }] of fields.entries()) {
       const text = entries.get(name);
       const value = text === undefined ? null : unpacked(text);
-      const { cell, exact } = value === null ? { cell: null, exact: true } : convertCell(columnType, value, false);
+      const { cell, exact } =
+        value === null
+          ? { cell: null, exact: true }
+          : convertCell(columnType, value, isReference ? "reference" : "none");
       cells[index]?.push(duckCell(columnType, cell));
       // A value that the column holds only in part also stays in `_extra`, as in a record received today.
       if (exact) entries.delete(name);

@@ -1,5 +1,6 @@
-// Stores the states of scopes. A commit usually changes one, which takes one plain statement, without a temporary table. In a large
-// table each such statement reads all of it (keys of two columns are not looked up), so several go through a temporary table.
+// Stores the states of scopes. A commit usually changes one, which takes one plain statement, without a temporary
+// table. In a large table each such statement reads all of it (keys of two columns are not looked up), so several go
+// through a temporary table.
 import { BIGINT, type DuckDBValue, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";

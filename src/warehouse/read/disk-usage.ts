@@ -35,7 +35,10 @@ interface FoundFile {
   readonly bytes: number;
 }
 
-/** Every file below `dir`, of the entries that `wanted` chooses; a folder or file that is removed meanwhile is left out, and links are not followed. */
+/**
+ * Every file below `dir`, of the entries that `wanted` chooses; a folder or file that is removed meanwhile is left out,
+ * and links are not followed.
+ */
 const filesBelow = (dir: string, wanted: RegExp, path: readonly string[] = []): readonly FoundFile[] => {
   let entries: readonly Dirent[];
   try {

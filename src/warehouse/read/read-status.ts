@@ -1,4 +1,5 @@
-// Reads the mirror's state from the published snapshot and the looks beside it: rows, freshness, credits, runs. Needs no network and no lock.
+// Reads the mirror's state from the published snapshot and the looks beside it: rows, freshness, credits, runs. Needs
+// no network and no lock.
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";

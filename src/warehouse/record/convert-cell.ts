@@ -23,6 +23,9 @@ export const jsonTypeOf = (value: JsonValue): string => {
   return typeof value === "bigint" ? "number" : typeof value;
 };
 
+/** What a column identifies: its row, as part of the table's key, another record, or nothing. */
+export type IdRole = "key" | "reference" | "none";
+
 const fits = (cell: Cell): ConvertedCell => ({ cell, exact: true, otherType: false });
 const inexact = (cell: Cell): ConvertedCell => ({ cell, exact: false, otherType: false });
 const MISFIT: ConvertedCell = { cell: null, exact: false, otherType: true };
@@ -36,15 +39,15 @@ export const isBeyondBigint = (value: JsonValue): boolean =>
 /** Whole numbers as text, only in the form that the number itself would have. */
 const WHOLE_TEXT = /^(0|-?[1-9]\d{0,18})$/;
 
-const text = (value: JsonValue, isKey: boolean): ConvertedCell => {
+const text = (value: JsonValue, role: IdRole): ConvertedCell => {
   if (typeof value === "string") {
     // Two keys that differ only in unstorable characters would become one row; an empty key identifies nothing.
-    if (isKey && (value === "" || !isStorable(value))) return MISFIT;
+    if (role === "key" && (value === "" || !isStorable(value))) return MISFIT;
     return isStorable(value) ? fits(value) : inexact(storable(value));
   }
   const whole = typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value));
-  // An id received as a number still makes a row; `_extra` keeps the original.
-  return isKey && whole ? { cell: String(value), exact: false, otherType: true } : MISFIT;
+  // An id received as a number still makes a row, or leads to one; `_extra` keeps the original.
+  return role !== "none" && whole ? { cell: String(value), exact: false, otherType: true } : MISFIT;
 };
 
 const wholeOf = (value: JsonValue): { whole: bigint; otherType: boolean } | null => {
@@ -103,11 +106,11 @@ const json = (value: JsonValue): ConvertedCell => {
   return { cell, exact, otherType: false };
 };
 
-/** Converts a value other than null. `isKey`: the column is part of the table's key. */
-export const convertCell = (type: ColumnType, value: JsonValue, isKey: boolean): ConvertedCell => {
+/** Converts a value other than null. */
+export const convertCell = (type: ColumnType, value: JsonValue, role: IdRole): ConvertedCell => {
   switch (type) {
     case "VARCHAR":
-      return text(value, isKey);
+      return text(value, role);
     case "BIGINT":
       return whole(value, MIN_BIGINT, MAX_BIGINT);
     case "INTEGER": {

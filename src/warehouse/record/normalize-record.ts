@@ -3,7 +3,7 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import { type Cell, convertCell, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
+import { type Cell, convertCell, type IdRole, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, exactJson, extraText, isStorable, storable } from "./json-text.ts";
 
 /** A difference between a record and API.md: one row of `sync.schema_drift`. */
@@ -56,7 +56,7 @@ const FINER = /[.,]\d{7}/;
 interface KnownField {
   readonly index: number;
   readonly field: FieldSpec;
-  readonly isKey: boolean;
+  readonly role: IdRole;
   readonly isAsked: boolean;
   /** Its bit in `NormalRow.kept`. */
   readonly bit: bigint;
@@ -91,7 +91,7 @@ const planRecords = (spec: TableSpec, { asked, fromPath, chosen = false }: Recor
     (field, index): KnownField => ({
       index,
       field,
-      isKey: spec.key.includes(field.column),
+      role: spec.key.includes(field.column) ? "key" : field.isReference ? "reference" : "none",
       isAsked: asked.has(field.name),
       bit: 1n << BigInt(index),
       allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
@@ -124,10 +124,10 @@ const note = (reading: Reading, field: string, kind: Drift["kind"], detail: stri
 };
 
 /** Puts a value into the cell of its field; what the column cannot hold exactly goes to `_extra` as well. */
-const readField = (reading: Reading, { index, field, isKey, allowed }: KnownField, value: JsonValue): void => {
+const readField = (reading: Reading, { index, field, role, allowed }: KnownField, value: JsonValue): void => {
   reading.present[index] = 1;
   if (value === null) return;
-  const { cell, exact, otherType } = convertCell(field.columnType, value, isKey);
+  const { cell, exact, otherType } = convertCell(field.columnType, value, role);
   reading.cells[index] = cell;
   if (otherType) note(reading, field.name, "other_type", jsonTypeOf(value));
   if (!exact) {

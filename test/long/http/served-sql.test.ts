@@ -1,5 +1,5 @@
-// Greedy and endless statements by POST to the built server: it goes on answering others, keeps its memory, ends a statement that
-// nobody waits for, and stops in time.
+// Greedy and endless statements by POST to the built server: it goes on answering others, keeps its memory, ends a
+// statement that nobody waits for, and stops in time.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";

@@ -155,6 +155,19 @@ test("a receiver that is away: later events wait behind the first, each wait is 
   expect(new Set(received.slice(0, 4).map(({ id }) => id)).size).toBe(1);
 });
 
+test("a clock that was years ahead during an attempt holds up no message once it is right", async () => {
+  let fault: Answer = { status: 503 };
+  const { pass, store, context, config, clock, taken } = await aRig({ sql: EVERY_SIGNAL }, () => fault);
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2));
+  const ahead = { ...clock, now: () => clock.now() + 4 * 365 * 24 * HOUR_MS };
+  expect(await alertsJob(config, [], { ...context, clock: ahead })).toMatchObject([{ sent: 0, waiting: 1 }]);
+  fault = {};
+  expect(await pass()).toMatchObject({ sent: 1, waiting: 0 });
+  expect(taken().map(({ body }) => body.data.events[0]?.n)).toEqual([2]);
+});
+
 test("what is refused is a dead letter and holds up nothing; replay sends it under its id", async () => {
   let answer = (nth: number): Answer => (nth === 0 ? { status: 400 } : {});
   const rig = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, (nth) => answer(nth));

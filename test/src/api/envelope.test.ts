@@ -57,6 +57,20 @@ test("usage is read from any body, with times in any notation; without a figure 
   for (const usage of [null, [], {}, { limit: "none" }, 5]) expect(readQuota({ usage })).toBeNull();
 });
 
+test("a limit below zero, or figures that no count of credits reaches, mean that there is no limit", () => {
+  for (const limit of [-1, "-1", -1n]) {
+    const unlimited = { limit: null, used: 7, remaining: null, resetsAt: null };
+    expect(readQuota({ usage: { limit, used: 7, remaining: -1, resetsAt: null } })).toEqual(unlimited);
+  }
+  for (const most of [9223372036854775807n, 1e300, "1e300", Number.MAX_VALUE]) {
+    expect(readQuota({ usage: { limit: most, used: 7, remaining: most } })).toMatchObject({
+      limit: null,
+      remaining: null,
+    });
+  }
+  expect(readQuota({ usage: { limit: 100, used: 103, remaining: -3 } })).toMatchObject({ limit: 100, remaining: -3 });
+});
+
 test("what the program does not read passes untouched", () => {
   const body = { data: [{ nested: { a: [1] } }], meta: { page: 1, trace: "t" }, usage: {}, debug: { x: 1 } };
   const reading = read(body);

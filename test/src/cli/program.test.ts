@@ -1,5 +1,5 @@
 // The shell around the commands: help, mistyped words, exit codes, where things are written.
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
@@ -92,6 +92,19 @@ describe("what is typed wrong", () => {
       const { code, err } = await cli(argv);
       expect([argv, code, err.startsWith("error USAGE: ")]).toEqual([argv, 2, true]);
     }
+  });
+
+  test("an option is not taken for the value of the option before it, as where a variable is empty", async () => {
+    const cwd = aFolder();
+    for (const argv of [
+      ["status", "--data-dir", "--json"],
+      ["jobs", "--cancel", "--json"],
+      ["init", "--config", "--yes"],
+    ]) {
+      const { code, err } = await cli(argv, { cwd });
+      expect([code, err]).toEqual([2, expect.stringContaining(`needs a value; ${argv[2]} is an option`)]);
+    }
+    expect(readdirSync(cwd)).toEqual([]);
   });
 
   test("with --json the failure is an object on stdout as well", async () => {

@@ -1,7 +1,7 @@
 // The quick way through the usual forms of a time says what the thorough way says. Other forms: normalize-record.test.ts.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseTime } from "../../../src/core/time.ts";
+import { filterDate, parseTime } from "../../../src/core/time.ts";
 
 const aTime = fc
   .record({ at: fc.date({ noInvalidDate: true }), withMs: fc.boolean() })
@@ -36,4 +36,10 @@ test("a usual form with one character changed is read, or refused, as the thorou
     ),
     { numRuns: 5_000 },
   );
+});
+
+test("a filter gets a date alone where the time is midnight, else the whole time", () => {
+  expect(filterDate(Date.UTC(2026, 0, 31))).toBe("2026-01-31");
+  expect(filterDate(Date.UTC(2026, 0, 31, 12))).toBe("2026-01-31T12:00:00.000Z");
+  expect(filterDate(Date.UTC(1969, 11, 31))).toBe("1969-12-31");
 });

@@ -176,6 +176,20 @@ test("a Redis that is set to evict while the worker runs is complained about", a
   await expect.poll(complaints, { timeout: 30_000 }).toHaveLength(1);
 });
 
+test("a Redis that becomes a replica while the worker runs is named, and so is its return", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const worker = await aWorker(redis, [org.config(redis)]);
+  const admin = new Redis(redis.url);
+  afterTest(async () => admin.disconnect());
+  await admin.replicaof("127.0.0.1", 1);
+  const told = () => worker.logged.filter((line) => line.includes("REDIS_REPLICA: Redis at 127.0.0.1"));
+  await expect.poll(told, { timeout: 30_000 }).toHaveLength(1);
+  expect(worker.logged.join("\n")).not.toMatch(/READONLY|instance state changed/);
+  await admin.replicaof("NO", "ONE");
+  await isComplete(org, worker);
+});
+
 test("a worker stops in time while Redis is away", async () => {
   const redis = await aRedis();
   const { worker, release } = await underWay(redis, { stop: 2_000 });

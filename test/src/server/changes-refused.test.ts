@@ -1,5 +1,5 @@
-// A change feed that cannot be read: changes that are no longer kept, and a snapshot from before the feed. The command, the API
-// and the library say the same.
+// A change feed that cannot be read: changes that are no longer kept, and a snapshot from before the feed. The command,
+// the API and the library say the same.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

@@ -55,6 +55,24 @@ test("on a free plan the most valuable pages come first and the next period goes
   expect(best).toEqual([{ priority: 1 }]);
 });
 
+test.each([
+  ["-1", { limit: -1, used: 5, remaining: -1, resetsAt: null }],
+  ["Long.MAX_VALUE", { limit: 2 ** 63, used: 5, remaining: 2 ** 63, resetsAt: null }],
+  ["1e300", { limit: 1e300, used: 5, remaining: 1e300, resetsAt: null }],
+])("a service that writes %s for no limit is mirrored completely, and nothing counts as used up", async (_, usage) => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 50, usage });
+  rig = await startSyncRig(service);
+  const { error, report } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.credits).toMatchObject({ spent: service.spent(), remaining: null, limit: null });
+  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 6 }]);
+  const readings = `select distinct "limit", remaining from usage_snapshots`;
+  expect(await rig.rows(readings)).toEqual([{ limit: null, remaining: null }]);
+  // What GET /v1/usage said is not lost.
+  const [kept] = await rig.rows("select _extra::varchar as extra from usage_snapshots where source = 'usage'");
+  expect(kept?.extra).toContain(`"limit":`);
+});
+
 test("a 429 that gives no reason ends the run at once if the last report left no credits", async () => {
   const service = createFakeService(anOrganization(20), { maxPerPage: 10, credits: 10 });
   rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_CONCURRENCY: "1" });
@@ -107,6 +125,22 @@ test("a route that fails for good fails its stream, and the others are committed
   expect(report.status).toBe("partial");
   expect(report.streams.find((stream) => stream.stream === "contacts")).toMatchObject({ status: "failed" });
   expect(await rig.rows("select count(*) as n from signals")).toEqual([{ n: 18 }]);
+});
+
+test("a stream whose every list fails is told in a few lines, and the ledger has each failure", async () => {
+  const service = createFakeService(anOrganization(12));
+  service.options = { before: ({ path }) => (path.endsWith("/filings") ? { status: 418, body: "no" } : undefined) };
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+  const [row] = await rig.rows("SELECT count(*) AS n FROM sync.requests WHERE stream = 'filings' AND status = 418");
+  expect(Number(row?.n)).toBeGreaterThan(6);
+  const told = rig.events.flatMap((event) =>
+    event.kind === "note" && event.text.includes("filings") ? [event.text] : [],
+  );
+  expect(told).toHaveLength(6);
+  expect(told.at(-1)).toBe(
+    "filings: further failures with REQUEST_FAILED are not listed; sync.requests has each of them.",
+  );
 });
 
 test("the last reading of the quota counts every credit of the run, those of the usage routes as well", async () => {

@@ -61,7 +61,7 @@ const LASTING: Readonly<Record<FaultKind, readonly Lasting[]>> = {
 };
 
 /**
- * Each case has a company of its own. What would end the run stands in faults.test.ts: the token's end, and more than two
+ * Each case has a company of its own. faults.long.test.ts has what would end the run: the token's end, and more than two
  * kinds of connection that come to nothing, since three such failures in a row count as an outage.
  */
 const ELSEWHERE: readonly FaultKind[] = ["expired-token", "reset-after", "not-http"];

@@ -112,6 +112,43 @@ test("a replay gives every change the number that it had, with erased contacts a
   expect(sorted(applied(before))).toEqual(sorted(await mirrorOf(mirror.dataDir)));
 });
 
+test("before and after erasures and a replay, the feed applied to an empty database equals the mirror at each recorded number, and continues from every tenth", async () => {
+  const { data, mirror, move } = await aMovingMirror(SEED + 4);
+  const erased = ["aa-erased-person", "zz-erased-person"];
+  const at = new Date(Date.UTC(2026, 10, 10, 1)).toISOString();
+  data.contacts.push(...erased.map((id) => aContact(id, { lastChangeDetectedOn: at })));
+  await mirror.sync();
+  /** Number → the mirror at that time, without the persons who were erased later. */
+  const recorded = new Map<number, Copy>();
+  const record = async () => {
+    const copy = await mirrorOf(mirror.dataDir);
+    for (const place of [...copy.keys()]) if (erased.some((id) => place.includes(id))) copy.delete(place);
+    recorded.set((await feedOf(mirror.dataDir)).at(-1)?.n ?? 0, copy);
+  };
+  const check = async () => {
+    const feed = await feedOf(mirror.dataDir);
+    for (const [n, copy] of recorded) expect(sorted(applied(feed.slice(0, n)))).toEqual(sorted(copy));
+    const now = sorted(await mirrorOf(mirror.dataDir));
+    for (let n = 0; n <= feed.length; n += 10) {
+      const rest = await feedOf(mirror.dataDir, n);
+      expect(sorted(applied([...feed.slice(0, n), ...rest]))).toEqual(now);
+    }
+    return feed.length;
+  };
+  await record();
+  for (const id of erased) {
+    await move();
+    await record();
+    await forget(mirror.dataDir, id);
+    await move();
+    await record();
+    await replay(mirror.dataDir);
+    await record();
+  }
+  expect(await check()).toBeGreaterThan(50);
+  expect(recorded.size).toBeGreaterThan(4);
+});
+
 test("an erased contact's changes keep number and time, and lose key and values; the erasure is one more delete", async () => {
   const { data, mirror } = await aMovingMirror(SEED + 2);
   const id = "7f3a1c52-person";

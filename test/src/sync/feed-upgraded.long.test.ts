@@ -1,5 +1,5 @@
-// The cursor of a reader across an upgrade: the warehouse of an older version is migrated, syncs go on, and a replay rebuilds the
-// file. The reader misses no change and gets none twice.
+// The cursor of a reader across an upgrade: the warehouse of an older version is migrated, syncs go on, and a replay
+// rebuilds the file. The reader misses no change and gets none twice.
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

@@ -48,3 +48,30 @@ test("a signal without a time of its own counts from when it came", async () => 
   await rig.sync();
   expect(newsAsked(service.log)).toEqual(["/v1/companies/c_1/news-articles"]);
 });
+
+test.each([
+  ["a date without a time", (now: number) => new Date(now).toISOString().slice(0, 10)],
+  ["the time of a slow clock", (now: number) => new Date(now - 3_600_000).toISOString()],
+])("a new signal counts although %s is before the last look", async (_form, dated) => {
+  const service = createFakeService(anOrganization(3));
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error).toBeNull();
+  service.log.splice(0);
+  const createdAt = dated(Date.now());
+  service.data.signals.push(aSignal(9001, { accountId: 2, createdAt, updatedAt: new Date().toISOString() }));
+  expect((await rig.sync()).error).toBeNull();
+  expect(newsAsked(service.log)).toEqual(["/v1/companies/c_2/news-articles"]);
+  await rig.sync();
+  expect(newsAsked(service.log)).toHaveLength(1);
+});
+
+test("a signal older than those that were mirrored at the last look says nothing new", async () => {
+  const service = createFakeService(anOrganization(3));
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error).toBeNull();
+  service.log.splice(0);
+  const updatedAt = new Date().toISOString();
+  service.data.signals.push(aSignal(5, { accountId: 2, createdAt: "2020-01-01", updatedAt }));
+  expect((await rig.sync()).error).toBeNull();
+  expect(newsAsked(service.log)).toEqual([]);
+});

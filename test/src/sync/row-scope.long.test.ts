@@ -1,6 +1,7 @@
 // Any scope of accounts, contacts and signals, changed at any time, while the source changes between and during syncs and
-// processes are killed: the rows inside are the source's, none is deleted that is there, and none is fetched that the scope excludes.
-// Half of the scopes only add values to the one before, so that what is missing is read alone (decision 0112).
+// processes are killed: the rows inside are the source's, none is deleted that is there, and none is fetched that the
+// scope excludes. Half of the scopes only add values to the one before, so that what is missing is read alone (decision
+// 0112).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

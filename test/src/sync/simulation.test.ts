@@ -248,7 +248,7 @@ const moveWhileRead = (world: World, perRequest: number) => {
     },
   };
 };
-const comeToRest = (world: World) => {
+const offerList = (world: World) => {
   service(world).options = { ...service(world).options, before: () => undefined };
   world.lossRate = 0;
   world.refusalRate = 0;
@@ -271,7 +271,7 @@ test(`after ${HISTORIES} random histories the mirror equals the source once it s
       if (maxCredits !== null && spent > maxCredits)
         failures.push(`history ${history}: spent ${spent} of ${maxCredits}`);
     }
-    comeToRest(world);
+    offerList(world);
     await sync(world);
     // A full sync of an unchanged source proves every list: none is left open.
     const last = await sync(world, { full: true });
@@ -320,7 +320,7 @@ test(`a seed replays exactly: the same requests in the same order (seed ${SEED})
     world.killAfter = 9;
     moveWhileRead(world, 3);
     await sync(world);
-    comeToRest(world);
+    offerList(world);
     await sync(world);
     return world.service.log.map(({ path, query, status }) => `${status} ${path}?${new URLSearchParams(query)}`);
   };

@@ -1,7 +1,7 @@
 // Access tiers (API.md): without Full Access its lists are left alone, and gaining it is noticed.
 import { afterEach, expect, test } from "vitest";
 import { readTier } from "../../../src/core/state/tier.ts";
-import { anAccount, aSignal } from "../../support/fake-data.ts";
+import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../support/fake-service.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
@@ -40,6 +40,16 @@ test("one credit finds out that there is no Full Access, later syncs spend none 
   await clock.sleep(30 * DAY_MS);
   expect((await asked()).paths).toEqual(["/v1/accounts"]);
   expect((await asked()).paths).toEqual([]);
+});
+
+test("without Full Access the profile that came with a followed input counts as read, so the mirror is complete", async () => {
+  const { service, asked } = await start({ DUCKMIRROR_COMPANIES: "acme.example" });
+  service.data.companies.push(aCompany("c_1", { domain: "acme.example" }));
+  service.data.lists.c_1 = {};
+  const { report, error } = await asked();
+  expect(error).toBeNull();
+  expect(report.streams.filter(({ complete }) => !complete)).toEqual([]);
+  expect(await rig.rows("SELECT id FROM companies")).toEqual([{ id: "c_1" }]);
 });
 
 test("Full Access gained is noticed by the probe, and the same sync reads all its lists", async () => {

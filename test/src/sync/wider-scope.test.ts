@@ -1,4 +1,5 @@
-// A scope that gains values of one filter reads what is missing: the added rows, then the changes, until equal counts prove the rest.
+// A scope that gains values of one filter reads what is missing: the added rows, then the changes, until equal counts
+// prove the rest.
 import { expect, test } from "vitest";
 import { planJob } from "../../../jobs/plan.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";

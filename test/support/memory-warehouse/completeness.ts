@@ -82,8 +82,14 @@ const partsOf = (content: Content, usage: readonly string[], inputs: readonly st
   const mirrored = new Set([...rows.of("companies").values()].map(({ id }) => id));
   const embeds = learned(content, "shape.accounts", grantsValue)?.grants?.includes("company") ?? true;
   const parent = state("accounts", "")?.checkedAt ?? null;
+  // A company that was never read by its id came with the response to its input.
+  const resolved = (id: string) =>
+    [...rows.of("company_inputs").values()]
+      .filter((row) => rows.cell("company_inputs", row, "company_id") === id)
+      .flatMap((row) => state("companies", `input:${row.id}`) ?? [])
+      .sort((a, b) => (b.checkedAt ?? 0) - (a.checkedAt ?? 0))[0];
   const profile = (id: string) =>
-    partOf(state("companies", id), embeds && tracked.has(id) && mirrored.has(id) ? parent : null);
+    partOf(state("companies", id) ?? resolved(id), embeds && tracked.has(id) && mirrored.has(id) ? parent : null);
   return new Map<string, readonly Part[]>([
     ...LISTS.map((stream) => [stream, [partOf(state(stream, ""), null)]] as const),
     ["usage", usage.map((scope) => partOf(state("usage", scope), null))],

@@ -139,7 +139,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   const unmet = (name: TableName, walkId: string, company?: string) =>
     rows.matches(name, company).filter((row) => !rows.met(name, walkId, row));
 
-  const answers = plannerAnswers({ rows, states, runs, capabilities });
+  const answers = plannerAnswers({ rows, states, runs, requests, capabilities });
   const database: Database = {
     file: "memory",
     query: async (sql, params, row) => {

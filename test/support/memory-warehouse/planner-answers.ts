@@ -5,7 +5,7 @@ import type { TableName } from "../../../src/catalog/tables.ts";
 import { ROWS_BY_SCOPE } from "../../../src/sync/plan/rows-by-scope.ts";
 import type { OutValue } from "../../../src/warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
-import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
+import type { RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 import type { Cell } from "../../../src/warehouse/record/convert-cell.ts";
 import { completenessOf } from "./completeness.ts";
 import type { MemoryRows, StoredRow } from "./rows.ts";
@@ -23,6 +23,7 @@ export interface MemoryContent {
   readonly rows: MemoryRows;
   readonly states: ReadonlyMap<string, ScopeState>;
   readonly runs: ReadonlyMap<string, StoredRun>;
+  readonly requests: ReadonlyMap<string, RequestRecord>;
   readonly capabilities: ReadonlyMap<string, string>;
 }
 
@@ -47,6 +48,7 @@ export const plannerAnswers = ({
   rows,
   states,
   runs,
+  requests,
   capabilities,
 }: MemoryContent): Readonly<Record<string, Answer>> => {
   const all = (name: TableName) => [...rows.of(name).values()];
@@ -73,6 +75,20 @@ export const plannerAnswers = ({
       }))
       .sort((a, b) => a.at - b.at);
 
+  /** The signal was not mirrored at the check, although its run read signals after the signal's date, and is newer than all that were. */
+  const aroseUnseen = (signal: StoredRow, createdAt: number | null, { checkedAt, runId }: ScopeState): boolean => {
+    const isRead = ({ stream, scope, status, ...request }: RequestRecord) =>
+      request.runId === runId && stream === "signals" && scope === "" && status === 200;
+    const readAt = Math.min(...[...requests.values()].filter(isRead).map(({ startedAt }) => startedAt));
+    if (createdAt === null || createdAt >= readAt || !Number.isFinite(readAt)) return false;
+    const before = all("signals").filter(({ firstSyncedAt }) => firstSyncedAt <= (checkedAt ?? 0));
+    const dates = before.map((row) => ({ at: time("signals", row, "created_at"), id: row.id }));
+    const dated = dates.filter(({ at }) => at !== null);
+    const isOlder = ({ at, id }: (typeof dates)[number]) =>
+      (at ?? 0) < createdAt || (at === createdAt && byNumber(id, signal.id) < 0);
+    return dated.length > 0 && dated.every(isOlder);
+  };
+
   const hints: Answer = ([types]) => {
     const found = new Map<string, Record<string, OutValue> & { signal_count: number }>();
     const companyOf = new Map(all("accounts").map((row) => [row.id, text("accounts", row, "company_id")]));
@@ -81,9 +97,10 @@ export const plannerAnswers = ({
         const company = companyOf.get(text("signals", signal, "account_id") ?? "") ?? null;
         const state = company === null ? undefined : stateOf(stream, company);
         if (company === null || state?.checkedAt == null || value("signals", signal, "type") !== type) continue;
-        const since = time("signals", signal, "created_at") ?? signal.firstSyncedAt;
-        if (signal.firstSyncedAt <= state.checkedAt || since <= state.checkedAt || signal.runId === state.runId)
-          continue;
+        const createdAt = time("signals", signal, "created_at");
+        if (signal.firstSyncedAt <= state.checkedAt || signal.runId === state.runId) continue;
+        const isLater = (createdAt ?? signal.firstSyncedAt) > state.checkedAt;
+        if (!isLater && !aroseUnseen(signal, createdAt, state)) continue;
         const id = `${stream}\n${company}`;
         const before = found.get(id);
         const least = before !== undefined && String(before.type) < type ? String(before.type) : type;

@@ -1,4 +1,5 @@
-// duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table, CSV, JSON or NDJSON.
+// duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table,
+// CSV, JSON or NDJSON.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -186,7 +187,7 @@ export const command = defineCommand({
     cli
       .argument("[sql...]", "the query; - reads it from stdin")
       .option("-f, --file <path>", "read the query from a file")
-      .option("--from <name>", "ask the lake that this destination fills, not the mirror")
+      .option("--from <name>", "query the lake of this destination instead of the mirror")
       .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
       .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
       .option("--memory <size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),

@@ -127,7 +127,7 @@ export const command = defineCommand({
       .argument("[contacts...]", "ids or e-mail addresses of contacts")
       .option("--all", "forget every contact that has the e-mail address")
       .option("--resume", "finish what was begun and interrupted")
-      .option("--export-dir <dir...>", "exports in other places, when they were copied or moved there")
+      .option("--export-dir <dir...>", "folders to which you copied or moved exports: clean these, too")
       .option("--yes", "do not ask"),
   examples: {
     "duckmirror forget 8a6e0804-2bd0-4672-b79d-d97027f9071a": "erase a contact from everything, after asking",

@@ -22,7 +22,7 @@ export const command = defineCommand({
       .option("--column <name>", "the list is a CSV, and this column has them")
       .option("--erase", "remove the rows of companies that nothing else names"),
   examples: {
-    "duckmirror unfollow example.com": "its lists are read no more; its rows stay",
+    "duckmirror unfollow example.com": "no sync reads its lists any more; its rows stay",
     "duckmirror unfollow example.com --erase": "its rows go, too",
   },
   input: inputSchema,

@@ -30,7 +30,7 @@ const listenOf = ({ listen }: Input, config: Config): ListenAddress => {
   throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
 };
 
-const tell =
+const logTo =
   (logger: Logger) =>
   (level: "info" | "warn" | "error", text: string): void =>
     logger[level](text);
@@ -59,7 +59,7 @@ const startSyncing = async (
   const random = Math.random;
   const engine = { clock, random, version, scrubber, tracer };
   const identity = identityOf(role, version);
-  const base = { profiles, clock, random, scrubber, log: tell(logger), emit, tracer, unable };
+  const base = { profiles, clock, random, scrubber, log: logTo(logger), emit, tracer, unable };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../../queue/local/worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });

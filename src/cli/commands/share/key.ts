@@ -90,7 +90,7 @@ export const command = defineCommand({
     "duckmirror key add grafana --role metrics": "a key for the metrics alone, printed once",
     "duckmirror key add ann --role operate --expires 90d": "a key for a person, for three months",
     "duckmirror key list": "names, roles and ends; the keys themselves are not kept",
-    "duckmirror key revoke ann": "counts at once, without a restart",
+    "duckmirror key revoke ann": "takes effect at once, without a restart",
   },
   input: inputSchema,
   run: async (input, context) => {

@@ -11,7 +11,10 @@ export const parquetSettings = z
     keep_old_parts: duration.prefault("24h"),
     /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
     region: textLike("a region", /^[\w-]+$/).optional(),
-    /** Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or Azure's. */
+    /**
+     * Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or
+     * Azure's.
+     */
     endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
     /** The bucket is in the path of the address, not in its host name. */
     path_style: yesNo.optional(),

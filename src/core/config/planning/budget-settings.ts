@@ -4,7 +4,10 @@ import { didYouMean } from "../../text/did-you-mean.ts";
 import { parseDuration } from "../../text/units.ts";
 import { Refusal, refuse, shown, whole } from "../setting-parsers.ts";
 
-/** Kinds of work that a budget may name, besides streams: looks at what changed, walks of whole lists, single contents, `verify`. */
+/**
+ * Kinds of work that a budget may name, besides streams: looks at what changed, walks of whole lists, single contents,
+ * `verify`.
+ */
 export const BUDGETED_WORK = ["looks", "walks", "content", "verify"] as const;
 export type BudgetedWork = (typeof BUDGETED_WORK)[number];
 

@@ -15,6 +15,7 @@ import {
   type DeliverySource,
   type Destination,
   isSamePosition,
+  isUpToDate,
   type Position,
 } from "../../destination.ts";
 import { type BroughtTable, bringTable } from "./bring-table.ts";
@@ -79,6 +80,13 @@ const prepare = async (lake: ExtendedDuckdb, place: LakePlace, held: Held): Prom
   if ((await lake.run(COMPRESSION_SQL)).length === 0) await lake.run(COMPRESS_SQL);
 };
 
+/** From here on, a delivery that ends earlier makes the commit fail. Throws DESTINATION_OVERTAKEN. */
+const assertNotOvertaken = async (lake: ExtendedDuckdb, settings: Settings, held: Held, from: Position | null) => {
+  const now = await readState(lake, placeOf(settings), held);
+  const isSame = now === null ? from === null : isSamePosition(from, now.position);
+  if (!isSame) throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: settings.name });
+};
+
 /** Rows, views and position in one transaction. */
 const commitDelivery = async ({ lake, settings, source, held, state }: Commit) => {
   const { schema } = settings;
@@ -92,6 +100,7 @@ const commitDelivery = async ({ lake, settings, source, held, state }: Commit) =
   // Over shared tables the views would join rows of different organizations.
   const views = place.organization === null ? await readViews(lake, schema, names) : NO_VIEWS;
   await lake.run("BEGIN");
+  await assertNotOvertaken(lake, settings, held, from);
   const brought: BroughtTable[] = [];
   await runAll(
     lake,
@@ -109,6 +118,12 @@ const commitDelivery = async ({ lake, settings, source, held, state }: Commit) =
   if (!held.has(stateTable(place))) await lake.run(inlineStateSql(place));
   return { brought, after };
 };
+
+/** DuckLake's words for a commit that came second. */
+const CONFLICT = /transaction conflict/i;
+
+const overtaken = (error: unknown, { name }: Settings): unknown =>
+  CONFLICT.test(detailOf(error)) ? new DuckmirrorError("DESTINATION_OVERTAKEN", { name }, { cause: error }) : error;
 
 const asError = (error: unknown, { name }: Settings): unknown => {
   if (error instanceof DuckmirrorError) return error;
@@ -157,7 +172,8 @@ const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState):
   const place = placeOf(settings);
   const { maintain_every: every, keep_snapshots: keepMs } = settings;
   const now = systemClock.now();
-  const isDue = every > 0 && now - state.maintainedAt >= every;
+  // A time in the future was set by a clock that has been corrected since.
+  const isDue = every > 0 && (now - state.maintainedAt >= every || state.maintainedAt > now);
   if (!state.erasing && !isDue) return;
   if (isDue) {
     await maintain(lake, keepMs);
@@ -175,11 +191,14 @@ const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: Del
   const held = await readHeld(lake, settings.schema);
   const state = await readState(lake, placeOf(settings), held);
   const from = state?.position ?? null;
-  if (state !== null && isSamePosition(from, source.position)) {
+  if (state !== null && isUpToDate(from, source)) {
     await tidy(lake, settings, state);
     return { from, to: source.position, tables: [], bytes: null };
   }
-  const { brought, after } = await commitDelivery({ lake, settings, source, held, state });
+  const commit = commitDelivery({ lake, settings, source, held, state });
+  const { brought, after } = await commit.catch((error: unknown) => {
+    throw overtaken(error, settings);
+  });
   await lake.run(`DETACH ${SNAPSHOT}`);
   await tidy(lake, settings, after);
   return { from, to: source.position, tables: brought.map(({ rows }) => rows), bytes: null };

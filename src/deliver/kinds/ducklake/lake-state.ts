@@ -103,5 +103,8 @@ export const inlineStateSql = (place: LakePlace): string =>
 /** No row: nobody chose how the lake's files are compressed. */
 export const COMPRESSION_SQL = `SELECT value FROM ${LAKE}.options() WHERE option_name = 'parquet_compression'`;
 
-/** Half the bytes of DuckLake's own choice (Snappy). Of the whole lake: a schema that is not committed yet takes no options. */
+/**
+ * Half the bytes of DuckLake's own choice (Snappy). Of the whole lake: a schema that is not committed yet takes no
+ * options.
+ */
 export const COMPRESS_SQL = `CALL ${LAKE}.set_option('parquet_compression', 'zstd')`;

@@ -1,5 +1,5 @@
-// Statements that show a delivered set to a query engine as tables: names, types and comments of the warehouse. Each reads the
-// parts that the set names, through the lists of lists.ts, and so never a part of an earlier set. PURE.
+// Statements that show a delivered set to a query engine as tables: names, types and comments of the warehouse. Each
+// reads the parts that the set names, through the lists of lists.ts, and so never a part of an earlier set. PURE.
 import { commentOf, type DictionaryColumn, type DictionaryTable } from "../../../catalog/dictionary.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { listKey } from "./lists.ts";

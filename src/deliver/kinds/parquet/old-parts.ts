@@ -35,8 +35,8 @@ export const sortRetired = (retired: readonly Retired[], graceMs: number, now: n
 export const isSweepDue = (swept: string, now: number): boolean => isDue(swept, DAY_MS, now);
 
 /**
- * Removes parts of deliveries that did not end. Another delivery may be under way and has not named its parts yet, so only parts
- * older than a day go. `named`: keys that a manifest names.
+ * Removes parts of deliveries that did not end. Another delivery may be under way and has not named its parts yet, so
+ * only parts older than a day go. `named`: keys that a manifest names.
  */
 export const sweep = async (
   store: ObjectStore,

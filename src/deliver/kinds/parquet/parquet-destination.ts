@@ -67,20 +67,20 @@ const inStaging = async <T>(source: DeliverySource, work: (partsDir: string) => 
   }
 };
 
-/** Writes and uploads the parts that changed. */
+/** Writes and uploads the parts that `held` does not name. */
 const bringParts = async (
   database: Database,
   names: readonly string[],
-  context: { before: SetManifest | null; store: ObjectStore; partsDir: string; delivery: string; signal: AbortSignal },
+  context: { held: SetManifest | null; store: ObjectStore; partsDir: string; delivery: string; signal: AbortSignal },
 ): Promise<Brought> => {
-  const { before, store, partsDir, delivery, signal } = context;
+  const { held, store, partsDir, delivery, signal } = context;
   const tables = exportTables(names, []);
   const run = await lastRun(database);
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(database, table, WHOLE_PARQUET, null)));
   const entries = new Map<Part, SetEntry>();
   for (const part of parts) {
-    const old = kept(before, part);
+    const old = kept(held, part);
     if (old !== undefined) entries.set(part, old);
   }
   const changed = parts.filter((part) => !entries.has(part));
@@ -154,7 +154,9 @@ const deliverSet = async (
   const brought = await inStaging(source, async (partsDir) => {
     const database = await openSnapshot(source.snapshot, partsDir, { spill: "spill", memory: options.memory });
     try {
-      return await bringParts(database, names, { before, store, partsDir, delivery, signal });
+      // Parts of a set that is taken over may be gone.
+      const held = source.takeOver ? null : before;
+      return await bringParts(database, names, { held, store, partsDir, delivery, signal });
     } finally {
       await database.close();
     }

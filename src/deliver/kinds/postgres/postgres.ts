@@ -3,14 +3,14 @@
 import type { Client } from "pg";
 import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
-import { DuckmirrorError } from "../../../core/errors.ts";
+import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import {
   type Delivered,
   type DeliveredRows,
   type DeliveredTable,
   type DeliverySource,
   type Destination,
-  isSamePosition,
+  isUpToDate,
   type Position,
 } from "../../destination.ts";
 import { connect, loadPackages, type Packages, postgresError } from "./connect.ts";
@@ -66,6 +66,8 @@ const commentsOf = ({ name, columns }: Pick<DeliveredTable, "name" | "columns">)
 
 /** A delivery inside its transaction. */
 interface Delivering {
+  /** Name of the destination. */
+  readonly name: string;
   readonly client: Client;
   readonly packages: Packages;
   readonly schema: string;
@@ -134,6 +136,15 @@ const stage = async (table: DeliveredTable, delivering: Delivering): Promise<Bro
   return { table, bytes, merge };
 };
 
+/** Postgres's words for rows that do not fit an altered table name no table. */
+const tableError = (error: unknown, table: string, { name, signal }: Delivering): unknown => {
+  signal.throwIfAborted();
+  const failure = postgresError(name, error);
+  if (!isCode(failure, "DESTINATION_FAILED")) return failure;
+  const detail = `table ${table}: ${String(failure.context.detail)}`;
+  return new DuckmirrorError("DESTINATION_FAILED", { name, detail }, { cause: error });
+};
+
 /** Throws unless the table is ours or missing. */
 const assertOwn = (table: string, { own, columns }: Held, { name, schema }: SettingsOf<"postgres">): void => {
   if (own.includes(table) || !columns.has(table)) return;
@@ -153,7 +164,9 @@ const deliverTables = async (
   }
   // Only now are tables locked that others read.
   const rows: DeliveredRows[] = [];
-  for (const { merge } of brought) rows.push(await merge());
+  for (const { table, merge } of brought) {
+    rows.push(await merge().catch((error: unknown) => Promise.reject(tableError(error, table.name, delivering))));
+  }
   const { mirror, n, mark } = source.position;
   const own = [...new Set([...held.own, ...tables.map(({ name }) => name)])];
   await client.query(sql.writePositionSql(schema), [mirror, n, mark, source.run?.id ?? null, own]);
@@ -183,13 +196,13 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
     const held = await readHeld(client, schema);
     const base = { from: held.position, to: source.position };
     const tables = await source.tablesSince(held.position);
-    if (isSamePosition(held.position, source.position)) {
+    if (isUpToDate(held.position, source)) {
       await client.query("ROLLBACK");
       return { ...base, tables: [], bytes: 0 };
     }
     for (const table of tables) assertOwn(table.name, held, settings);
     if (!held.columns.has(sql.POSITION_TABLE)) await client.query(sql.createPositionSql(schema));
-    const done = await deliverTables(tables, { client, packages, schema, source, held, signal });
+    const done = await deliverTables(tables, { name, client, packages, schema, source, held, signal });
     signal.throwIfAborted();
     await client.query("COMMIT");
     return { ...base, ...done };

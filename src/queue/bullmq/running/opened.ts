@@ -1,6 +1,5 @@
 // What a worker with Redis holds open: two connections, queues, triggers and its board; closed in any state of Redis.
 import { randomUUID } from "node:crypto";
-import { detailOf } from "../../../core/errors.ts";
 import { noTracer } from "../../../core/tracing.ts";
 import { tracedTriggers } from "../../traced-triggers.ts";
 import { openAsking, openWorking } from "../queue-connections.ts";
@@ -8,30 +7,17 @@ import { closeQueues, openQueues } from "../queues.ts";
 import { createRedisBoard } from "../redis-board.ts";
 import { createQueuedTriggers } from "../syncs/queued-triggers.ts";
 import { TIMES, type WorkerDeps } from "../worker-deps.ts";
+import { createComplaints } from "./complaints.ts";
 
-/** Shortest time between two log lines with the same error, ms. */
-const COMPLAIN_EVERY_MS = 30_000;
 /** Time limit for what waits for Redis when the worker stops, ms. */
 export const CLOSING_MS = 500;
-
-/** Logs connection failures at intervals, because there are several per second while Redis is away. */
-const createComplaints = ({ clock, scrubber, log }: WorkerDeps) => {
-  const complained = new Map<string, number>();
-  return (error: unknown): void => {
-    const text = scrubber.scrub(detailOf(error));
-    const last = complained.get(text);
-    if (last !== undefined && clock.now() - last < COMPLAIN_EVERY_MS) return;
-    complained.set(text, clock.now());
-    log("warn", `Redis: ${text}`);
-  };
-};
 
 /** Opens all of it. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`. */
 export const openWorker = async (deps: WorkerDeps) => {
   const { profiles, clock, random, log, redisUrl, tracer = noTracer } = deps;
   const times = { ...TIMES, ...deps.times };
-  const complain = createComplaints(deps);
   const asking = await openAsking(redisUrl, (text) => log("warn", text));
+  const complain = createComplaints(deps, asking);
   const queues = openQueues(asking.redis, complain);
   const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random, onError: complain });
   const triggers = tracedTriggers(queued, tracer);

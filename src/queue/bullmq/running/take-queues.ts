@@ -2,9 +2,10 @@
 import type { Worker } from "bullmq";
 import { publishJob } from "../../../../jobs/publish.ts";
 import type { Sessions } from "../../../../jobs/session.ts";
+import { endLine } from "../../../core/report/sync-end.ts";
 import { askAlerts, processAlert } from "../../alerting/queued-alerts.ts";
 import { askDeliveries, processDeliver } from "../../delivering/queued-deliveries.ts";
-import { exportPayload, parsePayload } from "../../payloads.ts";
+import { exportPayload, parsePayload, syncHead, syncOutcome } from "../../payloads.ts";
 import { type ProcessorDeps, processExport, processPublish, processTick } from "../../processors.ts";
 import { processFamily } from "../../run-family.ts";
 import { processVerify } from "../../verifying/process-verify.ts";
@@ -76,7 +77,15 @@ export const takeQueues = (
   const publishing = taking.from("publish", most, (taken) => processPublish(taken, processing));
   const verifying = taking.from("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, board }));
   // Only now: without its deadline, a sync that is over would be joined.
-  publishing.on("completed", (job) => void dropTimes(asking.redis, job.id ?? "").catch(complain));
+  publishing.on("completed", (job, result) => {
+    const profile = syncHead.safeParse(job.data).data?.profile;
+    const outcome = syncOutcome.safeParse(result).data;
+    if (profile !== undefined && outcome !== undefined) {
+      const { level, text } = endLine(profile, outcome);
+      log(level, text);
+    }
+    void dropTimes(asking.redis, job.id ?? "").catch(complain);
+  });
   const all = [
     syncs,
     publishing,

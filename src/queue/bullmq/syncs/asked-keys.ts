@@ -17,7 +17,10 @@ const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profi
 export const readingKey = (profile: string, { idempotencyKey }: SyncAsk): readonly RedisCommand[] =>
   idempotencyKey === null ? [] : [["get", keyFor(profile, idempotencyKey)]];
 
-/** The sync that an earlier request with this key started; null: none. `found`: result of `readingKey`. Throws IDEMPOTENCY_REUSED. */
+/**
+ * The sync that an earlier request with this key started; null: none. `found`: result of `readingKey`. Throws
+ * IDEMPOTENCY_REUSED.
+ */
 export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
   if (found === null || found === undefined) return null;
   const { runId, digest } = remembered.parse(found);

@@ -47,8 +47,8 @@ export interface FetchOneDeps {
   /** Announces to the loader that a response is in the mailbox. */
   readonly announce: (delivery: string) => Promise<void>;
   readonly clock: Clock;
-  /** Redis's clock as far as known; `heard` corrects it. */
-  readonly storeClock: { now(): number; heard(at: number): void };
+  /** Redis's clock as far as known. */
+  readonly storeClock: { now(): number; correct(at: number): void };
   /** Name of the owner that renews the reservations. */
   readonly owner: string;
   readonly lock: { readonly key: string; readonly token: string };
@@ -126,7 +126,7 @@ const depart = async (payload: FetchPayload, slot: Slot, deps: FetchOneDeps): Pr
   const { requestId } = payload.request;
   const ask = { requestId, epoch: payload.epoch, lockKey: lock.key, lockToken: lock.token, slotAt: slot.at };
   const departure = await patiently(() => mailbox.depart(ask), patienceOf(deps));
-  storeClock.heard(departure.at);
+  storeClock.correct(departure.at);
   return departure;
 };
 

@@ -1,5 +1,5 @@
-// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence that keeps
-// requests of another loader for the same mirror from being sent.
+// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence
+// that keeps requests of another loader for the same mirror from being sent.
 import { randomUUID } from "node:crypto";
 import { Queue } from "bullmq";
 import type { AccessContext } from "../../../../jobs/service-access.ts";
@@ -96,7 +96,7 @@ export const openLink = async (
 
 export const hearTime = async ({ asking, storeClock }: MirrorLink): Promise<void> => {
   const [seconds = 0, micros = 0] = await asking.redis.time();
-  storeClock.heard(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+  storeClock.correct(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
 };
 
 /** Takes fence and mailbox for this run. */

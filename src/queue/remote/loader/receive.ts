@@ -1,4 +1,4 @@
-// While a loader's run lasts: takes responses from its mailbox, and looks for what Redis may have lost.
+// While a loader's run lasts: takes responses from its mailbox, and checks for what Redis may have lost.
 import { Worker } from "bullmq";
 import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
@@ -38,14 +38,14 @@ export const receivePages = (link: LoaderLink, arrivals: Arrivals): (() => Promi
   return () => worker.close();
 };
 
-/** Looks every second for lost requests and responses. Returns the function that ends it. */
+/** Checks every second for lost requests and responses. Returns the function that ends it. */
 export const keepLooking = (link: LoaderLink, arrivals: Arrivals, sender: RemoteSender): (() => Promise<void>) => {
   const { clock, queue, mailbox, epoch, asking, warn } = link;
   const over = new AbortController();
   const watch = createWatch({ clock, queue, mailbox, sender, arrivals, epoch, claim: () => claim(link) });
   const looking = (async () => {
     while (!over.signal.aborted) {
-      // Redis may be away; the next look finds the state of the requests.
+      // Redis may be away; the next check finds the state of the requests.
       await hearTime(link)
         .then(() => watch.look())
         .catch((error: unknown) => warn(asking.detail(error)));

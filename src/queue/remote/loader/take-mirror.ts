@@ -1,5 +1,5 @@
-// A run takes its mirror's place in Redis, and over what earlier runs left there: a loader's run, and also a run that sends its
-// requests itself, after a loader of the same mirror was killed.
+// A run takes its mirror's place in Redis, and over what earlier runs left there: a loader's run, and also a run that
+// sends its requests itself, after a loader of the same mirror was killed.
 import type { AccessContext } from "../../../../jobs/service-access.ts";
 import type { Redactor } from "../../../api/redact.ts";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
@@ -52,8 +52,8 @@ export interface TakenFromLoader {
 }
 
 /**
- * For a run that sends its requests itself: if a loader of the same mirror was killed, its fetchers send no more for it, and its
- * responses are taken over. Rejects with Redis's errors.
+ * For a run that sends its requests itself: if a loader of the same mirror was killed, its fetchers send no more for
+ * it, and its responses are taken over. Rejects with Redis's errors.
  */
 export const takeFromLoader = async (
   over: { readonly asking: RedisConnection; readonly warn: (text: string) => void },

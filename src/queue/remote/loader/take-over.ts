@@ -66,8 +66,8 @@ const openRequests = async (warehouse: Warehouse, runId: string): Promise<readon
 };
 
 /**
- * Notes the attempts of fetchers that died before another one sent the request again: each may have cost a credit, and recovery
- * books what is noted.
+ * Notes the attempts of fetchers that died before another one sent the request again: each may have cost a credit, and
+ * recovery books what is noted.
  */
 const noteLost = async (
   open: readonly IntentRecord[],
@@ -192,7 +192,7 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
     if (letter.kind === "strange") warn(strangeLetter(delivery));
     await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);
   }
-  // The record of sent requests stays until the run ends in order: if this process is killed before recovery has booked them, the
-  // next one must not take them for unsent.
+  // The record of sent requests stays until the run ends in order: if this process is killed before recovery has booked
+  // them, the next one must not take them for unsent.
   return unsent;
 };

@@ -1,4 +1,5 @@
-// Credits of an organization, whichever process dies: never more in use than the service has left, and no credit lost for good.
+// Credits of an organization, whichever process dies: never more in use than the service has left, and no credit lost
+// for good.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -87,8 +87,8 @@ export const tokenBucket = (
 };
 
 /**
- * Tokens come back `share` at a time: `limit` of them in a window, in steps. The bucket holds one step, or `burst`. `named`: it
- * reports its rate, or its step.
+ * Tokens come back `share` at a time: `limit` of them in a window, in steps. The bucket holds one step, or `burst`.
+ * `named`: it reports its rate, or its step.
  */
 export const steppedBucket = (
   { limit, windowMs }: Limit,

@@ -73,7 +73,7 @@ describe("the lines of a terminal", () => {
 
   test("name the day of a wait that lasts longer", () => {
     const wait: ProgressEvent = { kind: "waiting", why: "quota", until: Date.UTC(2026, 3, 1), stream: null };
-    expect(linesOf(runAfter([0, aPage()], [1, wait])).at(-1)).toContain("waits for credits until Apr 1, 00:00");
+    expect(linesOf(runAfter([0, aPage()], [1, wait])).at(-1)).toContain("has no credits left until Apr 1, 00:00");
     // The run ends without them; nothing else is waited for after its end.
     expect(linesOf(runAfter([0, aPage()], [1, wait], [2, finished])).at(-1)).toContain("until Apr 1, 00:00");
     const rate: ProgressEvent = { ...wait, why: "rate" };

@@ -2,8 +2,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { faultLog } from "../../../../src/cli/worker/log.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
 import { levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
+import { createScrubber } from "../../../../src/core/secret.ts";
+import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
+import { engineRunner } from "../../../../src/queue/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { cli } from "../../../support/cli.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
@@ -11,6 +16,22 @@ import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queu
 const PATIENCE = { timeout: 60_000 };
 const lineSchema = z.object({ level: z.number(), msg: z.string(), err: z.unknown().optional() });
 const WARN = 40;
+/** Words of ioredis and BullMQ, which tell an operator nothing. */
+const INTERNAL = /enableOfflineQueue|Missing lock|could not renew lock/;
+
+const aLocalWorker = async (profiles: readonly Config[]) => {
+  const logged: string[] = [];
+  const deps = { clock: systemClock, random: Math.random };
+  const worker = startLocalWorker({
+    ...deps,
+    profiles,
+    log: (level, text) => void logged.push(`${level} ${text}`),
+    run: engineRunner({ ...deps, version: "0.0.0", scrubber: createScrubber() }),
+    emit: () => undefined,
+  });
+  afterTest(worker.stop);
+  return { ...worker, logged };
+};
 
 test("a worker that loses and finds Redis, and whose service refuses a page, logs no error and no stack", async () => {
   const redis = await aRedis();
@@ -43,7 +64,8 @@ test("a worker that loses and finds Redis, and whose service refuses a page, log
   await expect.poll(() => err, PATIENCE).toContain("sync started");
   await redis.restart();
   release();
-  await expect.poll(() => err, PATIENCE).toMatch(/Redis: /);
+  await expect.poll(() => err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ does not answer: /);
+  await expect.poll(() => err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ answers again/);
   await expect.poll(() => err, PATIENCE).toContain("published");
   stop.abort();
   await ended;
@@ -52,6 +74,7 @@ test("a worker that loses and finds Redis, and whose service refuses a page, log
     .split("\n")
     .map((line) => lineSchema.parse(JSON.parse(line)));
   expect(lines.filter(({ level, err: stack }) => level > WARN || stack !== undefined)).toEqual([]);
+  expect(err).not.toMatch(INTERNAL);
 });
 
 test("a job that another worker has by now is a warning", async () => {
@@ -71,7 +94,34 @@ test("a job that another worker has by now is a warning", async () => {
   release();
   await reached(triggers, runId);
   expect(logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  expect(logged.filter((line) => line.includes("is not this worker's any more")).length).toBeGreaterThan(0);
+  expect(logged.join("\n")).not.toMatch(INTERNAL);
 });
+
+const refused = (status: number) => ({ status, body: { error: { message: "refused" } } });
+
+for (const way of ["in one process", "on BullMQ"] as const) {
+  test(`${way}: one line says how a sync ended, with code and remedy where a person must know`, async () => {
+    const org = await anOrg();
+    const { service } = org;
+    const redis = way === "on BullMQ" ? await aRedis() : null;
+    const { triggers, logged } = await (redis === null
+      ? aLocalWorker([org.config(null)])
+      : aWorker(redis, [org.config(redis)]));
+    const endOf = async (): Promise<string | undefined> => {
+      const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+      await reached(triggers, runId);
+      const ends = () => logged.filter((line) => line.includes(`sync ${runId} of default: `));
+      await expect.poll(ends, PATIENCE).toHaveLength(1);
+      return ends()[0];
+    };
+    expect(await endOf()).toMatch(/^info sync \S+ of default: done, \d+ requests?, \d+ credits? spent$/);
+    service.options = { ...service.options, before: () => refused(402) };
+    expect(await endOf()).toMatch(/^warn .*: stopped, \d+ requests?, 0 credits spent\. QUOTA_SPENT: .* The next sync /);
+    service.options = { ...service.options, before: () => refused(401) };
+    expect(await endOf()).toMatch(/^error .*: failed, .*\. CREDENTIALS_REFUSED: .* Check that the token is current/);
+  });
+}
 
 test("what the next sync mends is a warning, everything else an error", () => {
   const levels = (codes: readonly ErrorCode[]) => codes.map((code) => levelOf(new DuckmirrorError(code)));

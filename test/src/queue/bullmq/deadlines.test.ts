@@ -1,4 +1,5 @@
-// Deadlines against a real Redis: a sync ends when its time is over, wherever it is, keeps what it has committed, and says so.
+// Deadlines against a real Redis: a sync ends when its time is over, wherever it is, keeps what it has committed, and
+// says so.
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import { untilAborted } from "../../../../src/core/until-aborted.ts";

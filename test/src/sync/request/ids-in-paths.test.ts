@@ -30,3 +30,35 @@ test.each(["..", "."])(
     expect(await rig.rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 2 }]);
   },
 );
+
+test("an account whose company id is an empty text has no company, and every stream stays complete", async () => {
+  const service = createFakeService(anOrganization(3));
+  Object.assign(service.data.accounts[1] ?? {}, { companyId: "" });
+  rig = await startSyncRig(service);
+  const { report, error } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.streams.filter(({ complete }) => !complete)).toEqual([]);
+  expect(service.log.filter(({ path }) => /companies\/(\/|$)/.test(path))).toEqual([]);
+  expect(await rig.rows("SELECT bool_and(complete) AS complete FROM marts.freshness")).toEqual([{ complete: true }]);
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM accounts WHERE company_id = ''")).toEqual([{ n: 1 }]);
+});
+
+test("a company id that the service sends as a number leads to its company", async () => {
+  const service = createFakeService(anOrganization(2), { included: "none" });
+  const [account] = service.data.accounts;
+  const [company] = service.data.companies;
+  const lists = service.data.lists[String(company?.id)];
+  if (account === undefined || company === undefined || lists === undefined) throw new Error("no company");
+  Object.assign(account, { companyId: 77 });
+  Object.assign(company, { id: 77 });
+  service.data.lists["77"] = lists;
+  rig = await startSyncRig(service);
+  expect((await rig.sync()).error).toBeNull();
+  expect(await rig.rows("SELECT name FROM companies WHERE id = '77'")).toEqual([{ name: company.name }]);
+  const news = await rig.rows("SELECT count(*)::INT AS n FROM news_articles WHERE company_id = '77'");
+  expect(news).toEqual([{ n: lists["news-articles"]?.length }]);
+  const [kept] = await rig.rows(
+    "SELECT company_id, _extra ->> 'companyId' AS received FROM accounts WHERE company_id = '77'",
+  );
+  expect(kept).toEqual({ company_id: "77", received: "77" });
+});

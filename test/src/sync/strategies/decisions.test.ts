@@ -9,7 +9,6 @@ import { endOf, overlappingPages, spanAt, startOf } from "../../../../src/sync/s
 import { resumeProgress, serialiseProgress } from "../../../../src/sync/strategies/progress.ts";
 import {
   acceptWalk,
-  issueWalk,
   nextWalk,
   secondPass,
   startWalk,
@@ -17,7 +16,12 @@ import {
   wantsComparison,
   wantsSecondPass,
 } from "../../../../src/sync/strategies/walk.ts";
-import { acceptWatermark, nextWatermark, startWatermark } from "../../../../src/sync/strategies/watermark.ts";
+import {
+  acceptWatermark,
+  nextWatermark,
+  readHeadAgain,
+  startWatermark,
+} from "../../../../src/sync/strategies/watermark.ts";
 
 const NOTHING_NEW = { inserted: 0, updated: 0, unchanged: 5 };
 const facts = (more: Partial<MirrorFacts> = {}): MirrorFacts => ({
@@ -165,9 +169,11 @@ describe("walk", () => {
     const short: WalkState = { ...whole, coverage: { ...whole.coverage, moved: true, total: 4 } };
     const head = (number: number) => ({ kind: "read", reads: [{ page: number, perPage: 5, role: "head" }] });
     expect(nextWalk(short, facts({ seen: 3 }), [], 4)).toEqual(head(1));
-    const once = issueWalk(short, [{ page: 1, perPage: 5, role: "head" }]);
-    expect(once.headReads).toBe(1);
-    expect(issueWalk(short, [cover(2)]).headReads).toBe(0);
+    // Decided and not sent, it is decided again.
+    expect(nextWalk(short, facts({ seen: 3 }), [], 4)).toEqual(head(1));
+    const once = acceptWalk(short, page({ perPage: 5, role: "head", ids: ["9", "8", "7", "6", "5"], total: 4 }));
+    expect(once).toMatchObject({ headReads: 1, headJoined: false });
+    expect(acceptWalk(short, page({ page: 2, ids: ["1"], total: 6 })).headReads).toBe(0);
     expect(nextWalk(once, facts({ seen: 3 }), [], 4)).toEqual(head(2));
     expect(nextWalk({ ...once, headReads: 2 }, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
     expect(nextWalk({ ...short, headJoined: true }, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
@@ -287,6 +293,14 @@ describe("watermark", () => {
     expect(nextWatermark({ ...one, pages: 2 }, facts({ seen: 2, rows: 2 }), [], "x")).toEqual(quietly);
     const uncounted = { ...one, coverage: { ...one.coverage, total: null } };
     expect(nextWatermark(uncounted, facts({ seen: 2, rows: 2 }), [], "x")).toEqual(quietly);
+  });
+
+  test("before its first page, a page of another reading that brought nothing new ends nothing", () => {
+    const start = startWatermark({ size: 5, since: 0 });
+    const head = { kind: "read", reads: [{ page: 1, perPage: 5, role: "cover" }] };
+    expect(nextWatermark(start, facts({ rows: 20, last: NOTHING_NEW }), [], "x")).toEqual(head);
+    const again = readHeadAgain(read(["a", "b", "c", "d", "e"], values(500, 400, 300, 200, 150), 20), 0);
+    expect(nextWatermark(again, facts({ rows: 20, last: NOTHING_NEW }), [], "x")).toEqual(head);
   });
 
   test("it reads on until a known change, or a page of nothing new with counts that agree", () => {

@@ -48,6 +48,18 @@ test("one fresh company does not make up for a stale one, nor for one that was n
   ]);
 });
 
+test("a company that came with its input is read, and as old as the last response to one of its inputs", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.company_inputs (input, company_id, _first_synced_at) VALUES ('one.example', 'c1', now()), ('ONE', 'c1', now()), ('two.example', 'c2', now());
+    INSERT INTO main.companies (id) VALUES ('c1'), ('c2');
+    ${wanted(["one.example", "ONE", "two.example"], { companies: 30 * DAY })}
+    ${state("companies", "input:one.example", "now() - INTERVAL 90 DAY")} ${state("companies", "input:ONE", "now() - INTERVAL 3 DAY")}
+    ${state("companies", "input:two.example", "now()")}`);
+  const rows = await mart.rows(`SELECT scopes, unchecked_scopes, round(hours_behind), complete FROM marts.freshness
+    WHERE table_name = 'companies'`);
+  expect(rows).toEqual([[2, 0, 72, true]]);
+});
+
 test("a table is complete only when every list of it was proven to be; else the rows and the reason are named", async () => {
   const mart = await aMart(`
     INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now()), (2, 'c2', now());

@@ -51,8 +51,8 @@ test("a service whose list returns it costs no extra credit", async () => {
 test("signals mirrored before the list was known to return it cost one walk, and plan says how much that is", async () => {
   const { run, lineOf } = await start({ fullContent: "named" });
   await run(["sync", "--quiet"], STREAMS);
-  // A sync that may spend little learns that the list returns it, from a page in both forms (decision 0142); the walk is ended without
-  // the content.
+  // A sync that may spend little learns that the list returns it, from a page in both forms (decision 0142); the walk
+  // is ended without the content.
   await run(["sync", "--quiet", "--max-credits", "3"], { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" });
   await run(["sync", "--quiet"], STREAMS);
   const line = await lineOf("signals.fullContent");

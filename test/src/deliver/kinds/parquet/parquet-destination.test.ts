@@ -1,5 +1,5 @@
 // A set of Parquet parts in a folder: equal to the snapshot after each delivery, never mixed, cheap where little changed.
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
@@ -169,6 +169,16 @@ test("a set of another mirror is left as it is, unless it is to be taken over", 
   expect(contentOf(one.dir)).toEqual(before);
   await deliver(dataDir, one.dir, { recipient: { takeOver: true } });
   await expectSnapshot(dataDir, one.dir);
+});
+
+test("parts that somebody removed come back when the set is taken over, also when the mirror has not changed", async () => {
+  const { dataDir, dir } = await aMirror();
+  await deliver(dataDir, dir);
+  const [part = ""] = filesIn(dir);
+  rmSync(join(dir, part));
+  expect((await deliver(dataDir, dir)).tables).toEqual([]);
+  await deliver(dataDir, dir, { recipient: { takeOver: true } });
+  await expectSnapshot(dataDir, dir);
 });
 
 test("a folder that holds something else is refused", async () => {

@@ -1,4 +1,5 @@
-// A fleet of mixed roles: after a loader was killed, the next sync of its mirror runs in a worker that sends its requests itself.
+// A fleet of mixed roles: after a loader was killed, the next sync of its mirror runs in a worker that sends its
+// requests itself.
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { syncJob } from "../../../../../jobs/sync.ts";

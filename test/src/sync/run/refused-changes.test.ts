@@ -1,0 +1,67 @@
+// A service that refuses the order by change date, or times in date filters, without saying why: changes are still found.
+import { expect, onTestFinished, test } from "vitest";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeRequest } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
+
+const LATER = "2026-11-20T00:00:00.000Z";
+const BARE = { status: 400, body: {} };
+
+/** A mirror of a service that from then on refuses what `refuses` says. */
+const aMirror = async (refuses: (query: FakeRequest["query"]) => boolean) => {
+  const service = createFakeService(anOrganization(8), { maxPerPage: 25 });
+  service.options = { ...service.options, before: ({ query }) => (refuses(query) ? BARE : undefined) };
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
+  onTestFinished(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  service.log.splice(0);
+  return { service, rig };
+};
+const sortsByChange = ({ sortBy }: FakeRequest["query"]) => sortBy === "updatedAt" || sortBy === "lastChangeDetectedOn";
+const filtersByTime = ({ lastChangeDetectedAfter: after }: FakeRequest["query"]) => after?.includes("T") === true;
+
+test("an order that is refused without a reason costs two refusals, and the list's change is found", async () => {
+  const { service, rig } = await aMirror(sortsByChange);
+  Object.assign(service.data.accounts[0] ?? {}, { name: "renamed", updatedAt: LATER });
+  expect((await rig.sync()).error).toBeNull();
+  expect(await rig.rows("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
+  const refused = service.log.filter(({ status }) => status === 400);
+  expect(refused.map(({ path, query }) => `${path} ${query.perPage}`).sort()).toEqual([
+    "/v1/accounts 20",
+    "/v1/accounts 25",
+    "/v1/contacts 20",
+    "/v1/contacts 25",
+    "/v1/signals 20",
+    "/v1/signals 25",
+  ]);
+});
+
+test("contacts of a service that refuses the order and times in filters are walked, and do not fail", async () => {
+  const { service, rig } = await aMirror((query) => sortsByChange(query) || filtersByTime(query));
+  Object.assign(service.data.contacts[0] ?? {}, { phone: "+33", lastChangeDetectedOn: LATER });
+  const { error, report } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.streams.find(({ stream }) => stream === "contacts")).toMatchObject({ updated: 1, complete: true });
+  expect(await rig.rows("SELECT id FROM contacts WHERE phone = '+33'")).toHaveLength(1);
+  expect(service.log.filter(({ path, status }) => path === "/v1/contacts" && status === 400)).toHaveLength(4);
+});
+
+test("what a refusal names is stored: the next sync asks without it", async () => {
+  const { service, rig } = await aMirror(() => false);
+  const named = (text: string) => ({ status: 400, body: { error: text } });
+  service.options = {
+    ...service.options,
+    before: ({ query }) =>
+      sortsByChange(query)
+        ? named(`cannot sort by ${query.sortBy}`)
+        : filtersByTime(query)
+          ? named("lastChangeDetectedAfter: invalid")
+          : undefined,
+  };
+  expect((await rig.sync()).error).toBeNull();
+  const refused = () => service.log.filter(({ status }) => status === 400).map(({ path }) => path);
+  expect(refused().sort()).toEqual(["/v1/accounts", "/v1/contacts", "/v1/contacts", "/v1/signals"]);
+  service.log.splice(0);
+  expect((await rig.sync()).error).toBeNull();
+  expect(refused()).toEqual([]);
+});

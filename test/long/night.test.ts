@@ -134,6 +134,8 @@ test(
     const story: string[] = [];
     /** Rounds that paid more than kills explain: the night goes on, and fails at its end. */
     const dear: string[] = [];
+    /** Rounds after which the ledger followed the service's log only once a forgotten sync had ended. */
+    const late: string[] = [];
     const codes = new Map<number | null, number>();
     let kills = 0;
     let restarts = 0;
@@ -171,7 +173,17 @@ test(
     const check = async (): Promise<void> => {
       await settle();
       expect(await mirrorDifferences(snapshot), story.join("\n")).toEqual([]);
-      expect(await ledgerDifferences(snapshot), story.join("\n")).toEqual([]);
+      const open = await ledgerDifferences(snapshot);
+      if (open.length === 0) return;
+      // A sync that Redis forgot while it waited in a worker may have begun after all: its requests are booked when it ends.
+      late.push(`${story.at(-1)}: ${open.length} requests`);
+      await expect
+        .poll(() => ledgerDifferences(snapshot), {
+          timeout: 120_000,
+          interval: 1_000,
+          message: story.join("\n"),
+        })
+        .toEqual([]);
     };
 
     try {
@@ -229,6 +241,7 @@ test(
       charged: log.paid().length,
       ambiguous: ambiguous.rows[0]?.[0],
       dear,
+      late,
       story,
     };
     process.stdout.write(`${JSON.stringify(figures, null, 1)}\n`);

@@ -7,18 +7,18 @@ import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
-/** Failures of a stream with one code that are told one by one: thousands of lists can fail alike. */
-const MOST_TOLD = 5;
+/** Failures of a stream with one code that are reported one by one: thousands of lists can fail alike. */
+const MOST_REPORTED = 5;
 
-/** Tells the failure, or that those like it are not told any more. */
-const tellFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
+/** Reports the failure, or that further failures like it are not reported. */
+const reportFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
   const { stream } = task.candidate;
   const { failures } = run.stats.of(stream);
   const earlier = failures.get(error.code) ?? 0;
   failures.set(error.code, earlier + 1);
-  if (earlier > MOST_TOLD) return;
+  if (earlier > MOST_REPORTED) return;
   const text =
-    earlier < MOST_TOLD
+    earlier < MOST_REPORTED
       ? `${error.message} ${error.hint}`
       : `${stream}: further failures with ${error.code} are not listed; sync.requests has each of them.`;
   run.deps.emit({ kind: "note", level: "warn", text });
@@ -57,7 +57,7 @@ export const failTask = async (
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
-  tellFailure(run, task, error);
+  reportFailure(run, task, error);
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
   if (task.progress === null || isExcerpt(task)) return;
   const state = walkingState(task, run.runId);

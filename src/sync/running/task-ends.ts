@@ -8,17 +8,17 @@ import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
 /** Failures of a stream with one code that are reported one by one: thousands of lists can fail alike. */
-const MOST_REPORTED = 5;
+const MOST_TOLD = 5;
 
-/** Reports the failure, or that further failures like it are not reported. */
-const reportFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
+/** Reports the failure, or that those like it are no longer reported. */
+const tellFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
   const { stream } = task.candidate;
   const { failures } = run.stats.of(stream);
   const earlier = failures.get(error.code) ?? 0;
   failures.set(error.code, earlier + 1);
-  if (earlier > MOST_REPORTED) return;
+  if (earlier > MOST_TOLD) return;
   const text =
-    earlier < MOST_REPORTED
+    earlier < MOST_TOLD
       ? `${error.message} ${error.hint}`
       : `${stream}: further failures with ${error.code} are not listed; sync.requests has each of them.`;
   run.deps.emit({ kind: "note", level: "warn", text });
@@ -57,7 +57,7 @@ export const failTask = async (
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
-  reportFailure(run, task, error);
+  tellFailure(run, task, error);
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
   if (task.progress === null || isExcerpt(task)) return;
   const state = walkingState(task, run.runId);

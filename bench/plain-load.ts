@@ -39,11 +39,18 @@ const readJsonSql = (table: ListTable, file: string): string => {
       format = 'newline_delimited', maximum_object_size = 67108864, columns = {data: 'STRUCT(${record})[]'}))`;
 };
 
-/** Writes the recorded bodies of each list to a file of `dir`, one per line. */
+/** A page without the form of its request: a list may be asked for its first page twice, the second time with names of fields. */
+const pageOf = (url: string): string => {
+  const [path, query] = url.split("?");
+  return `${path}?page=${new URLSearchParams(query).get("page")}`;
+};
+
+/** Writes the recorded bodies of each list to a file of `dir`, one per line, each page once. */
 export const writeBodies = async (recording: Recording, tables: readonly ListTable[], dir: string): Promise<void> => {
   for (const table of tables) {
     const bodies = [...recording].filter(([url, { status }]) => status === 200 && TABLES[table].test(url));
-    await writeFile(bodiesFile(dir, table), bodies.map(([, { body }]) => `${body}\n`).join(""));
+    const pages = new Map(bodies.map(([url, { body }]) => [pageOf(url), body]));
+    await writeFile(bodiesFile(dir, table), [...pages.values()].map((body) => `${body}\n`).join(""));
   }
 };
 

@@ -2,6 +2,7 @@
 // queues.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { largeInFlight } from "../src/core/config/memory-plan.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
@@ -81,6 +82,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     allowMassDelete: request.allowMassDelete,
     runId: request.runId ?? null,
     concurrency: config.concurrency,
+    largeInFlight: largeInFlight(config.memory),
     archiveLimits: config.archiveLimits,
     historyRetentionDays: config.historyRetentionDays,
     publish: config.publish,

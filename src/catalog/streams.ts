@@ -226,8 +226,17 @@ export type StreamName = keyof typeof entries;
 
 export const STREAM_NAMES: readonly StreamName[] = Object.keys(entries) as readonly StreamName[];
 
+/** Specs that were asked for. A sync asks for the same ones several times per request. */
+const made = new Map<StreamName, StreamSpec>();
+
 /** The spec of a stream. */
-export const streamSpec = (name: StreamName): StreamSpec => ({ name, embeds: [], hints: [], ...entries[name] });
+export const streamSpec = (name: StreamName): StreamSpec => {
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const spec: StreamSpec = { name, embeds: [], hints: [], ...entries[name] };
+  made.set(name, spec);
+  return spec;
+};
 
 /** Lists of the organization whose every row is mirrored and kept. */
 export const ORGANIZATION_LISTS: readonly StreamName[] = STREAM_NAMES.filter((name) => {

@@ -72,8 +72,17 @@ export const isUsageTable = (name: string): boolean => USAGE_TABLES.some((table)
 
 export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly TableName[];
 
+/** Specs that were asked for. A sync asks for the same ones several times per request. */
+const made = new Map<TableName, TableSpec>();
+
 /** The spec of a table. */
-export const tableSpec = (name: TableName): TableSpec => ({ name, ...specs[name] });
+export const tableSpec = (name: TableName): TableSpec => {
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const spec: TableSpec = { name, ...specs[name] };
+  made.set(name, spec);
+  return spec;
+};
 
 /** True when the text names a table. */
 export const isTableName = (name: string): name is TableName => Object.hasOwn(specs, name);

@@ -5,6 +5,7 @@ import { resolveToken } from "../core/config/secrets/token.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { audited } from "./audited.ts";
 import type { CommandContext } from "./command.ts";
+import { compileLess } from "./compile-less.ts";
 import { withSharedLimits } from "./worker/shared-limits.ts";
 
 interface JobEnd {
@@ -19,6 +20,7 @@ export const recordedJob = async <T extends JobEnd>(
   { action, streams }: { readonly action: "sync" | "verify"; readonly streams: readonly string[] },
   job: (context: JobContext) => Promise<T>,
 ): Promise<T> => {
+  compileLess();
   const { clock, version, scrubber, signal } = context;
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
   const token = await resolveToken(config);

@@ -123,8 +123,12 @@ const SUFFIXES = [
 const plain = (headers: HeaderBag, now: number, serverNow: number): Reading[] =>
   PLAIN_PREFIXES.flatMap((prefix) =>
     SUFFIXES.flatMap(([suffix, knownWindowMs]): Reading[] => {
-      const limits = policiesIn(textOf(headers, `${prefix}-limit${suffix}`));
-      const remaining = count(textOf(headers, `${prefix}-remaining${suffix}`).split(",")[0]);
+      const limitText = textOf(headers, `${prefix}-limit${suffix}`);
+      const remainingText = textOf(headers, `${prefix}-remaining${suffix}`);
+      // Most of these headers are absent from every response.
+      if (limitText === "" && remainingText === "") return [];
+      const limits = policiesIn(limitText);
+      const remaining = count(remainingText.split(",")[0]);
       const reset = textOf(headers, `${prefix}-reset${suffix}`);
       const resetsAt = moment(reset, now, serverNow);
       const [current, ...others] = limits;

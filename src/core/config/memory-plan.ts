@@ -43,3 +43,13 @@ export const memoryPlan = (setting: MemorySetting, machineBytes: number): Memory
   const ceilingBytes = Math.floor(total - BESIDE_DUCKDB_BYTES);
   return { startBytes: Math.min(SAFE_BYTES, ceilingBytes), ceilingBytes };
 };
+
+/**
+ * Memory of the process from which on a sync keeps eight responses in flight. On a machine of 1 GiB, eight of 25 MB had the process
+ * killed; a few fit (decision 0143).
+ */
+const MANY_LARGE_BYTES = 1024 * MIB;
+
+/** Requests that a sync keeps in flight however large their responses are. 300 a minute at 1.5 s each need eight. */
+export const largeInFlight = ({ ceilingBytes }: MemoryPlan): number =>
+  ceilingBytes + BESIDE_DUCKDB_BYTES >= MANY_LARGE_BYTES ? 8 : 2;

@@ -26,9 +26,12 @@ const MOST_UNKNOWN = 40;
 /** Unknown fields after one more default response. */
 const unknownAfter = (known: readonly string[], stream: StreamSpec, records: readonly JsonValue[]) => {
   const documented = new Set(tableSpec(stream.table).fields.map(({ name }) => name));
-  const found = records.flatMap((record) => (isJsonObject(record) ? Object.keys(record) : []));
-  const unknown = found.filter((name) => !documented.has(name) && NAME.test(name));
-  return [...new Set([...known, ...unknown])].slice(0, MOST_UNKNOWN).sort();
+  const found = new Set(known);
+  for (const record of records) {
+    if (!isJsonObject(record)) continue;
+    for (const name of Object.keys(record)) if (!documented.has(name) && NAME.test(name)) found.add(name);
+  }
+  return [...found].slice(0, MOST_UNKNOWN).sort();
 };
 
 /** One page, and the wanted fields that a default response may lack. */

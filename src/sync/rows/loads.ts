@@ -56,16 +56,10 @@ const askedFields = (
   );
 };
 
-/** Removes null values of fields that the list does not return, because they carry no meaning. */
-const withoutEmptyDetails = (
-  record: JsonValue,
-  fields: readonly FieldSpec[],
-  asked: ReadonlySet<string>,
-): JsonValue => {
+/** Removes null values of fields that the list does not return (`absent`), because they carry no meaning. */
+const withoutEmptyDetails = (record: JsonValue, absent: readonly string[]): JsonValue => {
   if (!isJsonObject(record)) return record;
-  const empty = fields
-    .filter((field) => isUncertain(field) && record[field.name] === null && !asked.has(field.name))
-    .map((field) => field.name);
+  const empty = absent.filter((name) => record[name] === null);
   return empty.length === 0
     ? record
     : Object.fromEntries(Object.entries(record).filter(([name]) => !empty.includes(name)));
@@ -92,7 +86,8 @@ const listLoad = (answer: Answer, table: TableName): TableLoad => {
   const spec = tableSpec(table);
   const records = Array.isArray(answer.data) ? answer.data : [answer.data];
   const asked = askedFields(spec.fields, answer, records);
-  const received = records.map((record) => withoutEmptyDetails(record, spec.fields, asked));
+  const absent = spec.fields.filter((field) => isUncertain(field) && !asked.has(field.name)).map(({ name }) => name);
+  const received = records.map((record) => withoutEmptyDetails(record, absent));
   return load(answer, table, received, {
     asked,
     ...(answer.query.onlyWithFields === undefined ? {} : { chosen: true }),

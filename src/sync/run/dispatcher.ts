@@ -34,8 +34,6 @@ const MOST_UNCOMMITTED = 256;
  * (docs/PERFORMANCE.md).
  */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
-/** Requests always allowed in flight, however large responses are: 300 a minute at 1.5 s each need eight. */
-const ALWAYS_FLYING = 8;
 
 interface Pick {
   readonly task: ScopeTask;
@@ -66,7 +64,8 @@ const changed = (traffic: Traffic): Promise<void> =>
 const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
   flying < run.options.concurrency &&
   run.committer.waiting() < MOST_UNCOMMITTED &&
-  run.committer.waitingBytes() + Math.max(0, flying - ALWAYS_FLYING) * answerBytes < MOST_UNCOMMITTED_BYTES;
+  run.committer.waitingBytes() + Math.max(0, flying + 1 - run.options.largeInFlight) * answerBytes <
+    MOST_UNCOMMITTED_BYTES;
 
 const pick = (run: SyncRun): Pick | null => {
   const task = mostValuable(run);

@@ -14,30 +14,37 @@ export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (
 /** True when no budget forbids the task's next request. */
 const hasBudget = (run: SyncRun, task: ScopeTask): boolean => run.budgets.room(purposeOf(task)) === "some";
 
-/** Streams with a page in flight. */
-const streamsUnderWay = (run: SyncRun): ReadonlySet<StreamName> => {
-  const streams = new Set<StreamName>();
+/** What one pass over the tasks needs to know of the whole run. */
+interface Overview {
+  /** Streams with a page in flight. */
+  readonly underWay: ReadonlySet<StreamName>;
+  /** The shape of some list is known. */
+  readonly anySettled: boolean;
+}
+
+const overviewOf = (run: SyncRun): Overview => {
+  const underWay = new Set<StreamName>();
   for (const task of run.active.values()) {
-    if (task.progress !== null && task.inFlight.length > task.ready.length) streams.add(task.stream.name);
+    if (task.progress !== null && task.inFlight.length > task.ready.length) underWay.add(task.stream.name);
   }
-  return streams;
+  return { underWay, anySettled: settledLists(run).length > 0 };
 };
 
 /**
  * While a list's shape is unknown, one request of its stream is enough; while no shape is known, one request in
  * total, because the others profit from its result.
  */
-const waitsForShape = (run: SyncRun, task: ScopeTask, underWay: ReadonlySet<StreamName>): boolean => {
+const waitsForShape = (run: SyncRun, task: ScopeTask, { underWay, anySettled }: Overview): boolean => {
   if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
-  return settledLists(run).length > 0 ? underWay.has(task.stream.name) : underWay.size > 0;
+  return anySettled ? underWay.has(task.stream.name) : underWay.size > 0;
 };
 
 /** True when no further candidate needs to start. */
 export const enoughReady = (run: SyncRun): boolean => {
-  const underWay = streamsUnderWay(run);
+  const overview = overviewOf(run);
   let ready = 0;
   for (const task of run.active.values()) {
-    if (hasReady(task) && !waitsForShape(run, task, underWay) && hasBudget(run, task)) ready += 1;
+    if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) ready += 1;
     if (ready === READY_TASKS) return true;
   }
   return false;
@@ -61,11 +68,11 @@ const leastWorth = (run: SyncRun): number => {
 /** The most valuable task that may send now, the first of equals; null when none may. */
 export const mostValuable = (run: SyncRun): ScopeTask | null => {
   const least = leastWorth(run);
-  const underWay = streamsUnderWay(run);
+  const overview = overviewOf(run);
   let best: ScopeTask | null = null;
   for (const task of run.active.values()) {
     if (task.candidate.worth < least || (best !== null && task.candidate.worth <= best.candidate.worth)) continue;
-    if (hasReady(task) && !waitsForShape(run, task, underWay) && hasBudget(run, task)) best = task;
+    if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) best = task;
   }
   return best;
 };

@@ -32,6 +32,8 @@ export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
   readonly runId: string | null;
   /** Most requests in flight. */
   readonly concurrency: number;
+  /** Requests that may be in flight however large responses are. */
+  readonly largeInFlight: number;
   /** Streams that this mirror should hold, including those that this run does not read. */
   readonly configured: readonly StreamName[];
   /** Limits of the archive; null: nothing of it may be removed. */

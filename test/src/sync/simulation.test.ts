@@ -158,6 +158,7 @@ const OPTIONS: SyncOptions = {
   maxShare: 1,
   allowMassDelete: true,
   concurrency: 5,
+  largeInFlight: 8,
   archiveLimits: null,
   historyRetentionDays: null,
   ledgerRetentionDays: null,

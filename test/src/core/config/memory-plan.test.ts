@@ -1,7 +1,7 @@
 // What DuckDB gets of the process's memory: never less than is safe, never all that the machine has.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_MEMORY, memoryPlan, parseMemory } from "../../../../src/core/config/memory-plan.ts";
+import { DEFAULT_MEMORY, largeInFlight, memoryPlan, parseMemory } from "../../../../src/core/config/memory-plan.ts";
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -46,4 +46,10 @@ test("whatever the setting, DuckDB starts with what is safe, and the ceiling lie
       expect(ceilingBytes).toBeLessThan(machine);
     }),
   );
+});
+
+test("fewer large responses are in flight on a machine of 1 GiB than on one of 2 GiB", () => {
+  expect(largeInFlight(memoryPlan(DEFAULT_MEMORY, GIB))).toBe(2);
+  expect(largeInFlight(memoryPlan(DEFAULT_MEMORY, 2 * GIB))).toBe(8);
+  expect(largeInFlight(memoryPlan({ kind: "size", bytes: 512 * MIB }, 8 * GIB))).toBe(2);
 });

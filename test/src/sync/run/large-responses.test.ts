@@ -1,0 +1,51 @@
+// Large responses: how many requests a sync keeps in flight follows from the memory that it may take.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { startFakeServer } from "../../../support/fake-server.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
+
+/** A quarter of it, the first estimate of a response's size, is more than a sync lets wait. */
+const PADDING = "x".repeat(20 * 1024 * 1024);
+/** Turns of the event loop after which no further request is on its way from the same process. */
+const QUIET_TURNS = 300;
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Most pages of signals that the service was asked for at once, and the rows that the sync then mirrored. */
+const mostAtOnce = async (memory: string) => {
+  const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
+  const padded: typeof service = {
+    ...service,
+    answer: (path, query) => {
+      const { body, ...rest } = service.answer(path, query);
+      return { ...rest, body: typeof body === "object" ? { ...body, padding: PADDING } : body };
+    },
+  };
+  let waiting = 0;
+  let most = 0;
+  const server = await startFakeServer(padded, async (path) => {
+    if (path !== "/v1/signals") return;
+    waiting += 1;
+    most = Math.max(most, waiting);
+    for (let quiet = 0, before = waiting; quiet < QUIET_TURNS; quiet = before === waiting ? quiet + 1 : 0) {
+      before = waiting;
+      await turn();
+    }
+    waiting -= 1;
+  });
+  afterTest(() => server.close());
+  const rig = await startSyncRig(service, { DUCKMIRROR_BASE_URL: server.url, DUCKMIRROR_MEMORY: memory });
+  afterTest(() => rig.close());
+  const { report } = await rig.sync({ streams: ["signals"] });
+  return { most, status: report.status, inserted: report.streams[0]?.inserted };
+};
+
+test("with little memory two large responses are on their way at once, else more", async () => {
+  const little = await mostAtOnce("512MiB");
+  expect(little).toMatchObject({ most: 2, status: "done" });
+  const enough = await mostAtOnce("4GiB");
+  expect(enough).toMatchObject({ status: "done", inserted: little.inserted });
+  expect(enough.most).toBeGreaterThan(2);
+});

@@ -20,7 +20,7 @@ interface StreamStats {
   /** Requests still expected, where known. */
   planned: number;
   failed: string | null;
-  /** Failed tasks by code. */
+  /** Failed tasks by code and reason. */
   failures: Map<string, number>;
   /** Due work was left. */
   left: boolean;

@@ -7,20 +7,25 @@ import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
-/** Failures of a stream with one code that are reported one by one: thousands of lists can fail alike. */
+/** Failures of a stream for one reason that are reported one by one: thousands of lists can fail alike. */
 const MOST_REPORTED = 5;
+
+/** Code and reason, without the excerpt of a response that follows it: that may differ each time. */
+const reasonOf = ({ code, context }: DuckmirrorError): string =>
+  `${code} ${String(context.detail ?? "").split(":")[0]}`;
 
 /** Reports the failure, or that no more failures like it are reported. */
 const reportFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
   const { stream } = task.candidate;
   const { failures } = run.stats.of(stream);
-  const earlier = failures.get(error.code) ?? 0;
-  failures.set(error.code, earlier + 1);
+  const reason = reasonOf(error);
+  const earlier = failures.get(reason) ?? 0;
+  failures.set(reason, earlier + 1);
   if (earlier > MOST_REPORTED) return;
   const text =
     earlier < MOST_REPORTED
       ? `${error.message} ${error.hint}`
-      : `${stream}: further failures with ${error.code} are not listed; sync.requests has each of them.`;
+      : `${stream}: further failures like this one (${error.code}) are not listed; sync.requests has each of them.`;
   run.deps.emit({ kind: "note", level: "warn", text });
 };
 

@@ -127,7 +127,7 @@ test("a route that fails for good fails its stream, and the others are committed
   expect(await rig.rows("select count(*) as n from signals")).toEqual([{ n: 18 }]);
 });
 
-test("a stream whose every list fails is told in a few lines, and the ledger has each failure", async () => {
+test("a stream whose every list fails alike is reported in a few lines, and the ledger has each failure", async () => {
   const service = createFakeService(anOrganization(12));
   service.options = { before: ({ path }) => (path.endsWith("/filings") ? { status: 418, body: "no" } : undefined) };
   rig = await startSyncRig(service);
@@ -139,7 +139,7 @@ test("a stream whose every list fails is told in a few lines, and the ledger has
   );
   expect(told).toHaveLength(6);
   expect(told.at(-1)).toBe(
-    "filings: further failures with REQUEST_FAILED are not listed; sync.requests has each of them.",
+    "filings: further failures like this one (REQUEST_FAILED) are not listed; sync.requests has each of them.",
   );
 });
 

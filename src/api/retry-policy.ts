@@ -59,6 +59,8 @@ const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean)
 const isGone = (outcome: ApiOutcome): boolean => [404, 410].includes(refusedStatus(outcome) ?? 0);
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
+/** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
+const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
 
 /** The request as text for messages: stream, route with ids, page. */
 const endpointOf = ({ call }: ApiOutcome, { stream }: VerdictContext): string => {
@@ -228,7 +230,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "free",
     follows: "The scope fails.",
     applies: ({ kind }) => kind === "refused",
-    decide: (...it) => give("fail", isGone(it[0]) ? "ROUTE_NOT_FOUND" : "REQUEST_FAILED")(...it),
+    decide: (...it) => give("fail", lacksRoute(it[0]) ? "ROUTE_NOT_FOUND" : "REQUEST_FAILED")(...it),
   },
   {
     when: "a request that was aborted before it left",

@@ -52,6 +52,11 @@ const refused = (status: number, more: Answer = {}): ApiOutcome => ({
   excerpt: more.excerpt ?? "",
   usage: more.usage ?? null,
 });
+/** The refusal of one account's insight, which is named in the query and not in the path. */
+const insightRefused = (status: number): ApiOutcome => {
+  const outcome = refused(status, { endpoint: "getAccountInsight" });
+  return { ...outcome, call: { ...outcome.call, query: { accountId: "7" } } };
+};
 const ok = (): ApiOutcome => ({
   kind: "ok",
   ...answered(200, {}),
@@ -136,6 +141,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { kind: "fail", context: { detail: /login\.example/ } },
     ],
     [refused(404), { kind: "fail", code: "ROUTE_NOT_FOUND" }],
+    [insightRefused(404), { kind: "fail", code: "REQUEST_FAILED" }],
     [refused(204), { kind: "fail", code: "REQUEST_FAILED" }],
   ],
   "a request that was aborted before it left": [

@@ -22,12 +22,15 @@ const start = async (options: RedisOptions = {}): Promise<TestRedis> => {
   return redis;
 };
 
-/** Commands time out early, so that a frozen server is noticed within the test. */
-const connect = (url: string) => {
-  const connection = connectRedis(url, { commandTimeoutMs: 150, name: "a test" });
+const connectFor = (url: string, commandTimeoutMs: number) => {
+  const connection = connectRedis(url, { commandTimeoutMs, name: "a test" });
   onTestFinished(connection.close);
   return connection;
 };
+/** Commands time out early, so that a frozen server is noticed within the test. */
+const connect = (url: string) => connectFor(url, 150);
+/** For servers that respond, on a busy machine, too. */
+const connectPatiently = (url: string) => connectFor(url, 30_000);
 
 const counter = (connection: ReturnType<typeof connect>, patienceMs: number) => {
   const schema = z.object({ count: z.number() });
@@ -49,7 +52,7 @@ const counter = (connection: ReturnType<typeof connect>, patienceMs: number) => 
 describe("a Redis that is checked", () => {
   test("is refused where it may throw away what it holds", async () => {
     const redis = await start({ maxmemory: "20mb", policy: "allkeys-lru" });
-    await expect(checkRedis(connect(redis.url))).rejects.toMatchObject({
+    await expect(checkRedis(connectPatiently(redis.url))).rejects.toMatchObject({
       code: "REDIS_EVICTS",
       message: expect.stringContaining("allkeys-lru"),
       exitCode: 2,
@@ -58,24 +61,24 @@ describe("a Redis that is checked", () => {
 
   test("is taken with a bound that evicts nothing; without an append-only file a warning says so", async () => {
     const bounded = await start({ maxmemory: "20mb" });
-    expect(await checkRedis(connect(bounded.url))).toEqual([expect.stringContaining("no append-only file")]);
+    expect(await checkRedis(connectPatiently(bounded.url))).toEqual([expect.stringContaining("no append-only file")]);
     const appendonlyDir = await mkdtemp(join(tmpdir(), "duckmirror-aof-"));
     onTestFinished(() => rm(appendonlyDir, { recursive: true, force: true }));
     const persistent = await start({ appendonlyDir });
-    expect(await checkRedis(connect(persistent.url))).toEqual([]);
+    expect(await checkRedis(connectPatiently(persistent.url))).toEqual([]);
     await persistent.kill();
   });
 
   test("is refused as a replica, since nothing can be written to it", async () => {
     const primary = await start();
     const replica = await start({ replicaOf: primary.port });
-    await expect(checkRedis(connect(replica.url))).rejects.toMatchObject({ code: "REDIS_REPLICA" });
+    await expect(checkRedis(connectPatiently(replica.url))).rejects.toMatchObject({ code: "REDIS_REPLICA" });
   });
 
   test("that is not there, or refuses the password, is named without the password", async () => {
     const redis = await start({ password: "the right one" });
     const wrong = redis.url.replace("the%20right%20one", "the%20wrong%20one");
-    const problem = await checkRedis(connect(wrong)).catch((error: unknown) => error);
+    const problem = await checkRedis(connectPatiently(wrong)).catch((error: unknown) => error);
     expect(problem).toMatchObject({
       code: "REDIS_REFUSED",
       exitCode: 2,
@@ -84,10 +87,10 @@ describe("a Redis that is checked", () => {
     });
     expect(String(problem)).not.toContain("wrong one");
     const none = redis.url.replace(/:\/\/.*@/, "://");
-    await expect(checkRedis(connect(none))).rejects.toMatchObject({ code: "REDIS_REFUSED" });
-    expect(await checkRedis(connect(redis.url))).toHaveLength(1);
+    await expect(checkRedis(connectPatiently(none))).rejects.toMatchObject({ code: "REDIS_REFUSED" });
+    expect(await checkRedis(connectPatiently(redis.url))).toHaveLength(1);
     await redis.stop();
-    await expect(checkRedis(connect(wrong))).rejects.toMatchObject({
+    await expect(checkRedis(connectPatiently(wrong))).rejects.toMatchObject({
       message: expect.stringContaining("ECONNREFUSED"),
     });
   });
@@ -100,7 +103,7 @@ test.each([
   ["INFO", "~*", "-info"],
 ])("a user without rights to %s is refused with what is denied", async (_, keys, rights) => {
   const redis = await start({ user: ["duckmirror", "on", ">secret", keys, "&*", "+@all", rights] });
-  const connection = connect(redis.url.replace("://", "://duckmirror:secret@"));
+  const connection = connectPatiently(redis.url.replace("://", "://duckmirror:secret@"));
   await expect(checkRedis(connection)).rejects.toMatchObject({
     code: "REDIS_REFUSED",
     exitCode: 2,

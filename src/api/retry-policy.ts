@@ -1,13 +1,11 @@
 // Retry policy: THE table of verdicts on outcomes, read from top to bottom; the first matching row applies. Pure:
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
-
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
 
 type FailContext = Readonly<Record<string, string | number>>;
-
 export type Verdict =
   /** The envelope is usable. */
   | { readonly kind: "use" }

@@ -12,7 +12,7 @@ const MOST_REPORTED = 5;
 
 /** Code and reason, without the excerpt of a response that follows it: that may differ each time. */
 const reasonOf = ({ code, context }: DuckmirrorError): string =>
-  `${code} ${String(context.detail ?? "").split(":")[0]}`;
+  `${code} ${String(context.detail ?? "").split(/[,:]/)[0]}`;
 
 /** Reports the failure, or that no more failures like it are reported. */
 const reportFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {

@@ -18,6 +18,9 @@ export interface FieldChoice {
   readonly unknown: readonly string[] | null;
 }
 
+/** A service whose pages hold fewer records proves little with one of them: such a list keeps the names it was asked by. */
+const SMALL_PAGE = 5;
+
 /** Names of fields that a request may hold. */
 const NAME = /^[A-Za-z_]\w{0,63}$/;
 /** Names of unknown fields in one request, so that its address stays short. */
@@ -42,15 +45,17 @@ export interface ChosenPage {
   readonly records: readonly JsonValue[];
   /** Fields that the list is known not to return, even by name. */
   readonly lacks: readonly string[];
+  /** Most records of a page of this list. */
+  readonly perPage: number;
 }
 
 /** True for a missing field that the service may return if it is named. */
-const isOpen = (choice: FieldChoice, { records, lacks }: ChosenPage, name: string): boolean => {
+const isOpen = (choice: FieldChoice, { records, lacks, perPage }: ChosenPage, name: string): boolean => {
   const { length } = records;
   if (choice.inDefault.includes(name) && length < FEW_RECORDS) return false;
   // A few records without a value proved little, so more records are asked again.
   const provedLittle = choice.namedInVain < FEW_RECORDS && length >= Math.min(FEW_RECORDS, 2 * choice.namedInVain);
-  return !lacks.includes(name) || provedLittle;
+  return !lacks.includes(name) || provedLittle || perPage < SMALL_PAGE;
 };
 
 /** What is known after one more page, and whether it must be asked for again with names. */
@@ -59,10 +64,10 @@ export const choiceAfter = (
   stream: StreamSpec,
   page: ChosenPage,
 ): { readonly choice: FieldChoice; readonly again: boolean } => {
-  const { wanted, named, records, lacks } = page;
+  const { wanted, named, records, lacks, perPage } = page;
   if (records.length === 0) return { choice, again: false };
   if (named) {
-    const vain = choice.byName.filter((name) => lacks.includes(name));
+    const vain = perPage < SMALL_PAGE ? [] : choice.byName.filter((name) => lacks.includes(name));
     const byName = choice.byName.filter((name) => !vain.includes(name));
     const namedInVain = vain.length === 0 ? choice.namedInVain : Math.max(choice.namedInVain, records.length);
     return { choice: { ...choice, byName, namedInVain }, again: false };

@@ -59,6 +59,7 @@ export const settleShape = async (
     named: query.onlyWithFields !== undefined,
     records,
     lacks: learned.lacks,
+    perPage,
   });
   // Until the form is known, the list's other requests wait.
   const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };

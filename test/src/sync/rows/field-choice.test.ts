@@ -97,6 +97,7 @@ const page = (length: number, record: object, more: object = {}) => ({
   named: false,
   records: Array.from({ length }, (_, id) => ({ id, ...record })),
   lacks: [],
+  perPage: 100,
   ...more,
 });
 const signals = streamSpec("signals");
@@ -118,4 +119,15 @@ test("a mirror of an earlier version asks for the default response next, and bel
   expect(choice).toMatchObject({ inDefault: ["sources"], byName: [], unknown: ["mood"] });
   // Granted by name says nothing of the default response.
   expect(choiceAfter(shape, signals, page(3, {})).again).toBe(true);
+});
+
+test("a list of one record a page is asked by name from its second page on: one record without a value proves little", () => {
+  const first = choiceAfter(initialShape(100), signals, page(1, {}));
+  const vain = choiceAfter(first.choice, signals, page(1, {}, { named: true, lacks: ["sources"] }));
+  expect(vain.choice.byName).toEqual([]);
+  // The second page shows how small pages are.
+  const second = choiceAfter(vain.choice, signals, page(1, {}, { lacks: ["sources"], perPage: 1 }));
+  expect(second).toMatchObject({ again: true, choice: { byName: ["sources"] } });
+  const third = choiceAfter(second.choice, signals, page(1, {}, { named: true, lacks: ["sources"], perPage: 1 }));
+  expect(third.choice.byName).toEqual(["sources"]);
 });

@@ -68,7 +68,9 @@ export const choiceAfter = (
   if (records.length === 0) return { choice, again: false };
   if (named) {
     const vain = perPage < SMALL_PAGE ? [] : choice.byName.filter((name) => lacks.includes(name));
-    const byName = choice.byName.filter((name) => !vain.includes(name));
+    // A page that was asked by name at once, because credits are short, shows as well that names bring the fields.
+    const brought = wanted.filter((name) => !choice.inDefault.includes(name) && hasValue(records, name));
+    const byName = [...new Set([...choice.byName, ...brought])].filter((name) => !vain.includes(name)).sort();
     const namedInVain = vain.length === 0 ? choice.namedInVain : Math.max(choice.namedInVain, records.length);
     return { choice: { ...choice, byName, namedInVain }, again: false };
   }

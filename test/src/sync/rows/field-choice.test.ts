@@ -131,3 +131,8 @@ test("a list of one record a page is asked by name from its second page on: one 
   const third = choiceAfter(second.choice, signals, page(1, {}, { named: true, lacks: ["sources"], perPage: 1 }));
   expect(third.choice.byName).toEqual(["sources"]);
 });
+
+test("a page that was named at once while credits were short settles the names: no later page comes in both forms", () => {
+  const named = choiceAfter(initialShape(100), signals, page(3, { sources: ["a"] }, { named: true }));
+  expect(named).toMatchObject({ again: false, choice: { byName: ["sources"] } });
+});

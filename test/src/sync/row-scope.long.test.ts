@@ -188,7 +188,8 @@ test.each(Array.from({ length: HISTORIES }, (_, history) => SEED + history))(
         (await rig.rows(`select id::varchar as id from ${list} where _in_scope`)).map(({ id }) => String(id));
       for (const list of ["accounts", "signals"] as const) {
         const paid = service.log.slice(before).filter(({ status }) => status === 200);
-        if (!hasWidened(last, list, paid)) continue;
+        // A service that does not apply filters is read whole, however the scope changed.
+        if (service.options.filters !== "obey" || !hasWidened(last, list, paid)) continue;
         widenings += 1;
         expect((await mirrored(list)).sort(), `${where}: widened ${list}`).toEqual(there(list).sort());
       }

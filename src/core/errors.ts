@@ -208,6 +208,11 @@ export const ERRORS = {
     "The snapshot {file} cannot be read: {detail}",
     "`duckmirror sync` publishes a new one. If that cannot be read either, `duckmirror replay` rebuilds both from the archive, without a single request.",
   ),
+  MIRROR_GONE: row(
+    EXIT.unexpected,
+    "The mirror in {dir} is gone. This worker has seen it there before.",
+    "Bring the directory back: mount its volume, or restore a backup (`duckmirror restore`). The next sync continues from what is there. To pay for a new first mirror instead, start the worker again, or run `duckmirror sync`.",
+  ),
   WAREHOUSE_BEHIND: row(
     EXIT.unexpected,
     "The working database {file} is older than its archive: it holds {applied:change}, the archive {announced}.",

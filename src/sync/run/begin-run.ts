@@ -120,7 +120,6 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     tierLowered: false,
     fullAccess: false,
     replan: false,
-    failuresInARow: 0,
   };
   noteTier(run);
   return { ...planned, run, quota };

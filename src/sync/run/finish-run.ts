@@ -8,6 +8,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
+import { readCreditsLeft } from "../plan/mirror-view.ts";
 import { readVerdicts } from "../running/completeness.ts";
 import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
@@ -60,13 +61,20 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .catch(() => undefined);
 };
 
-const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<SyncReport> => {
-  const { ledger, warehouse, clock } = run.deps;
-  const finishedAt = clock.now();
+/** Credits left: the ledger's figure, or, where no response of the run had one, what the mirror knows. */
+const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun) => {
   const { limit, remaining, resetsAt } = ledger.snapshot();
+  const known = remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null;
+  const left = known ?? { limit, remaining, resetsAt };
+  return { ...left, resets_at: left.resetsAt === null ? null : isoTime(left.resetsAt) };
+};
+
+const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<SyncReport> => {
+  const { warehouse, clock } = run.deps;
+  const finishedAt = clock.now();
+  const { limit, remaining, resets_at } = await creditsLeft(run);
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
-  const resets_at = resetsAt === null ? null : isoTime(resetsAt);
   const proven = await readVerdicts(warehouse.database);
   return {
     run_id: run.runId,

@@ -5,7 +5,7 @@ import { startOf } from "./page-geometry.ts";
 /** Search engines count no further by default: the service may have more rows than it says. */
 const COUNTED_NO_FURTHER = 10_000;
 
-/** Other round numbers at which services stop to count. Lists of exactly so many rows exist, so a page decides. */
+/** Other round numbers at which services stop to count. A list may be exactly as long, so the page behind decides. */
 const ROUND = new Set([1_000, 5_000, 50_000, 100_000, 500_000, 1_000_000]);
 
 /** What is known of a list when a page of it arrives. */

@@ -6,10 +6,12 @@ import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { readTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
+import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
+import { deliveryJson, deliveryLines } from "../../terminal/status/delivery-lines.ts";
 import { diskJson, diskLines } from "../../terminal/status/disk-lines.ts";
 import { forecastLines, medianError } from "../../terminal/status/forecast-lines.ts";
 import { renderTable, right } from "../../terminal/table.ts";
@@ -17,7 +19,7 @@ import { renderTable, right } from "../../terminal/table.ts";
 const inputSchema = z.object({ runs: z.string().default("5") });
 
 /** What the command shows: the published state, and files of the data directory. */
-type Shown = MirrorStatus & { readonly disk: DiskUsage };
+type Shown = MirrorStatus & { readonly disk: DiskUsage; readonly deliveries: readonly DeliveryFigures[] };
 
 /** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
 const toJson = (status: Shown) => ({
@@ -50,6 +52,7 @@ const toJson = (status: Shown) => ({
     unconfirmed_because: found?.because ?? null,
     error: found?.error ?? null,
   })),
+  destinations: deliveryJson(status.deliveries),
   credits: creditJson(status.spending),
   runs: status.runs.map((run) => ({
     run_id: run.runId,
@@ -180,6 +183,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     streams,
     ...errors,
     ...open,
+    ...deliveryLines(status.deliveries, columns, ago, colours.red),
     tierLine(status),
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
@@ -196,7 +200,8 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   // `check` may have learned the tier since the last run.
   const known = await readTier(config.dataDir);
   const tier = known === null ? published.tier : { ...known, since: new Date(known.since).toISOString() };
-  const status = { ...published, tier, disk: readDiskUsage(config.dataDir, context.clock.now()) };
+  const deliveries = (await deliveryStates(config)).map((one) => deliveryFigures(one, published.snapshot.publishedAt));
+  const status = { ...published, tier, deliveries, disk: readDiskUsage(config.dataDir, context.clock.now()) };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

@@ -14,7 +14,7 @@ import { createLocalDeliveries } from "../../src/queue/delivering/local-deliveri
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { delivered, deliver as deliverSet, destinationsText, makeBucket, manifestOf, stubAws } from "./a-bucket.ts";
-import { aFolder, deliver, differences } from "./a-lake.ts";
+import { aFolder, deliver, differences, report } from "./a-lake.ts";
 import { killDelivery, type Moment, NEVER } from "./killed-delivery.ts";
 import { dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
@@ -179,6 +179,26 @@ test("a bucket that takes connections and answers nothing is away, and gets ever
     s3.rule = null;
     const { to } = await delivered(dataDir, setting);
     expect((await manifestOf(s3.endpoint, "frozen"))?.delivered).toMatchObject({ n: to.n });
+  } finally {
+    await s3.stop();
+  }
+});
+
+test("a lake whose bucket takes connections and answers nothing is away, and gets everything later", async () => {
+  stubAws();
+  const s3 = await startS3(inject("destinationsVenv"));
+  try {
+    const [dataDir, at] = [aFolder(), aFolder()];
+    await move(dataDir, seededRandom(36));
+    await makeBucket(s3.endpoint, "lake");
+    const settings = { data_path: "s3://lake/files/", endpoint: s3.endpoint, path_style: true, region: "us-east-1" };
+    s3.rule = () => "silent";
+    const { error } = await report({ dataDir, at, settings: { ...settings, answer_timeout: PATIENT } });
+    expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
+    s3.rule = null;
+    const { tables } = await deliver({ dataDir, at, settings });
+    expect(tables.some(({ written }) => written > 0)).toBe(true);
+    expect((await deliver({ dataDir, at, settings })).tables).toEqual([]);
   } finally {
     await s3.stop();
   }

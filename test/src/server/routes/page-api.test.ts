@@ -2,10 +2,10 @@
 import { statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { Secret } from "../../../src/core/secret.ts";
-import type { DeliveryState } from "../../../src/deliver/notes.ts";
-import type { Server } from "../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { DeliveryState } from "../../../../src/deliver/notes.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 

@@ -1,19 +1,25 @@
 // Case destinations: what a delivery of 0.1% changed rows writes and takes, against the first delivery, which writes every
-// row. `--size 1000000`: rows. BENCH_POSTGRES: address of a Postgres where the case may make and drop the schema
-// duckmirror_bench; BENCH_EXTENSIONS: folder with DuckDB's extensions (docs/DUCKLAKE.md); without, DuckDB installs them.
+// row: `duckmirror deliver` as built, with its processes. Linux only. `--size 1000000`: rows; `--memory 2GB`: the setting.
+// BENCH_POSTGRES: address of a Postgres on this machine where the case may make and drop the schema duckmirror_bench;
+// BENCH_S3: address of a service that takes any credentials; BENCH_EXTENSIONS: folder with DuckDB's extensions
+// (docs/DUCKLAKE.md); without, DuckDB installs them.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deliverJob } from "../jobs/deliver.ts";
-import { vocabulary } from "../src/catalog/vocabulary.ts";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import { systemClock } from "../src/core/clock.ts";
-import { resolveConfig } from "../src/core/config/config.ts";
-import type { Delivered } from "../src/deliver/destination.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { BenchCase, Figure } from "./case.ts";
 import { asked, fill, record, scattered } from "./many-signals.ts";
+import { cpuOfTree, runTree } from "./process-tree.ts";
 
-const ROWS = process.argv.includes("--size") ? Number(process.argv[process.argv.indexOf("--size") + 1]) : 1_000_000;
+const argument = (name: string, otherwise: string): string => {
+  const at = process.argv.indexOf(name);
+  return (at === -1 ? undefined : process.argv[at + 1]) ?? otherwise;
+};
+const ROWS = Number(argument("--size", "1000000"));
+const MEMORY = argument("--memory", "2GB");
 const CHANGED = Math.round(ROWS / 1_000);
 /** The changed rows are the newest ones, or from all months. */
 const SPREADS = {
@@ -26,7 +32,10 @@ const SCHEMA = "duckmirror_bench";
 interface Target {
   readonly name: string;
   readonly setting: Readonly<Record<string, unknown>>;
-  readonly written: () => Promise<number>;
+  /** Absent: what the deliveries say. */
+  readonly written?: () => Promise<number>;
+  /** Process of the server. */
+  readonly server?: number;
   readonly close: () => Promise<void>;
 }
 
@@ -63,9 +72,11 @@ const inPostgres = async (url: string): Promise<Target> => {
   await client.connect();
   const drop = () => client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`);
   await drop();
+  const { rows: lines } = await client.query("SELECT pg_read_file('postmaster.pid') AS pid");
   return {
     name: "postgres",
     setting: { kind: "postgres", url, schema: SCHEMA },
+    server: Number.parseInt(String(lines[0]?.pid), 10),
     // What the server wrote to its log, which holds every change of tables and indexes.
     written: async () => {
       const { rows } = await client.query("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes");
@@ -78,11 +89,25 @@ const inPostgres = async (url: string): Promise<Target> => {
   };
 };
 
+const AWS_ENV = { AWS_ACCESS_KEY_ID: "bench", AWS_SECRET_ACCESS_KEY: "bench", AWS_EC2_METADATA_DISABLED: "true" };
+
+const inBucket = async (endpoint: string): Promise<Target> => {
+  const { S3Client, CreateBucketCommand } = await import("@aws-sdk/client-s3");
+  const credentials = { accessKeyId: "bench", secretAccessKey: "bench" };
+  const client = new S3Client({ endpoint, credentials, region: "us-east-1", forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: "duckmirror-bench" }));
+  const url = `s3://duckmirror-bench/${process.pid}`;
+  const setting = { kind: "parquet", url, endpoint, path_style: true };
+  return { name: "parquet, a bucket", setting, close: async () => client.destroy() };
+};
+
 const targets = async (): Promise<readonly Target[]> => {
-  const { BENCH_POSTGRES: url } = process.env;
+  const { BENCH_POSTGRES: url, BENCH_S3: endpoint } = process.env;
   if (url === undefined) process.stderr.write("without BENCH_POSTGRES, kind postgres is not measured\n");
+  if (endpoint === undefined) process.stderr.write("without BENCH_S3, no bucket is measured\n");
   return [
     inFolder("parquet, a folder", (folder) => ({ kind: "parquet", url: join(folder, "set") })),
+    ...(endpoint === undefined ? [] : [await inBucket(endpoint)]),
     inFolder("ducklake, catalog in SQLite", (folder) => ({
       kind: "ducklake",
       url: `ducklake:sqlite:${join(folder, "catalog.sqlite")}`,
@@ -92,18 +117,24 @@ const targets = async (): Promise<readonly Target[]> => {
   ];
 };
 
-const deliver = async (dataDir: string, { name, setting }: Target): Promise<Delivered> => {
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "bench", ...setting }]) },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-  const context = { clock: systemClock, signal: new AbortController().signal };
-  const [report] = await deliverJob(config, { names: [], takeOver: false }, context);
-  if (report?.delivered) return report.delivered;
-  throw report?.error ?? new TypeError(`nothing was delivered to ${name}`);
+const reportSchema = z.object({
+  destinations: z.tuple([
+    z.object({ bytes: z.number().nullable(), tables: z.array(z.object({ table: z.string(), written: z.number() })) }),
+  ]),
+});
+
+/** Runs `duckmirror deliver`. */
+const deliver = async (dataDir: string, { setting }: Target) => {
+  const env = {
+    ...AWS_ENV,
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "bench", ...setting }]),
+    DUCKMIRROR_MEMORY: MEMORY,
+  };
+  const program = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
+  const run = await runTree([program, "deliver", "--json", "--quiet"], env, dataDir);
+  const [delivered] = reportSchema.parse(JSON.parse(run.out)).destinations;
+  return { ...run, ...delivered };
 };
 
 let requests = 0;
@@ -123,19 +154,34 @@ const change = async (dataDir: string, ids: readonly number[]): Promise<void> =>
   }
 };
 
-const MIB = 2 ** 20;
-const text = (ms: number, bytes: number) => `${(ms / 1000).toFixed(1)} s, ${(bytes / MIB).toFixed(1)} MiB`;
+interface Measured {
+  readonly ms: number;
+  readonly bytes: number;
+  readonly cpuMs: number;
+  readonly peakMib: number;
+  /** Processor time of the server; null: it was not read. */
+  readonly serverMs: number | null;
+}
 
-/** A delivery's time and bytes. */
-const measured = async (dataDir: string, target: Target, rows: number) => {
-  const before = await target.written();
-  const start = performance.now();
-  const { tables } = await deliver(dataDir, target);
-  const ms = performance.now() - start;
+const MIB = 2 ** 20;
+const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const text = ({ ms, bytes, cpuMs, peakMib, serverMs }: Measured) => {
+  const server = serverMs === null ? "" : ` (server ${inSeconds(serverMs)})`;
+  const work = `${inSeconds(cpuMs)} of processor time${server}, ${peakMib.toFixed(0)} MiB of memory`;
+  return `${inSeconds(ms)}, ${(bytes / MIB).toFixed(1)} MiB, ${work}`;
+};
+
+const measured = async (dataDir: string, target: Target, rows: number): Promise<Measured> => {
+  const { written = async () => 0, server } = target;
+  const busy = () => (server === undefined ? null : cpuOfTree(server));
+  const [before, busyBefore] = [await written(), busy()];
+  const { tables, ms, cpuMs, peakMib, bytes } = await deliver(dataDir, target);
   const found = tables.find(({ table }) => table === "signals")?.written;
   // Kind parquet writes whole parts.
   if (found === undefined || found < rows) throw new TypeError(`${found} of ${rows} rows delivered`);
-  return { ms, bytes: (await target.written()) - before };
+  const serverMs = busyBefore === null ? null : (busy() ?? 0) - busyBefore;
+  const total = target.written === undefined ? (bytes ?? 0) : (await written()) - before;
+  return { ms, cpuMs, peakMib, serverMs, bytes: total };
 };
 
 const run = async (): Promise<readonly Figure[]> => {
@@ -151,19 +197,20 @@ const run = async (): Promise<readonly Figure[]> => {
     await fill(warehouse, ROWS);
     await warehouse.publish();
     await warehouse.close();
-    const first = new Map<Target, { readonly ms: number; readonly bytes: number }>();
+    const first = new Map<Target, Measured>();
     for (const target of all) {
       const found = await measured(dataDir, target, ROWS);
       first.set(target, found);
-      note(`${target.name}: first delivery, every row`, text(found.ms, found.bytes));
+      note(`${target.name}: first delivery, every row`, text(found));
     }
     for (const [spread, ids] of Object.entries(SPREADS)) {
       await change(dataDir, ids);
       for (const target of all) {
-        const { ms, bytes } = await measured(dataDir, target, CHANGED);
-        const whole = first.get(target) ?? { ms, bytes };
-        const share = `${((bytes / whole.bytes) * 100).toFixed(1)}% of the bytes, ${((ms / whole.ms) * 100).toFixed(0)}% of the time`;
-        note(`${target.name}: 0.1% changed, ${spread}`, `${text(ms, bytes)}: ${share}`);
+        const found = await measured(dataDir, target, CHANGED);
+        const whole = first.get(target) ?? found;
+        const share = (of: "bytes" | "cpuMs") => `${((found[of] / whole[of]) * 100).toFixed(1)}%`;
+        const shares = `${share("bytes")} of the bytes, ${share("cpuMs")} of the processor time`;
+        note(`${target.name}: 0.1% changed, ${spread}`, `${text(found)}: ${shares}`);
       }
     }
     return figures;
@@ -175,7 +222,7 @@ const run = async (): Promise<readonly Figure[]> => {
 
 export const destinations: BenchCase = {
   id: "destinations",
-  title: `Deliveries of ${CHANGED.toLocaleString("en")} changed signals of ${ROWS.toLocaleString("en")}, against the first delivery`,
+  title: `Deliveries of ${CHANGED.toLocaleString("en")} changed signals of ${ROWS.toLocaleString("en")}, against the first delivery, memory ${MEMORY}`,
   onlyNamed: true,
   run,
 };

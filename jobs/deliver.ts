@@ -8,6 +8,7 @@ import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
 import { createScrubber } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import type { Delivered } from "../src/deliver/destination.ts";
+import { type DeliveryOutcome, noteDelivery } from "../src/deliver/notes.ts";
 import { openDestination } from "../src/deliver/open-destination.ts";
 import { type OpenSource, openSource } from "../src/deliver/source.ts";
 
@@ -35,6 +36,8 @@ export interface DeliverContext {
   readonly tracer?: Tracer;
   /** Unset: by kind. */
   readonly open?: typeof openDestination;
+  /** Whether no further attempt follows this failure; unset: nobody counts attempts. */
+  readonly isLast?: (failure: DuckmirrorError) => boolean;
   /** Called before each destination. */
   readonly onStart?: (name: string) => void;
 }
@@ -127,14 +130,20 @@ export const deliverJob = async (
     onStart?.(name);
     const startedAt = performance.now();
     const base = () => ({ name, kind, durationMs: Math.round(performance.now() - startedAt) });
+    const note = (outcome: DeliveryOutcome) => noteDelivery(dataDir, name, outcome);
     const attributes = { "duckmirror.profile": profile, "duckmirror.destination": name };
     const work = () => deliverTo(settings, sources, request, config, context);
     try {
       const delivered = await inSpan(tracer, "deliver", work, { attributes });
-      return { ...base(), delivered, error: null };
+      const report = { ...base(), delivered, error: null };
+      const { publishedAt } = sources.get();
+      await note({ delivered, publishedAt, ms: report.durationMs, now: clock.now() });
+      return report;
     } catch (error) {
       signal.throwIfAborted();
-      return { ...base(), delivered: null, error: failureOf(error, settings) };
+      const failure = failureOf(error, settings);
+      await note({ code: failure.code, isLast: context.isLast?.(failure), now: clock.now() });
+      return { ...base(), delivered: null, error: failure };
     }
   };
   try {

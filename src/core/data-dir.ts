@@ -11,5 +11,8 @@ export const exportDir = (dataDir: string, format: string): string =>
 /** Folder of state/ for the snapshots that deliveries read (src/deliver/pinned-snapshot.ts). `forget` removes it. */
 export const DELIVERING = "delivering";
 
+/** Folder of state/ with what deliveries to each destination came to (src/deliver/notes.ts). */
+export const DELIVERIES = "deliveries";
+
 /** Folder of state/ with the files of each alert rule (src/alerts/store). `forget` removes messages that hold the person. */
 export const ALERTS = "alerts";

@@ -38,6 +38,8 @@ export interface Recipient {
 export interface OpenSource {
   /** Position of the snapshot and its tables, as one destination sees them. */
   sourceFor(recipient: Recipient): Promise<DeliverySource>;
+  /** When the snapshot was published, ms since the epoch. */
+  readonly publishedAt: number;
   /** False after another snapshot was published. */
   isNewest(): boolean;
   close(): Promise<void>;
@@ -121,16 +123,16 @@ const openPinned = async ({ path }: PinnedSnapshot, { memory }: SourceRequest): 
   });
 
 /** Different for each publish, which renames a new file into place. */
-const versionOf = (file: string): string | null => {
+const versionOf = (file: string): { readonly version: string; readonly publishedAt: number } | null => {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
+  return found === undefined ? null : { version: `${found.ino}-${found.mtimeNs}`, publishedAt: Number(found.mtimeMs) };
 };
 
 /** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, DATA_DIR_UNWRITABLE. */
 export const openSource = async (request: SourceRequest): Promise<OpenSource> => {
   const { dataDir, now } = request;
   const file = snapshotPath(dataDir);
-  const version = versionOf(file);
+  const opened = versionOf(file);
   const pinned = await pinSnapshot(dataDir, file, now);
   let database: Database;
   try {
@@ -159,7 +161,8 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
           tablesSince: (from) => tablesSince(from, { database, bounds, position, facts }, recipient),
         };
       },
-      isNewest: () => versionOf(file) === version,
+      publishedAt: opened?.publishedAt ?? now,
+      isNewest: () => versionOf(file)?.version === opened?.version,
       close,
     };
   } catch (error) {

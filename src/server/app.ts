@@ -6,6 +6,7 @@ import { guardedApp } from "./door/guarded-app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { createMetrics } from "./metrics.ts";
 import { changeRoutes } from "./routes/changes.ts";
+import { destinationRoutes } from "./routes/destinations.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { fleetRoutes } from "./routes/fleet.ts";
@@ -44,6 +45,7 @@ export const createServer = async (
   fleetRoutes(app, context);
   pageRoutes(app, context);
   pageApiRoutes(app, context);
+  destinationRoutes(app, context);
   changeRoutes(app, context);
   eventRoutes(app, context);
   explorerRoutes(app, context);

@@ -9,6 +9,8 @@ import { exportDir } from "../core/data-dir.ts";
 import { isCode } from "../core/errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../warehouse/export/manifest.ts";
+import { readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import { createDeliveryMetrics, type PublishedChanges } from "./delivery-metrics.ts";
 import { readBurn, readFindingCounts, readFreshness } from "./figures/overview.ts";
 import type { RunFigures } from "./figures/run-figures.ts";
 import { addFleet } from "./fleet-metrics.ts";
@@ -30,6 +32,16 @@ const readOutcomes = perSnapshot((snapshot) =>
   snapshot.query(sqlText("server/requests-by-outcome.sql"), [], outcomeRow),
 );
 const readRunCounts = perSnapshot((snapshot) => snapshot.query(sqlText("server/runs-by-status.sql"), [], runsRow));
+
+/** Number of the last change; null: the snapshot is older than the feed. */
+const readLastChange = perSnapshot((snapshot) =>
+  readFeedBounds(snapshot, snapshot.path)
+    .then(({ last }) => last)
+    .catch((error: unknown) => {
+      if (isCode(error, "CHANGES_MISSING")) return null;
+      throw error;
+    }),
+);
 
 /** Metrics by name, created per scrape so that no value of an old snapshot remains. */
 const metricsIn = (registry: Registry) => {
@@ -157,9 +169,14 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
     text: async () => {
       const scraped = new Registry();
       const metrics = metricsIn(scraped);
-      for (const { name, snapshots, alerts } of context.mirrors) {
+      const addDeliveries = createDeliveryMetrics(scraped);
+      for (const { name, snapshots, alerts, deliveries } of context.mirrors) {
+        let published: PublishedChanges | null = null;
         const up = await snapshots
-          .use((snapshot) => addSnapshot(metrics, name, snapshot, context.clock.now()))
+          .use(async (snapshot) => {
+            await addSnapshot(metrics, name, snapshot, context.clock.now());
+            published = { publishedAt: snapshot.publishedAt, last: await readLastChange(snapshot) };
+          })
           .then(() => 1)
           .catch((error: unknown) => {
             if (!isCode(error, "SNAPSHOT_MISSING")) context.onFault(error);
@@ -167,6 +184,7 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
           });
         metrics.up.set({ profile: name }, up);
         addAlerts(metrics, name, (await alerts?.()) ?? []);
+        addDeliveries(name, (await deliveries?.()) ?? [], published);
         const unable = context.unable?.();
         if (unable !== undefined)
           metrics.able.set({ profile: name }, unable.some(({ profile }) => profile === name) ? 0 : 1);

@@ -7,6 +7,7 @@ import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { SyncTriggers } from "../core/report/triggers.ts";
 import type { Secret } from "../core/secret.ts";
+import type { DeliveryState } from "../deliver/notes.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
 import type { ConnectionLimits } from "./door/connection-limits.ts";
@@ -47,6 +48,8 @@ export interface ServedProfile {
   readonly following?: FollowedCompanies;
   /** Figures of the alert rules; absent: it has none. */
   readonly alerts?: () => Promise<readonly AlertFigures[]>;
+  /** What deliveries to its destinations came to; absent: it has none. */
+  readonly deliveries?: () => Promise<readonly DeliveryState[]>;
   /** Sends feedback to the service, which costs a credit; absent: not available. */
   readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;
 }

@@ -1,10 +1,11 @@
 // The status page in a real browser, over the mirror of a small sandbox.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import type { DeliveryState } from "../../src/deliver/notes.ts";
 import type { RunningServer } from "../../src/server/listen.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
@@ -71,6 +72,27 @@ describe("the status page", () => {
     await expect.poll(() => page.locator("#tiles").textContent()).toContain(`of ${limit.toLocaleString("en-US")}`);
     const accounts = page.locator("#fresh tbody tr", { hasText: "accounts" }).first();
     expect(await accounts.textContent()).toMatch(/accounts\s*1[0-9]/);
+    await page.context().close();
+  });
+
+  test("shows how far each destination is, and why a delivery fails", async () => {
+    const totals = { deliveries: 1, failures: 3, ms: 10, written: 3, deleted: 0, bytes: 9 };
+    const failing = { since: 0, at: Date.now(), code: "DESTINATION_AWAY", attempts: 3, givenUp: false };
+    const held = { n: 3, publishedAt: statSync(mirror.snapshot).mtimeMs - 7_200_000, deliveredAt: Date.now(), ms: 10 };
+    const deliveries = async (): Promise<readonly DeliveryState[]> => [
+      { name: "crm", kind: "postgres", note: { v: 1, held, failing, totals } },
+      { name: "lake", kind: "ducklake", note: null },
+    ];
+    const { url } = await rig.serve({ profiles: [{ ...profile(), deliveries }] });
+    const { page, complaints } = await rig.open(url, { width: 360 });
+    const card = page.locator("#destinations-card");
+    await expect.poll(() => card.textContent()).toContain("2 of 2 destinations without");
+    const rows = card.locator("tbody tr");
+    expect(await rows.nth(0).textContent()).toMatch(/crm.*failing: DESTINATION_AWAY, 3 attempts.*2h/);
+    expect(await rows.nth(1).textContent()).toContain("never delivered");
+    await expectNoSidewaysScroll(page);
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
     await page.context().close();
   });
 

@@ -36,12 +36,15 @@ test.each(Object.entries(ROLES))("%s has metrics without a finding of ours", asy
     DUCKMIRROR_TOKEN: "token",
     DUCKMIRROR_DATA_DIR: dataDir,
     DUCKMIRROR_SCHEDULE: "off",
+    DUCKMIRROR_DESTINATIONS: '[{"name":"files","kind":"parquet","url":"files"}]',
     ...(role === "serve" ? {} : { REDIS_URL: redis.url }),
   };
   const server = startBuilt([...argv, "--listen", "127.0.0.1:0", "--json", "--quiet"], env);
   await expect.poll(() => server.out(), { timeout: 60_000 }).toContain("\n");
   const { url } = z.object({ url: z.string() }).parse(JSON.parse(server.out()));
   const text = await (await fetch(`${url}/metrics`)).text();
+  if (argv.at(-1) !== "fetch")
+    expect(text).toContain('duckmirror_deliveries_total{profile="default",destination="files"}');
   expect(text).toContain(role === "serve" ? "duckmirror_table_rows" : "duckmirror_redis_up 1");
   const findings = promtool(["check", "metrics"], text);
   // The figures of the process itself come from prom-client, which names them.

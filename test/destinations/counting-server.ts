@@ -12,9 +12,9 @@ export interface SeenRequest {
 
 /**
  * `pass`: to the storage. `busy`: HTTP 503. `reset`: the connection breaks before the storage gets it; `lost`: after it
- * answered.
+ * answered; `silent`: nothing comes, and the connection stays.
  */
-export type Fate = "pass" | "busy" | "reset" | "lost";
+export type Fate = "pass" | "busy" | "reset" | "lost" | "silent";
 
 export interface CountingServer {
   /** Address of the server that counts. */
@@ -68,6 +68,7 @@ export const startCounting = async (behind: Behind): Promise<CountingServer> => 
     void (async () => {
       const fate = (await self.rule?.(one)) ?? "pass";
       if (fate === "reset") return incoming.socket.destroy();
+      if (fate === "silent") return void incoming.resume();
       if (fate !== "busy") return forward(incoming, response, fate === "lost", behind);
       incoming.resume();
       response.writeHead(503, { "content-type": "application/xml" }).end(behind.busy);

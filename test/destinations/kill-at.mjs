@@ -1,13 +1,13 @@
-// Loaded before `duckmirror deliver`: kills it, or the server it delivers to, at a named moment of the delivery. Steps are
+// Loaded before `duckmirror deliver`: kills it, or kills or freezes the server it delivers to, at a named moment. Steps are
 // statements for DuckDB with extensions, statements for Postgres, and changes of files; KILL_AT says which
 // (killed-delivery.ts).
 import { ChildProcess } from "node:child_process";
-import { watch, writeSync } from "node:fs";
+import { readdirSync, readFileSync, watch, writeSync } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import pg from "pg";
 
-const { step, nth, when, victim, folder } = JSON.parse(process.env.KILL_AT ?? "{}");
+const { step, nth, when, victim, folder, freeze } = JSON.parse(process.env.KILL_AT ?? "{}");
 const wanted = new RegExp(step);
 let seen = 0;
 let isDone = false;
@@ -18,11 +18,26 @@ const isNow = (text) => {
   return seen === nth;
 };
 
+/** Stops a process of Linux and its children. */
+const stopAll = (parent) => {
+  process.kill(parent, "SIGSTOP");
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const [, of] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+      if (Number(of) === parent) process.kill(Number(pid), "SIGSTOP");
+    } catch (error) {
+      // It has ended.
+      if (error.code !== "ENOENT" && error.code !== "ESRCH") throw error;
+    }
+  }
+};
+
 const strike = () => {
   if (isDone) return;
   isDone = true;
   writeSync(2, `killed ${when} ${step}\n`);
-  if (typeof victim === "number") process.kill(victim, "SIGKILL");
+  if (freeze === true) stopAll(victim);
+  else if (typeof victim === "number") process.kill(victim, "SIGKILL");
   else process.kill(victim === "both" ? -process.pid : process.pid, "SIGKILL");
 };
 

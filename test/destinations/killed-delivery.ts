@@ -13,6 +13,8 @@ export interface Moment {
   readonly when: "before" | "during" | "after";
   /** `both`: also the process of DuckDB with extensions. A number: the process of a server. */
   readonly victim: "program" | "both" | number;
+  /** The server and its children are stopped, not killed: their connections stay open. */
+  readonly freeze?: true;
   /** Folder whose first change is such a sign. */
   readonly folder?: string;
 }

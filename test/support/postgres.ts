@@ -1,10 +1,11 @@
 // A Postgres of its own for a test: on a socket in a folder of its own, gone when the test ends or its process dies.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { vi } from "vitest";
+import { hasSystemCode } from "../../src/core/errors.ts";
 import { programOnPath } from "./redis-binary.ts";
 
 const DEBIANS = "/usr/lib/postgresql";
@@ -50,11 +51,29 @@ export interface TestPostgres {
   start(): Promise<void>;
   /** Process that serves; its death ends all others. */
   pid(): number;
+  /** Stops every process of it without ending a connection. */
+  freeze(): void;
+  /** Lets them go on. */
+  thaw(): void;
   /** Starts it again after somebody killed it. */
   restart(): Promise<void>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
+
+/** Sends a signal to a process of Linux and its children. */
+const signalAll = (parent: number, signal: "SIGSTOP" | "SIGCONT"): void => {
+  process.kill(parent, signal);
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const [, of] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+      if (Number(of) === parent) process.kill(Number(pid), signal);
+    } catch (error) {
+      // It has ended.
+      if (!hasSystemCode(error, "ENOENT") && !hasSystemCode(error, "ESRCH")) throw error;
+    }
+  }
+};
 
 /** Starts a private server. */
 export const startPostgres = async (): Promise<TestPostgres> => {
@@ -117,6 +136,8 @@ export const startPostgres = async (): Promise<TestPostgres> => {
       running = await launchAgain();
     },
     pid: () => running.pid ?? 0,
+    freeze: () => signalAll(running.pid ?? 0, "SIGSTOP"),
+    thaw: () => signalAll(running.pid ?? 0, "SIGCONT"),
     restart: async () => {
       await end("SIGKILL");
       running = await launchAgain();

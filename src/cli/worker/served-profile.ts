@@ -7,6 +7,7 @@ import type { Config } from "../../core/config/config.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps } from "../command.ts";
@@ -32,6 +33,7 @@ export const servedProfile = (
   ratePerMinute: config.rateLimitPerMinute,
   audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
   ...(config.alerts.length === 0 ? {} : { alerts: () => alertFigures(config) }),
+  ...(config.destinations.length === 0 ? {} : { deliveries: () => deliveryStates(config) }),
   following: {
     list: () => followingJob(config),
     add: (inputs) => followJob(config, inputs, clock),

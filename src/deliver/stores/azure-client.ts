@@ -5,6 +5,7 @@ import type { AzureEnvironment } from "../../core/config/destinations/azure-envi
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { AzurePlace } from "./azure-address.ts";
 import { type AzureStorage, loadAzureIdentity, loadAzureStorage } from "./azure-packages.ts";
+import { ANSWER_MS } from "./store-calls.ts";
 
 export interface AzureSettings {
   /** Storage account; unset: as the environment says. */
@@ -12,19 +13,21 @@ export interface AzureSettings {
   /** Address of the account's blobs where it is not Azure's own, e.g. an emulator's. */
   readonly endpoint?: string | undefined;
   readonly azure?: AzureEnvironment | undefined;
+  /** Longest time in which a request moves no byte, ms. */
+  readonly answerMs?: number | undefined;
 }
 
 /** Waits of 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 16 s: an outage of half a minute is bridged; a longer one ends the delivery. */
 const RETRIES = { maxTries: 8, retryDelayInMs: 500, maxRetryDelayInMs: 16_000 };
-/** How long a request and its repetitions may take, ms. */
-const MOST_MS = 600_000;
+/** How many times as long as a silent server's answer a request and its repetitions may take. */
+const MOST_ANSWERS = 10;
 
 /** Not the SDK's own timeout: its timer goes on after a connection that fails, and the program would not end before it. */
-const inTime: RequestPolicyFactory = {
+const inTime = (mostMs: number): RequestPolicyFactory => ({
   create: (next) => ({
     sendRequest: async (request) => {
       const late = new AbortController();
-      const timer = setTimeout(() => late.abort(), MOST_MS);
+      const timer = setTimeout(() => late.abort(), mostMs);
       const stop = request.abortSignal instanceof AbortSignal ? [request.abortSignal] : [];
       request.abortSignal = AbortSignal.any([...stop, late.signal]);
       try {
@@ -34,7 +37,7 @@ const inTime: RequestPolicyFactory = {
       }
     },
   }),
-};
+});
 
 type Service = InstanceType<AzureStorage["BlobServiceClient"]>;
 
@@ -63,7 +66,7 @@ const openService = async (name: string, place: AzurePlace, settings: AzureSetti
   const wanted = settings.account ?? place.account;
   const serviceOf = (url: string, credential: Parameters<typeof newPipeline>[0]): Service => {
     const pipeline = newPipeline(credential, { retryOptions: RETRIES });
-    pipeline.factories.push(inTime);
+    pipeline.factories.push(inTime(MOST_ANSWERS * (settings.answerMs ?? ANSWER_MS)));
     return new BlobServiceClient(url, pipeline);
   };
   if (place.account !== null && settings.account !== undefined && settings.account !== place.account)

@@ -8,7 +8,7 @@ import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
 import { type Condition, type LocalFile, type ObjectStore, type StoredFile, unconditional } from "./object-store.ts";
 import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
 import { loadS3 } from "./s3-packages.ts";
-import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./store-calls.ts";
+import { ANSWER_MS, contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./store-calls.ts";
 
 export interface BucketSettings {
   readonly region?: string | undefined;
@@ -18,6 +18,8 @@ export interface BucketSettings {
   readonly pathStyle?: boolean | undefined;
   readonly sse?: "AES256" | "aws:kms" | undefined;
   readonly kmsKeyId?: string | undefined;
+  /** Longest time in which a request moves no byte, ms. */
+  readonly answerMs?: number | undefined;
 }
 
 export interface BucketPlace {
@@ -44,7 +46,12 @@ const clientConfig = ({ scheme }: BucketPlace, settings: BucketSettings): S3Clie
   const region = settings.region ?? (isGoogle ? "auto" : settings.endpoint === undefined ? undefined : "us-east-1");
   return {
     maxAttempts: ATTEMPTS,
-    requestHandler: { connectionTimeout: 10_000, requestTimeout: 300_000, throwOnRequestTimeout: true },
+    requestHandler: {
+      connectionTimeout: 10_000,
+      requestTimeout: 300_000,
+      throwOnRequestTimeout: true,
+      socketTimeout: settings.answerMs ?? ANSWER_MS,
+    },
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region === undefined ? {} : { region }),
     ...(settings.pathStyle === undefined ? {} : { forcePathStyle: settings.pathStyle }),

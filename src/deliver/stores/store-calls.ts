@@ -6,6 +6,9 @@ const MIB = 2 ** 20;
 /** A larger file is sent in pieces, each repeated on its own. */
 export const SINGLE_PUT_BYTES = 16 * MIB;
 const PIECE_BYTES = 8 * MIB;
+/** Longest time in which a request moves no byte, unless it is configured, ms. */
+export const ANSWER_MS = 60_000;
+
 export const PIECES_AT_ONCE = 4;
 
 /** `most`: pieces that the service takes for one file. */

@@ -24,14 +24,18 @@ export interface DeliveryDeps {
 /** False for what only a change of configuration mends. */
 export const isWorthRepeating = ({ exitCode }: Pick<DuckmirrorError, "exitCode">): boolean => exitCode !== EXIT.usage;
 
-/** Delivers the newest snapshot to one destination. Throws the error of the delivery, or the reason of `signal`. */
+/**
+ * Delivers the newest snapshot to one destination. `attempt`: 1-based. Throws the error of the delivery, or the reason of
+ * `signal`.
+ */
 export const deliverTo = async (
   config: Config,
-  name: string,
+  { name, attempt }: { readonly name: string; readonly attempt: number },
   signal: AbortSignal,
   { clock, log, open }: DeliveryDeps,
 ): Promise<void> => {
-  const context = { clock, signal, ...(open === undefined ? {} : { open }) };
+  const isLast = (failure: DuckmirrorError) => attempt >= ATTEMPTS || !isWorthRepeating(failure);
+  const context = { clock, signal, isLast, ...(open === undefined ? {} : { open }) };
   const [report] = await deliverJob(config, { names: [name], takeOver: false }, context);
   if (report?.error != null) throw report.error;
   const tables = report?.delivered?.tables ?? [];

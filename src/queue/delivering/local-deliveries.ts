@@ -33,7 +33,7 @@ export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clo
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       onAttempt();
       try {
-        return await deliverTo(config, name, signal, deps);
+        return await deliverTo(config, { name, attempt }, signal, deps);
       } catch (error) {
         if (signal.aborted) return;
         const lasts = error instanceof DuckmirrorError && !isWorthRepeating(error);

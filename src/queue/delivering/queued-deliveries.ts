@@ -50,7 +50,7 @@ export const processDeliver = async (
   const { profile, destination } = await readPayload(deliverPayload, taken, SYNC_PATIENCE_MS, deps);
   const config = await knownProfile(taken, profile, SYNC_PATIENCE_MS, deps);
   try {
-    await deliverTo(config, destination, signal, deps);
+    await deliverTo(config, { name: destination, attempt: taken.job.attemptsMade + 1 }, signal, deps);
   } catch (error) {
     if (signal.aborted && signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
     // It is no longer configured.

@@ -7,6 +7,7 @@ import { listen, rest } from "./live.ts";
 import { startTheme } from "./theme.ts";
 import { redrawPlots } from "./views/charts.ts";
 import { showCredits, showGrowth, showRate } from "./views/credit-plots.ts";
+import { showDestinations } from "./views/destinations.ts";
 import { startFleet } from "./views/fleet.ts";
 import { showFollowing } from "./views/following.ts";
 import { showRuns, startRuns } from "./views/run-views.ts";
@@ -38,6 +39,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   byId("content").dataset.ready = overview.snapshot.version;
   performance.mark("figures");
   rest();
+  const profile = abilities.profiles.find(({ name }) => name === chosenProfile());
   // Ages grow even if nothing else changes.
   if (refreshing !== null) clearInterval(refreshing);
   const shownAt = Date.now();
@@ -45,10 +47,12 @@ const showAll = async (abilities: Abilities): Promise<void> => {
     const aged = { ...overview, now: overview.now + Date.now() - shownAt };
     showTiles(aged);
     showFreshness(aged);
+    // Deliveries end after the publish.
+    showDestinations(profile?.destinations === true, aged.now).catch(notice);
   }, 30_000);
-  const profile = abilities.profiles.find(({ name }) => name === chosenProfile());
   showGrowth(await ask<Growth>("/api/growth"), overview.now);
   await showFindings(overview.now);
+  await showDestinations(profile?.destinations === true, overview.now);
   await showFollowing(profile?.following === true, overview.now);
   await showPlan(profile?.plan === true, abilities.content);
   performance.mark("complete");

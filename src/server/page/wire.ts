@@ -24,6 +24,7 @@ export interface Abilities {
     readonly plan: boolean;
     readonly feedback: boolean;
     readonly following: boolean;
+    readonly destinations: boolean;
     /** Why it cannot be synced; null: it can, or this server syncs nothing. */
     readonly problem: { readonly message: string; readonly hint: string } | null;
   }[];

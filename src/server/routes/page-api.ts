@@ -48,6 +48,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       plan: mirror.plan !== undefined,
       feedback: mirror.sendFeedback !== undefined,
       following: mirror.following !== undefined,
+      destinations: mirror.deliveries !== undefined,
       problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,

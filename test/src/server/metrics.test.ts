@@ -1,9 +1,10 @@
 // /metrics: figures of the snapshot, of runs in this process, of the queue; and documents that name no other metric.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
 import type { SyncTriggers } from "../../../src/core/report/triggers.ts";
+import type { DeliveryState } from "../../../src/deliver/notes.ts";
 import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
 
 let mirror: ServedMirror;
@@ -35,13 +36,39 @@ const tellingWorker = () => {
   return { triggers, tell: (event: ProgressEvent) => tell(event) };
 };
 
+/** One that is behind and was given up, one that is up to date, and one that nobody has delivered to. */
+const DELIVERIES: readonly DeliveryState[] = [
+  {
+    name: "crm",
+    kind: "postgres",
+    note: {
+      v: 1,
+      held: { n: 1, publishedAt: 1_000_000, deliveredAt: 1_060_000, ms: 2_500 },
+      failing: { since: 1_100_000, at: 1_200_000, code: "DESTINATION_AWAY", attempts: 10, givenUp: true },
+      totals: { deliveries: 4, failures: 11, ms: 9_000, written: 70, deleted: 5, bytes: 4_096 },
+    },
+  },
+  {
+    name: "lake",
+    kind: "ducklake",
+    note: {
+      v: 1,
+      held: { n: 1_000_000, publishedAt: Date.now() + 3_600_000, deliveredAt: 2_000_000, ms: 1_000 },
+      failing: null,
+      totals: { deliveries: 1, failures: 0, ms: 1_000, written: 8, deleted: 0, bytes: 0 },
+    },
+  },
+  { name: "new", kind: "parquet", note: null },
+];
+
 const scrape = async () => {
   const { triggers, tell } = tellingWorker();
   const queue = { profile: null, active: 0, delayed: 0, blocked: 0, failed: 1, paused: false, oldest_waiting_ms: null };
   const queues = ["sync", "fetch"].map((name) => ({ ...queue, name, waiting: 3 }));
   const fleet = async () => ({ now: 0, queues, members: [], paused: [] });
   const alerts = async () => [{ name: "a", sent: 7, failed: 3, waiting: 2, dead: 1, works: false }];
-  const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts }];
+  const deliveries = async () => DELIVERIES;
+  const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts, deliveries }];
   const { app } = await mirror.server({ profiles, triggers, fleet });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: null });
   tell({ kind: "waiting", why: "rate", until: Date.now() + 10_000, stream: "contacts" });
@@ -85,6 +112,50 @@ describe("the metrics", () => {
       [`duckmirror_alert_messages_waiting${of}`]: 2,
       [`duckmirror_alert_messages_dead${of}`]: 1,
       [`duckmirror_alert_works${of}`]: 0,
+    });
+  });
+
+  test("show per destination how far it is behind the snapshot, what it took, and whether it was given up", async () => {
+    const all = [...samples(await scrape())];
+    const of = (destination: string) => {
+      const labels = `{profile="default",destination="${destination}"}`;
+      const found = all.filter(([name]) => name.endsWith(labels));
+      return Object.fromEntries(
+        found.map(([name, value]) => [name.slice("duckmirror_".length, -labels.length), value]),
+      );
+    };
+    const { delivery_behind_seconds: behind, delivery_changes_behind: changes, ...crm } = of("crm");
+    expect(behind).toBeCloseTo(statSync(mirror.snapshot).mtimeMs / 1000 - 1_000, 2);
+    expect(changes).toBeGreaterThan(0);
+    expect(crm).toEqual({
+      delivery_position: 1,
+      delivery_timestamp_seconds: 1_060,
+      delivery_seconds: 2.5,
+      delivery_works: 0,
+      delivery_given_up: 1,
+      deliveries_total: 4,
+      delivery_failures_total: 11,
+      delivery_seconds_total: 9,
+      delivery_rows_written_total: 70,
+      delivery_rows_deleted_total: 5,
+      delivery_bytes_total: 4_096,
+    });
+    const upToDate = {
+      delivery_behind_seconds: 0,
+      delivery_changes_behind: 0,
+      delivery_works: 1,
+      delivery_given_up: 0,
+    };
+    expect(of("lake")).toMatchObject(upToDate);
+    expect(of("lake")).not.toHaveProperty("delivery_bytes_total");
+    expect(of("new")).toEqual({
+      deliveries_total: 0,
+      delivery_failures_total: 0,
+      delivery_given_up: 0,
+      delivery_seconds_total: 0,
+      delivery_rows_written_total: 0,
+      delivery_rows_deleted_total: 0,
+      delivery_bytes_total: 0,
     });
   });
 

@@ -6,10 +6,12 @@ import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { readTier, shownTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
+import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
+import { deliveryJson, deliveryLines } from "../../terminal/status/delivery-lines.ts";
 import { diskJson, diskLines } from "../../terminal/status/disk-lines.ts";
 import { forecastLines, medianError } from "../../terminal/status/forecast-lines.ts";
 import { renderTable, right } from "../../terminal/table.ts";
@@ -19,6 +21,7 @@ const inputSchema = z.object({ runs: z.string().default("5") });
 /** What the command shows: the published state, and files of the data directory. */
 interface Shown extends MirrorStatus {
   readonly disk: DiskUsage;
+  readonly deliveries: readonly DeliveryFigures[];
   /** Syncs do not ask for the lists of Full Access. */
   readonly isClosed: boolean;
 }
@@ -54,6 +57,7 @@ const toJson = (status: Shown) => ({
     unconfirmed_because: found?.because ?? null,
     error: found?.error ?? null,
   })),
+  destinations: deliveryJson(status.deliveries),
   credits: creditJson(status.spending),
   runs: status.runs.map((run) => ({
     run_id: run.runId,
@@ -184,6 +188,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     streams,
     ...errors,
     ...open,
+    ...deliveryLines(status.deliveries, columns, ago, colours.red),
     tierLine(status),
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
@@ -202,7 +207,9 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const shown = known === null ? null : shownTier(known);
   const tier = shown === null ? published.tier : { ...shown, since: new Date(shown.since).toISOString() };
   const isClosed = (known ?? published.tier)?.tier === "public";
-  const status = { ...published, tier, isClosed, disk: readDiskUsage(config.dataDir, context.clock.now()) };
+  const deliveries = (await deliveryStates(config)).map((one) => deliveryFigures(one, published.snapshot.publishedAt));
+  const disk = readDiskUsage(config.dataDir, context.clock.now());
+  const status = { ...published, tier, isClosed, deliveries, disk };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

@@ -1,6 +1,6 @@
 // Parts that the settings of every kind of destination share: name, address, tables, and parsers of texts. PURE.
 import { z } from "zod";
-import { shown } from "../setting-parsers.ts";
+import { duration, shown } from "../setting-parsers.ts";
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
 
@@ -18,6 +18,14 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 export const texts = z
   .union([z.array(scalar), scalar.transform((text) => text.split(","))])
   .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))]);
+
+const [LEAST_WAIT_MS, MOST_WAIT_MS] = [1_000, 86_400_000];
+
+/** How long a destination may give no sign of life until its delivery fails, ms. */
+export const answerTimeout = (usual: string) =>
+  duration
+    .refine((ms) => ms >= LEAST_WAIT_MS && ms <= MOST_WAIT_MS, { error: "is not between 1s and 24h" })
+    .prefault(usual);
 
 /** Members of the settings of a kind: spread them into its object. */
 export const sharedParts = {

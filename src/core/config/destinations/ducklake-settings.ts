@@ -1,7 +1,7 @@
 // Settings of a destination of kind ducklake.
 import { z } from "zod";
 import { duration, yesNo } from "../setting-parsers.ts";
-import { sharedParts, textLike } from "./destination-parts.ts";
+import { answerTimeout, sharedParts, textLike } from "./destination-parts.ts";
 
 export const ducklakeSettings = z.strictObject({
   ...sharedParts,
@@ -27,4 +27,6 @@ export const ducklakeSettings = z.strictObject({
   keep_snapshots: duration.prefault("7d"),
   /** Least time between two cleanings of the lake: small files merged, old snapshots and files removed, ms; 0: never. */
   maintain_every: duration.prefault("24h"),
+  /** Longest time of one statement. */
+  answer_timeout: answerTimeout("1h"),
 });

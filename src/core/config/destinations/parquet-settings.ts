@@ -1,7 +1,7 @@
 // Settings of a destination of kind parquet.
 import { z } from "zod";
 import { duration, yesNo } from "../setting-parsers.ts";
-import { oneOf, sharedParts, textLike } from "./destination-parts.ts";
+import { answerTimeout, oneOf, sharedParts, textLike } from "./destination-parts.ts";
 
 export const parquetSettings = z
   .strictObject({
@@ -9,6 +9,8 @@ export const parquetSettings = z
     kind: z.literal("parquet"),
     /** How long files of earlier sets stay, so that readers can finish, ms. */
     keep_old_parts: duration.prefault("24h"),
+    /** Longest time in which a request to object storage moves no byte; then it is sent again. */
+    answer_timeout: answerTimeout("1m"),
     /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
     region: textLike("a region", /^[\w-]+$/).optional(),
     /**

@@ -8,6 +8,7 @@ import type { SettingsOf } from "../../../core/config/destinations/destination-s
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { literal } from "../../../core/text/sql-text.ts";
+import { formatDuration } from "../../../core/text/units.ts";
 import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
 import { createMemory, type Effort } from "../../../warehouse/duckdb/memory.ts";
 import {
@@ -131,6 +132,22 @@ const asError = (error: unknown, { name }: Settings): unknown => {
   return new DuckmirrorError("DESTINATION_AWAY", { name, detail }, { cause: error });
 };
 
+/**
+ * The process, whose statements end: clients inside DuckDB wait for ever for a server that keeps the connection and sends
+ * nothing, and cannot be interrupted. After this error only `close` is of use.
+ */
+const answering = (duckdb: ExtendedDuckdb, { name, answer_timeout: answerMs }: Settings): ExtendedDuckdb => ({
+  ...duckdb,
+  run: async (sql) => {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_resolve, reject) => {
+      const detail = `its catalog, or its files, did not answer for ${formatDuration(answerMs)}`;
+      timer = setTimeout(() => reject(new DuckmirrorError("DESTINATION_AWAY", { name, detail })), answerMs);
+    });
+    return Promise.race([duckdb.run(sql), silence]).finally(() => clearTimeout(timer));
+  },
+});
+
 /** Attaches the lake, and ends the process after `use`. */
 const withLake = async <T>(
   settings: Settings,
@@ -141,7 +158,7 @@ const withLake = async <T>(
   const address = lakeAddress(settings, existsSync);
   const { objectStore, extensions, catalogFile } = address;
   const folder = settings.extension_directory;
-  const lake = await openExtended(
+  const duckdb = await openExtended(
     {
       memoryLimit: memory.limit,
       extensions,
@@ -151,6 +168,7 @@ const withLake = async <T>(
     },
     signal,
   );
+  const lake = answering(duckdb, settings);
   try {
     await lake.run("SET temp_directory = ''");
     if (catalogFile !== null) await mkdir(dirname(catalogFile), { recursive: true });

@@ -10,7 +10,8 @@ export const openParquet = async (
   { memory, azure, clock }: DestinationContext,
 ): Promise<Destination> => {
   const { name, url, folder, account, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
+  const { keep_old_parts: keepOldPartsMs, answer_timeout: answerMs } = settings;
   const place = parsePlace(url.reveal(), folder, name);
-  const store = await openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure });
-  return parquetDestination(store, { keepOldPartsMs: settings.keep_old_parts, memory, clock });
+  const store = await openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure, answerMs });
+  return parquetDestination(store, { keepOldPartsMs, memory, clock });
 };

@@ -1,7 +1,9 @@
-// Connects to Postgres. The packages are optional: they are loaded when a destination of this kind is opened.
-import type { Client } from "pg";
+// Connects to Postgres, and says what its errors mean.
+import { Socket } from "node:net";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import type { Packages } from "./packages.ts";
+import { openSession, type Session } from "./session.ts";
 
 const CONNECT_MS = 15_000;
 /** Idle time after which the system asks whether the server is still there, ms. */
@@ -23,41 +25,32 @@ export const postgresError = (name: string, error: unknown): DuckmirrorError => 
   return new DuckmirrorError(isAway ? "DESTINATION_AWAY" : "DESTINATION_FAILED", { name, detail }, { cause: error });
 };
 
-/** The packages of this kind. Throws DESTINATION_PACKAGE_MISSING. */
-export const loadPackages = async (name: string) => {
-  try {
-    const [{ default: pg }, copies] = await Promise.all([import("pg"), import("pg-copy-streams")]);
-    return { Client: pg.Client, copyFrom: copies.from };
-  } catch (cause) {
-    const packages = "pg pg-copy-streams";
-    throw new DuckmirrorError("DESTINATION_PACKAGE_MISSING", { name, kind: "postgres", packages }, { cause });
-  }
-};
-export type Packages = Awaited<ReturnType<typeof loadPackages>>;
-
 /** A connection of its own. Throws DESTINATION_AWAY, DESTINATION_FAILED. */
 export const connect = async (
-  { Client: PgClient }: Packages,
-  { name, url }: Pick<SettingsOf<"postgres">, "name" | "url">,
-): Promise<Client> => {
+  packages: Packages,
+  { name, url, answer_timeout: answerMs }: Pick<SettingsOf<"postgres">, "name" | "url" | "answer_timeout">,
+): Promise<Session> => {
+  const socket = new Socket();
   try {
-    const client = new PgClient({
+    const client = new packages.Client({
       connectionString: url.reveal(),
       application_name: "duckmirror",
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      stream: () => socket,
     });
     // A connection that breaks between two statements; the next statement rejects.
     client.on("error", () => undefined);
     await client.connect();
-    const { rows } = await client.query("SHOW server_encoding");
-    const encoding: unknown = rows[0]?.server_encoding;
-    if (encoding === "UTF8") return client;
-    await client.end();
-    const detail = `the database has the encoding ${String(encoding)}, the mirror needs UTF8`;
+    const session = openSession(client, socket, packages, { name, answerMs });
+    const { rows } = await session.ask<{ server_encoding: string }>("SHOW server_encoding");
+    const encoding = String(rows[0]?.server_encoding);
+    if (encoding === "UTF8") return session;
+    const detail = `the database has the encoding ${encoding}, the mirror needs UTF8`;
     throw new DuckmirrorError("DESTINATION_FAILED", { name, detail });
   } catch (error) {
+    socket.destroy();
     throw postgresError(name, error);
   }
 };

@@ -1,6 +1,5 @@
 // Destination of kind postgres: the tables of the mirror in a schema. One transaction takes rows and position; other readers
 // see the tables before or after it. New tables are filled at once; of others, rows are staged, then merged.
-import type { Client } from "pg";
 import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
@@ -13,7 +12,9 @@ import {
   isUpToDate,
   type Position,
 } from "../../destination.ts";
-import { connect, loadPackages, type Packages, postgresError } from "./connect.ts";
+import { connect, postgresError } from "./connect.ts";
+import { loadPackages } from "./packages.ts";
+import type { Session } from "./session.ts";
 import { changedLinesSql, copyLines, stagedLinesSql, wholeLinesSql } from "./stage-rows.ts";
 import * as sql from "./statements.ts";
 
@@ -29,8 +30,8 @@ interface Held {
 /** Staged rows from which the planner needs figures. */
 const MANY_BYTES = 1_000_000;
 
-const readColumns = async (client: Client, schema: string): Promise<Held["columns"]> => {
-  const { rows } = await client.query<{ table: string; column: string }>(
+const readColumns = async (session: Session, schema: string): Promise<Held["columns"]> => {
+  const { rows } = await session.ask<{ table: string; column: string }>(
     `SELECT c.relname AS table, a.attname AS column FROM pg_class AS c
      JOIN pg_namespace AS n ON n.oid = c.relnamespace
      LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -42,10 +43,10 @@ const readColumns = async (client: Client, schema: string): Promise<Held["column
   return found;
 };
 
-const readHeld = async (client: Client, schema: string): Promise<Held> => {
-  const columns = await readColumns(client, schema);
+const readHeld = async (session: Session, schema: string): Promise<Held> => {
+  const columns = await readColumns(session, schema);
   if (!columns.has(sql.POSITION_TABLE)) return { position: null, own: [], columns };
-  const { rows } = await client.query<{ mirror: string; n: string; mark: string; tables: string[] }>(
+  const { rows } = await session.ask<{ mirror: string; n: string; mark: string; tables: string[] }>(
     `SELECT mirror, n, mark, tables FROM ${sql.pathOf(schema, sql.POSITION_TABLE)}`,
   );
   const [row] = rows;
@@ -68,8 +69,7 @@ const commentsOf = ({ name, columns }: Pick<DeliveredTable, "name" | "columns">)
 interface Delivering {
   /** Name of the destination. */
   readonly name: string;
-  readonly client: Client;
-  readonly packages: Packages;
+  readonly session: Session;
   readonly schema: string;
   readonly source: DeliverySource;
   readonly held: Held;
@@ -85,21 +85,13 @@ interface Brought {
 }
 
 /** A new table: nobody sees it before the commit. */
-const fillNew = async (
-  table: DeliveredTable,
-  { client, packages, schema, source, signal }: Delivering,
-): Promise<Brought> => {
-  await client.query(sql.createTableSql(schema, table));
+const fillNew = async (table: DeliveredTable, { session, schema, source, signal }: Delivering): Promise<Brought> => {
+  await session.query(sql.createTableSql(schema, table));
   const lines = { snapshot: source.snapshot, sql: wholeLinesSql(table), signal };
-  const bytes = await copyLines(
-    client,
-    packages,
-    sql.copyIntoSql(sql.pathOf(schema, table.name), table.columns),
-    lines,
-  );
-  await client.query(sql.addKeySql(schema, table));
-  await client.query(sql.commentsSql(schema, table.name, commentsOf(table)));
-  const { rows } = await client.query<{ rows: string }>(
+  const bytes = await copyLines(session, sql.copyIntoSql(sql.pathOf(schema, table.name), table.columns), lines);
+  await session.query(sql.addKeySql(schema, table));
+  await session.query(sql.commentsSql(schema, table.name, commentsOf(table)));
+  const { rows } = await session.query<{ rows: string }>(
     `SELECT count(*) AS rows FROM ${sql.pathOf(schema, table.name)}`,
   );
   const written = Number(rows[0]?.rows);
@@ -107,7 +99,7 @@ const fillNew = async (
 };
 
 const stage = async (table: DeliveredTable, delivering: Delivering): Promise<Brought> => {
-  const { client, packages, schema, source, held, signal } = delivering;
+  const { session, schema, source, held, signal } = delivering;
   const { name, columns } = table;
   const missing = columns.filter((column) => held.columns.get(name)?.has(column.name) !== true);
   const from = table.extent === "whole" || missing.length > 0 ? null : held.position;
@@ -115,22 +107,22 @@ const stage = async (table: DeliveredTable, delivering: Delivering): Promise<Bro
   if (from !== null && table.changes === 0) {
     return { table, bytes: 0, merge: async () => ({ table: name, extent, written: 0, deleted: 0 }) };
   }
-  await client.query(sql.createStageSql(table));
+  await session.query(sql.createStageSql(table));
   const lines = from === null ? stagedLinesSql(table) : changedLinesSql(table, from);
-  const bytes = await copyLines(client, packages, sql.copyIntoStageSql(table), {
+  const bytes = await copyLines(session, sql.copyIntoStageSql(table), {
     snapshot: source.snapshot,
     sql: lines,
     signal,
   });
-  if (bytes > MANY_BYTES) await client.query(`ANALYZE ${sql.stageOf(name)}`);
+  if (bytes > MANY_BYTES) await session.query(`ANALYZE ${sql.stageOf(name)}`);
   const merge = async (): Promise<DeliveredRows> => {
     signal.throwIfAborted();
     if (missing.length > 0) {
-      await client.query(sql.addColumnsSql(schema, name, missing));
-      await client.query(sql.commentsSql(schema, name, commentsOf({ name, columns: missing })));
+      await session.query(sql.addColumnsSql(schema, name, missing));
+      await session.query(sql.commentsSql(schema, name, commentsOf({ name, columns: missing })));
     }
-    const deleted = await client.query(sql.deleteSql(schema, table, from === null));
-    const written = await client.query(sql.upsertSql(schema, table));
+    const deleted = await session.query(sql.deleteSql(schema, table, from === null));
+    const written = await session.query(sql.upsertSql(schema, table));
     return { table: name, extent, written: written.rowCount ?? 0, deleted: deleted.rowCount ?? 0 };
   };
   return { table, bytes, merge };
@@ -156,7 +148,7 @@ const deliverTables = async (
   tables: readonly DeliveredTable[],
   delivering: Delivering,
 ): Promise<Pick<Delivered, "tables" | "bytes">> => {
-  const { client, schema, source, held } = delivering;
+  const { session, schema, source, held } = delivering;
   const brought: Brought[] = [];
   for (const table of tables) {
     const isNew = !held.columns.has(table.name);
@@ -169,68 +161,68 @@ const deliverTables = async (
   }
   const { mirror, n, mark } = source.position;
   const own = [...new Set([...held.own, ...tables.map(({ name }) => name)])];
-  await client.query(sql.writePositionSql(schema), [mirror, n, mark, source.run?.id ?? null, own]);
+  await session.query(sql.writePositionSql(schema), [mirror, n, mark, source.run?.id ?? null, own]);
   return { tables: rows, bytes: brought.reduce((sum, { bytes }) => sum + bytes, 0) };
 };
 
 /** Waits for other deliveries to this schema, and makes what is missing. */
-const enter = async (client: Client, schema: string): Promise<void> => {
-  await client.query("BEGIN");
-  await client.query(
+const enter = async (session: Session, schema: string): Promise<void> => {
+  await session.ask("BEGIN");
+  await session.ask(
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL TimeZone = 'UTC'",
   );
-  await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`duckmirror ${schema}`]);
-  const { rows } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  await session.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`duckmirror ${schema}`]);
+  const { rows } = await session.ask("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
   // Not IF NOT EXISTS, which needs the right to create schemas even where this one is there.
-  if (rows.length === 0) await client.query(`CREATE SCHEMA "${schema}"`);
+  if (rows.length === 0) await session.query(`CREATE SCHEMA "${schema}"`);
 };
 
 /** Opens a destination of this kind. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED. */
 export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<Destination> => {
   const { name, schema } = settings;
   const packages = await loadPackages(name);
-  const client = await connect(packages, settings);
+  const session = await connect(packages, settings);
 
   const deliver = async (source: DeliverySource, signal: AbortSignal): Promise<Delivered> => {
-    await enter(client, schema);
-    const held = await readHeld(client, schema);
+    await enter(session, schema);
+    const held = await readHeld(session, schema);
     const base = { from: held.position, to: source.position };
     const tables = await source.tablesSince(held.position);
     if (isUpToDate(held.position, source)) {
-      await client.query("ROLLBACK");
+      await session.ask("ROLLBACK");
       return { ...base, tables: [], bytes: 0 };
     }
     for (const table of tables) assertOwn(table.name, held, settings);
-    if (!held.columns.has(sql.POSITION_TABLE)) await client.query(sql.createPositionSql(schema));
-    const done = await deliverTables(tables, { name, client, packages, schema, source, held, signal });
+    if (!held.columns.has(sql.POSITION_TABLE)) await session.query(sql.createPositionSql(schema));
+    const done = await deliverTables(tables, { name, session, schema, source, held, signal });
     signal.throwIfAborted();
-    await client.query("COMMIT");
+    await session.query("COMMIT");
     return { ...base, ...done };
   };
 
   return {
     position: async () => {
       try {
-        return (await readHeld(client, schema)).position;
+        return (await readHeld(session, schema)).position;
       } catch (error) {
         throw postgresError(name, error);
       }
     },
     deliver: async (source, signal) => {
       // The server ends the transaction when the connection breaks; a long statement hears of nothing else.
-      const stop = () => void client.end().catch(() => undefined);
+      const stop = () => session.cut();
       signal.addEventListener("abort", stop, { once: true });
       try {
         signal.throwIfAborted();
         return await deliver(source, signal);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        await client.query("ROLLBACK").catch(() => undefined);
+        await session.ask("ROLLBACK").catch(() => undefined);
         throw postgresError(name, error);
       } finally {
         signal.removeEventListener("abort", stop);
       }
     },
-    close: () => client.end().catch(() => undefined),
+    close: () => session.close(),
   };
 };

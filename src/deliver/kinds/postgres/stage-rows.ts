@@ -1,13 +1,10 @@
 // Streams rows of the snapshot to Postgres as COPY text, which DuckDB writes; a few thousand rows are in memory at a time.
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type { Client } from "pg";
 import { quoted } from "../../../core/text/sql-text.ts";
 import { streamQuery } from "../../../warehouse/read/query.ts";
 import { changedKeysSql } from "../../changed-keys.ts";
 import type { DeliveredTable, Position } from "../../destination.ts";
 import { lineSql, rowLineSql } from "./cells.ts";
-import type { Packages } from "./connect.ts";
+import type { Session } from "./session.ts";
 
 /** Name of the snapshot's database when it is opened by its path. */
 const SNAPSHOT = "warehouse";
@@ -36,8 +33,7 @@ export const changedLinesSql = (table: DeliveredTable, from: Position): string =
 
 /** Sends the lines of a query to a COPY statement. Returns the number of bytes. */
 export const copyLines = async (
-  client: Client,
-  { copyFrom }: Packages,
+  session: Session,
   statement: string,
   query: { readonly snapshot: string; readonly sql: string; readonly signal: AbortSignal },
 ): Promise<number> =>
@@ -50,8 +46,6 @@ export const copyLines = async (
         yield chunk;
       }
     }
-    await pipeline(Readable.from(chunks(), { objectMode: false }), client.query(copyFrom(statement)), {
-      signal: query.signal,
-    });
+    await session.copy(statement, chunks(), query.signal);
     return bytes;
   });

@@ -46,8 +46,12 @@ const program = fromSources
 /** Where extensions and certificates are, how to reach catalogs and object stores; no token of duckmirror. */
 const PASSED_ON = /^(?:HOME|PATH|TMPDIR|USERPROFILE|SystemRoot|SSL_CERT_\w+|https?_proxy|no_proxy|AWS_\w+|PG[A-Z]+)$/i;
 
+/** Seconds that a catalog's Postgres has to take a connection, unless the environment says otherwise. */
+const CONNECT = { PGCONNECT_TIMEOUT: "15" };
+
 const start = () => {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
+  const passed = Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
+  const env = { ...CONNECT, ...passed };
   return spawn(process.execPath, program, {
     env: fromSources ? { ...env, TSX_DISABLE_CACHE: "1" } : env,
     stdio: ["ignore", "ignore", "ignore", "ipc"],

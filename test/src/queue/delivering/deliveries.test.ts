@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
+import { deliveryStates } from "../../../../src/deliver/notes.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { createLocalDeliveries } from "../../../../src/queue/delivering/local-deliveries.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
@@ -86,6 +87,8 @@ test("without Redis: a destination that is away is tried again, later each time,
     deliveries.ask(config);
     await until(() => expect(logged.at(-1)).toMatch(/^error/));
     expect(state.attempts).toBe(attempts);
+    const [{ note } = { note: null }] = await deliveryStates(config);
+    expect(note?.failing).toMatchObject({ code: fault().code, givenUp: true });
     logged.push("done");
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -128,9 +131,12 @@ test("with Redis: a delivery that is refused is a dead letter, which can be retr
     ]),
   );
   expect(state.attempts).toBe(1);
+  const failing = async () => (await deliveryStates(org.config(redis, DESTINATIONS)))[0]?.note?.failing;
+  expect(await failing()).toMatchObject({ code: "DESTINATION_OTHER_MIRROR", attempts: 1, givenUp: true });
   state.fault = null;
   const [letter] = await deadLetters(queues);
   expect(await retryLetter(queues, triggers, letter?.id ?? "")).toBeNull();
   await until(() => expect(copy.position).not.toBeNull());
+  await until(async () => expect(await failing()).toBeNull());
   expect(await deadLetters(queues)).toEqual([]);
 });

@@ -1,7 +1,9 @@
 // What the page asks for: figures of the snapshot, a run with its requests, the explorer and its limits, login.
+import { statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Secret } from "../../../../src/core/secret.ts";
+import type { DeliveryState } from "../../../../src/deliver/notes.ts";
 import type { Server } from "../../../../src/server/app.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
@@ -37,6 +39,21 @@ describe("figures", () => {
     const left = mirror.sandbox.stats().credits.remaining;
     expect(status.credits.readings.at(-1).remaining - left).toBeLessThanOrEqual(3);
     expect(status.rate_allowed).toBe(300);
+    expect(await get("/api/destinations")).toEqual({ destinations: [] });
+  });
+
+  test("hold each destination with the age of its snapshot behind the published one", async () => {
+    const publishedAt = statSync(mirror.snapshot).mtimeMs - 7_200_000;
+    const held = { n: 3, publishedAt, deliveredAt: 5_000, ms: 10 };
+    const totals = { deliveries: 1, failures: 0, ms: 10, written: 3, deleted: 0, bytes: 9 };
+    const crm: DeliveryState = { name: "crm", kind: "postgres", note: { v: 1, held, failing: null, totals } };
+    const profiles = [
+      { name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, deliveries: async () => [crm] },
+    ];
+    const { app } = await mirror.server({ profiles });
+    const [found] = (await app.inject({ url: "/api/destinations", headers: HERE })).json().destinations;
+    expect(found).toMatchObject({ name: "crm", state: "behind", change: 3, deliveredAt: 5_000, failing: null });
+    expect(found.behindMs).toBeCloseTo(7_200_000, -1);
   });
 
   test("of growth end at what the tables hold", async () => {

@@ -1,8 +1,11 @@
 // duckmirror status, on a real published snapshot, beside a writer that holds the working database.
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { learnTier } from "../../../../../src/core/state/tier.ts";
+import { noteDelivery } from "../../../../../src/deliver/notes.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
 import { json, startScriptedServer } from "../../../../support/scripted-server.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal, aState, aWarehouse, T0 } from "../../../warehouse/builders.ts";
@@ -74,6 +77,44 @@ describe("a mirror with a history", () => {
     const { out } = await cli(["status", "--json", "--data-dir", dataDir], { clock });
     expect(JSON.parse(out).credits).toMatchObject({ spent_here: 1, ambiguous_here: 1, spent_by_others: others });
     expect((await cli(["status", "--data-dir", dataDir], { clock })).out).toContain(`1 spent by this mirror ${period}`);
+  });
+
+  test("destinations: how far each is behind the snapshot, and why deliveries to it fail", async () => {
+    const dataDir = aFolder();
+    await aMirror(dataDir);
+    const published = statSync(join(dataDir, "warehouse.duckdb")).mtimeMs;
+    const [crm, lake] = [
+      { name: "crm", kind: "parquet", url: "copies" },
+      { name: "lake", kind: "postgres", url: "postgres://hidden@db/x" },
+    ];
+    const env = { DUCKMIRROR_DESTINATIONS: JSON.stringify([crm, lake]) };
+    const status = async (...more: readonly string[]) =>
+      (await cli(["status", "--data-dir", dataDir, ...more], { clock, env })).out;
+    expect(JSON.parse(await status("--json")).destinations).toMatchObject([
+      { name: "crm", state: "never_delivered", behind_seconds: null },
+      { name: "lake", state: "never_delivered" },
+    ]);
+    const now = T0 + 24 * HOUR_MS;
+    const delivered = { from: null, to: { mirror: "m", n: 7, mark: "" }, tables: [], bytes: 3 };
+    await noteDelivery(dataDir, "crm", { delivered, publishedAt: published, ms: 40, now });
+    await noteDelivery(dataDir, "lake", { delivered, publishedAt: published - HOUR_MS, ms: 40, now });
+    await noteDelivery(dataDir, "lake", { code: "DESTINATION_AWAY", isLast: false, now: now + HOUR_MS });
+    expect(JSON.parse(await status("--json")).destinations).toMatchObject([
+      { name: "crm", kind: "parquet", state: "up_to_date", change: 7, behind_seconds: 0, error: null },
+      {
+        name: "lake",
+        state: "failing",
+        behind_seconds: 3600,
+        delivered_at: "2025-01-02T00:00:00.000Z",
+        error: "DESTINATION_AWAY",
+        failing_since: "2025-01-02T01:00:00.000Z",
+        failed_attempts: 1,
+      },
+    ]);
+    const shown = await status();
+    expect(shown).toMatch(/crm[ │]+parquet[ │]+up to date[ │]+no[ │]+2h ago/);
+    expect(shown).toMatch(/lake[ │]+postgres[ │]+failing: DESTINATION_AWAY, 1h ago[ │]+1h[ │]+2h ago/);
+    expect(shown).not.toContain("hidden");
   });
 
   test("as JSON: every table and stream, credits, runs and what wants a look", async () => {

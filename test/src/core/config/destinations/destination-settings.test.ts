@@ -76,6 +76,8 @@ test.each([
   ["no kind of encryption", "[{ name: a, kind: parquet, url: x, sse: rot13 }]", "AES256, aws:kms"],
   ["an account that is none", "[{ name: a, kind: parquet, url: x, account: A_b }]", "a storage account"],
   ["no time", "[{ name: a, kind: parquet, url: x, keep_old_parts: long }]", "a duration like"],
+  ["no limit", "[{ name: a, kind: postgres, url: x, answer_timeout: 0s }]", "is not between 1s and 24h"],
+  ["a limit that no timer holds", "[{ name: a, kind: ducklake, url: x, answer_timeout: 30d }]", "is not between 1s"],
   ["an unknown table", "[{ name: a, kind: postgres, url: x, tables: [signal] }]", '"signal" is not a table'],
   ["no list", "{ name: a }", "is a list of destinations"],
   ["a name that no command line takes", "[{ name: --all, kind: parquet, url: x }]", "is not a name of letters"],

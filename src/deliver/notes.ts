@@ -1,0 +1,153 @@
+// What deliveries to a destination came to, in state/deliveries/<destination>.json: figures for status, page and metrics.
+// Nothing is decided by it: how far a destination has come, it says itself (decision 0125). Error texts are not kept: they
+// may hold values of rows.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Config } from "../core/config/config.ts";
+import type { DestinationKind } from "../core/config/destinations/destination-settings.ts";
+import { DELIVERIES } from "../core/data-dir.ts";
+import { assertOwnFile, makeOwnFolder } from "../core/own-files.ts";
+import { replaceFile } from "../warehouse/archive/replace-file.ts";
+import type { Delivered } from "./destination.ts";
+
+const noteSchema = z.object({
+  v: z.literal(1),
+  /** What the destination holds; null: no delivery has ended well. Times in ms since the epoch. */
+  held: z
+    .object({
+      /** Number of the last change. */
+      n: z.int(),
+      /** When its snapshot was published. */
+      publishedAt: z.number(),
+      deliveredAt: z.number(),
+      /** How long that delivery took. */
+      ms: z.number(),
+    })
+    .nullable(),
+  /** Attempts that failed since the last delivery that did not; null: none. `givenUp`: no further one follows. */
+  failing: z
+    .object({ since: z.number(), at: z.number(), code: z.string(), attempts: z.int(), givenUp: z.boolean() })
+    .nullable(),
+  /** Since the file was made. */
+  totals: z.object({
+    deliveries: z.int(),
+    failures: z.int(),
+    ms: z.number(),
+    written: z.int(),
+    deleted: z.int(),
+    bytes: z.number(),
+  }),
+});
+export type DeliveryNote = z.output<typeof noteSchema>;
+
+/** A configured destination; `note` null: no delivery was tried. */
+export interface DeliveryState {
+  readonly name: string;
+  readonly kind: DestinationKind;
+  readonly note: DeliveryNote | null;
+}
+
+export type DeliveryOutcome =
+  | { readonly delivered: Delivered; readonly publishedAt: number; readonly ms: number; readonly now: number }
+  /** `isLast`: no further attempt follows; undefined: it was not one of a worker's. */
+  | { readonly code: string; readonly isLast: boolean | undefined; readonly now: number };
+
+const NEW: DeliveryNote = {
+  v: 1,
+  held: null,
+  failing: null,
+  totals: { deliveries: 0, failures: 0, ms: 0, written: 0, deleted: 0, bytes: 0 },
+};
+
+/** The note after one more attempt. PURE. */
+export const noteAfter = (before: DeliveryNote | null, outcome: DeliveryOutcome): DeliveryNote => {
+  const { held, failing, totals } = before ?? NEW;
+  const { now } = outcome;
+  if ("code" in outcome) {
+    const { code, isLast = failing?.givenUp ?? false } = outcome;
+    const attempts = (failing?.attempts ?? 0) + 1;
+    const since = failing?.since ?? now;
+    return {
+      v: 1,
+      held,
+      failing: { since, at: now, code, attempts, givenUp: isLast },
+      totals: { ...totals, failures: totals.failures + 1 },
+    };
+  }
+  const { delivered, publishedAt, ms } = outcome;
+  const sum = (of: "written" | "deleted") => delivered.tables.reduce((all, table) => all + table[of], 0);
+  return {
+    v: 1,
+    held: { n: delivered.to.n, publishedAt, deliveredAt: now, ms },
+    failing: null,
+    totals: {
+      deliveries: totals.deliveries + 1,
+      failures: totals.failures,
+      ms: totals.ms + ms,
+      written: totals.written + sum("written"),
+      deleted: totals.deleted + sum("deleted"),
+      bytes: totals.bytes + (delivered.bytes ?? 0),
+    },
+  };
+};
+
+/** How much older the snapshot at the destination is than the published one, ms; null: it holds none. PURE. */
+export const behindMs = ({ note }: DeliveryState, publishedAt: number): number | null =>
+  note === null || note.held === null ? null : Math.max(0, publishedAt - note.held.publishedAt);
+
+/** What is to be said of a destination beside a snapshot. PURE. */
+export const deliveryFigures = (state: DeliveryState, publishedAt: number) => {
+  const { name, kind, note } = state;
+  const { held = null, failing = null } = note ?? {};
+  const behind = behindMs(state, publishedAt);
+  const usual = behind === null ? "never delivered" : behind === 0 ? "up to date" : "behind";
+  return {
+    name,
+    kind,
+    state: failing === null ? usual : failing.givenUp ? "given up" : "failing",
+    /** Number of the last change that it holds. */
+    change: held?.n ?? null,
+    /** How much older its snapshot is than the published one, ms. */
+    behindMs: behind,
+    deliveredAt: held?.deliveredAt ?? null,
+    lastMs: held?.ms ?? null,
+    /** Attempts that failed since then. */
+    failing,
+  };
+};
+export type DeliveryFigures = ReturnType<typeof deliveryFigures>;
+
+const fileOf = (dataDir: string, name: string): string => join(dataDir, "state", DELIVERIES, `${name}.json`);
+
+/** Null: there is none, or another version wrote it. */
+const readNote = async (dataDir: string, name: string): Promise<DeliveryNote | null> => {
+  try {
+    const file = fileOf(dataDir, name);
+    assertOwnFile(file);
+    return noteSchema.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * Notes an attempt. Two processes that deliver at once can lose a count. Throws nothing: without the note a figure is
+ * missing, the delivery is whole.
+ */
+export const noteDelivery = async (dataDir: string, name: string, outcome: DeliveryOutcome): Promise<void> => {
+  try {
+    const next = noteAfter(await readNote(dataDir, name), outcome);
+    makeOwnFolder(join(dataDir, "state", DELIVERIES));
+    await replaceFile(fileOf(dataDir, name), `${JSON.stringify(next)}\n`);
+  } catch {
+    // The folder of unfinished deliveries is in the same place: a disk that is full fails the delivery itself.
+  }
+};
+
+/** Every configured destination, in the order of the configuration. */
+export const deliveryStates = async ({
+  dataDir,
+  destinations,
+}: Pick<Config, "dataDir" | "destinations">): Promise<readonly DeliveryState[]> =>
+  Promise.all(destinations.map(async ({ name, kind }) => ({ name, kind, note: await readNote(dataDir, name) })));

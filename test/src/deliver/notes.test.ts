@@ -1,0 +1,114 @@
+// Notes of deliveries: what they came to, across attempts, and how far a destination is behind the published snapshot.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { deliverJob } from "../../../jobs/deliver.ts";
+import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
+import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../src/core/config/config.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
+import { deliveryFigures, deliveryStates } from "../../../src/deliver/notes.ts";
+import { change } from "../../support/change-mirror.ts";
+import { emptyCopy, mapDestination } from "./copies.ts";
+import { signalsOf } from "./moving-mirror.ts";
+
+const aMirror = async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-notes-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1, 2], "a")));
+  const config = resolveConfig({
+    flags: {},
+    env: {
+      DUCKMIRROR_DATA_DIR: dataDir,
+      DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]',
+    },
+    file: null,
+    cwd: dataDir,
+    vocabulary: vocabulary(),
+  });
+  const copy = emptyCopy();
+  const state: { fault: DuckmirrorError | null; now: number } = { fault: null, now: 5_000 };
+  const open = async () =>
+    mapDestination(copy, () => {
+      if (state.fault !== null) throw state.fault;
+    });
+  const deliver = (isLast?: boolean) =>
+    deliverJob(
+      config,
+      { names: [], takeOver: false },
+      {
+        clock: { now: () => state.now },
+        signal: new AbortController().signal,
+        open,
+        ...(isLast === undefined ? {} : { isLast: () => isLast }),
+      },
+    );
+  const publishAt = (ms: number) => utimesSync(join(dataDir, "warehouse.duckdb"), ms / 1000, ms / 1000);
+  const note = async () => {
+    const [found] = await deliveryStates(config);
+    if (found === undefined) throw new Error("no destination");
+    return found;
+  };
+  return { dataDir, state, deliver, publishAt, note };
+};
+
+test("deliveries add up, and a destination is behind by the age of its snapshot", async () => {
+  const { dataDir, state, deliver, publishAt, note } = await aMirror();
+  expect(deliveryFigures(await note(), 0)).toMatchObject({ state: "never delivered", behindMs: null, failing: null });
+  publishAt(100_000);
+  await deliver();
+  const first = await note();
+  expect(first.note?.held).toMatchObject({ n: 2, publishedAt: 100_000, deliveredAt: 5_000 });
+  // As this destination counts: one row of each table, and a hundred bytes.
+  expect(first.note?.totals).toMatchObject({ deliveries: 1, failures: 0, written: TABLE_NAMES.length, bytes: 100 });
+  expect(deliveryFigures(first, 100_000)).toMatchObject({ state: "up to date", behindMs: 0 });
+  expect(deliveryFigures(first, 160_000)).toMatchObject({ state: "behind", behindMs: 60_000 });
+  // Nothing new: a newer snapshot with the same changes.
+  publishAt(160_000);
+  state.now = 6_000;
+  await deliver();
+  const second = await note();
+  expect(deliveryFigures(second, 160_000)).toMatchObject({ state: "up to date", deliveredAt: 6_000 });
+  expect(second.note?.totals).toMatchObject({ deliveries: 2, written: first.note?.totals.written });
+  expect(readdirSync(join(dataDir, "state", "deliveries"))).toEqual(["copy.json"]);
+});
+
+test("failures count until a delivery ends well; what was given up stays so until then", async () => {
+  const { state, deliver, note } = await aMirror();
+  await deliver();
+  state.fault = new DuckmirrorError("DESTINATION_AWAY", { name: "copy", detail: "ada@example.com is in the way" });
+  await deliver(false);
+  state.now = 9_000;
+  await deliver(true);
+  const failing = { since: 5_000, at: 9_000, code: "DESTINATION_AWAY", attempts: 2, givenUp: true };
+  expect((await note()).note).toMatchObject({ held: { n: 2 }, failing, totals: { deliveries: 1, failures: 2 } });
+  expect(deliveryFigures(await note(), 0)).toMatchObject({ state: "given up" });
+  // By hand.
+  await deliver();
+  expect((await note()).note?.failing).toMatchObject({ attempts: 3, givenUp: true });
+  state.fault = null;
+  await deliver();
+  expect((await note()).note).toMatchObject({ failing: null, totals: { deliveries: 2, failures: 3 } });
+});
+
+test("a note holds no text of an error, and one that is damaged begins anew", async () => {
+  const { dataDir, state, deliver, note } = await aMirror();
+  state.fault = new DuckmirrorError("DESTINATION_FAILED", { name: "copy", detail: "ada@example.com is in the way" });
+  await deliver();
+  const file = join(dataDir, "state", "deliveries", "copy.json");
+  expect(readFileSync(file, "utf8")).not.toContain("ada@");
+  writeFileSync(file, "{");
+  expect((await note()).note).toBeNull();
+  state.fault = null;
+  await deliver();
+  expect((await note()).note?.totals).toMatchObject({ deliveries: 1, failures: 0 });
+});
+
+test("a note that cannot be written fails no delivery", async () => {
+  const { dataDir, deliver, note } = await aMirror();
+  mkdirSync(join(dataDir, "state", "deliveries", "copy.json"), { recursive: true });
+  const [report] = await deliver();
+  expect(report?.error).toBeNull();
+  expect((await note()).note).toBeNull();
+});

@@ -9,7 +9,9 @@ import { backOff, nextSlot, observeRate, startLimiter, type Trip, takeSlot } fro
 /** Change caused by a response. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;
 
-export type Turn = { readonly granted: true } | { readonly granted: false; readonly waitMs: number };
+export type Turn =
+  /** `asks`: no slot follows it before its response, or before half a minute is over. */
+  { readonly granted: true; readonly asks: boolean } | { readonly granted: false; readonly waitMs: number };
 
 export interface ViewOptions {
   readonly clock: Clock;
@@ -19,6 +21,10 @@ export interface ViewOptions {
   /** Unique name of this process. */
   readonly process: string;
 }
+
+/** True when a request sent at `now` asks the service for its rate, or for what remains of it after a reset. */
+const asksService = ({ configured, started, spare, refilledAt }: SharedLimiter["limiter"], now: number): boolean =>
+  (configured === null && !started) || (spare !== null && now >= refilledAt);
 
 /** A rate recovers within the hour; a later time belongs to a quota (api/limits/quota-signs.ts). */
 const LONGEST_RATE_WAIT_MS = 3_600_000;
@@ -82,7 +88,7 @@ export class LimiterView {
         }
         const flights = noteFlights(state.flights, this.#options.process, this.#flying() + 1, now);
         this.#latest = { limiter: takeSlot(state.limiter, now), flights };
-        return { state: this.#latest, result: { granted: true } };
+        return { state: this.#latest, result: { granted: true, asks: asksService(state.limiter, now) } };
       },
       { signal, fence },
     );

@@ -86,7 +86,9 @@ export class WaitingLine {
     try {
       const turn = await this.#view.takeTurn(abandoned.signal, waiter.fence);
       if (turn.granted) {
-        if (!this.#isStale(this.#clock.now() - askedAt)) this.#grant(waiter);
+        // Without the one that asks the service, every process would wait for its response in vain.
+        const isStale = this.#isStale(this.#clock.now() - askedAt);
+        if (turn.asks || !isStale) this.#grant(waiter);
         return;
       }
       if (changed.signal.aborted) return;

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
+import { combined } from "./combined.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import type { Fence, StateStore, Stepped } from "./state-store.ts";
 
@@ -141,7 +142,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
     }
   };
 
-  return { shared: true, update };
+  return combined({ shared: true, update });
 };
 
 /**

@@ -5,6 +5,7 @@ import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import { createMemoryState } from "../../../src/budget/store/in-memory.ts";
 import type { StateStore } from "../../../src/budget/store/state-store.ts";
 import type { Clock } from "../../../src/core/clock.ts";
+import { said } from "../../support/rate-info.ts";
 import { type CountingService, fixedWindow, slidingWindow } from "./counting-service.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { recording } from "./store-suite.ts";
@@ -130,5 +131,26 @@ describe("a store that is slow", () => {
     void ask(3);
     await clock.advance(60_000);
     expect(turns).toHaveLength(6);
+  });
+
+  test("the slot that asks for the rate after a reset is used however late it comes, because none follows it", async () => {
+    const clock = createManualClock();
+    let late = 0;
+    const store = distant(createMemoryState(clock, startAfterLoss(clock.now())), clock, () => late);
+    const throttle = createThrottle({ clock, configured: 600, store });
+    const turns: number[] = [];
+    const ask = async () => {
+      await throttle.acquire();
+      turns.push(clock.now());
+    };
+    void ask();
+    await clock.advance(1_000);
+    const resetsAt = clock.now() + 2_000;
+    void throttle.observe(said({ limit: 600, windowMs: 60_000, remaining: 0, resetsAt }), 0);
+    await clock.advance(10_000);
+    late = 2_000;
+    void ask();
+    await clock.advance(10_000);
+    expect(turns).toHaveLength(2);
   });
 });

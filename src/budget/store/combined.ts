@@ -1,0 +1,100 @@
+// Combines the updates that a process makes at the same time: they are one read and one write of the shared state. Apart,
+// they would find the state changed by each other, and each would be tried again and again.
+import { isCode } from "../../core/errors.ts";
+import type { Fence, StateStore, Stepped, UpdateOptions } from "./state-store.ts";
+
+interface Waiting<S> {
+  readonly options: UpdateOptions;
+  /** Applies the step; the returned function settles its caller once the change is stored. */
+  apply(state: S, now: number): { readonly state: S; readonly done: () => void };
+  refuse(reason: unknown): void;
+}
+
+const sameFence = (one: Fence | undefined, other: Fence | undefined): boolean =>
+  one?.key === other?.key && one?.value === other?.value;
+
+/** Runs `work` with a signal that aborts once all of these have; without a signal, one never does. */
+const whileWanted = async <T>(
+  signals: readonly (AbortSignal | undefined)[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  const unwanted = new AbortController();
+  const check = () => {
+    if (signals.every((signal) => signal?.aborted === true)) unwanted.abort(signals.at(-1)?.reason);
+  };
+  for (const signal of signals) signal?.addEventListener("abort", check);
+  check();
+  try {
+    return await work(unwanted.signal);
+  } finally {
+    for (const signal of signals) signal?.removeEventListener("abort", check);
+  }
+};
+
+/** Makes one update of these. An update whose caller has left by now is not made. */
+const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S>[]): Promise<void> => {
+  const [first] = batch;
+  if (first === undefined) return;
+  const left = new Set<Waiting<S>>();
+  const step = (start: S, now: number): Stepped<S, readonly (() => void)[]> => {
+    let state = start;
+    const done: (() => void)[] = [];
+    for (const each of batch) {
+      if (each.options.signal?.aborted) {
+        left.add(each);
+        continue;
+      }
+      const applied = each.apply(state, now);
+      state = applied.state;
+      done.push(applied.done);
+    }
+    return { state, result: done };
+  };
+  try {
+    const signals = batch.map(({ options }) => options.signal);
+    const { fence } = first.options;
+    const stored = await whileWanted(signals, (signal) => store.update(step, { signal, fence }));
+    for (const done of stored) done();
+    for (const each of left) each.refuse(each.options.signal?.reason);
+  } catch (error) {
+    for (const each of batch) {
+      const { signal } = each.options;
+      each.refuse(signal?.aborted === true && !isCode(error, "FENCED") ? signal.reason : error);
+    }
+  }
+};
+
+/** The same store. Updates that are asked for while one is under way are made together after it, in their order. */
+export const combined = <S>(store: StateStore<S>): StateStore<S> => {
+  let waiting: Waiting<S>[] = [];
+  let busy = false;
+
+  const serve = async (): Promise<void> => {
+    busy = true;
+    while (waiting.length > 0) {
+      const [first] = waiting;
+      const batch = waiting.filter(({ options }) => sameFence(options.fence, first?.options.fence));
+      waiting = waiting.filter((each) => !batch.includes(each));
+      await updateTogether(store, batch);
+      // Callers that just got their result may ask again at once.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    busy = false;
+  };
+
+  return {
+    shared: store.shared,
+    update: (step, options = {}) =>
+      new Promise((resolve, reject) => {
+        waiting.push({
+          options,
+          apply: (state, now) => {
+            const next = step(state, now);
+            return { state: next.state, done: () => resolve(next.result) };
+          },
+          refuse: reject,
+        });
+        if (!busy) void serve();
+      }),
+  };
+};

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { keyOf } from "../bullmq/queues.ts";
+import { keyOf } from "../redis/queues.ts";
 
 /** In place of the number of sends: a response was taken. */
 const DONE = "done";

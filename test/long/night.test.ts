@@ -62,7 +62,7 @@ afterAll(() => sandbox.close());
 
 const jobsSchema = z.object({
   active: z.array(z.unknown()),
-  members: z.array(z.object({ in_flight: z.number(), pid: z.int() })),
+  members: z.array(z.object({ in_flight: z.number(), pid: z.int(), seen_at: z.number() })),
 });
 
 const refusedSchema = z.object({ error: z.object({ code: z.literal("REDIS_UNAVAILABLE") }) });
@@ -94,6 +94,12 @@ const ledgerDifferences = async (snapshot: string): Promise<readonly string[]> =
       ? []
       : [`${url}: charged ${really}, in the ledger ${booked}, ambiguous ${maybe}`];
   });
+};
+
+/** The last runs that a reader sees, newest first, as text. */
+const lastRuns = async (snapshot: string): Promise<string> => {
+  const sql = "SELECT run_id, status, started_at, finished_at FROM sync.runs ORDER BY started_at DESC LIMIT 6";
+  return (await runQuery({ snapshot, sql })).rows.map((row) => row.join(" ")).join("; ");
 };
 
 /** Differences between mirror and source, read without counting as requests of duckmirror. */
@@ -157,27 +163,33 @@ test(
     };
     const trigger = (...part: readonly string[]) =>
       runBuilt(["trigger", ...part, "--wait", "--json", "--timeout", "8m"], env);
-    /** What is still under way, also what Redis no longer knows of; "quiet" once nothing is. */
-    const underWay = async (): Promise<string> => {
+    /** What is still under way, also what Redis no longer knows of; "quiet" once nothing is, by signs of life after `from`. */
+    const underWay = async (from: number): Promise<string> => {
       tend();
       const { code, out, err } = await runBuilt(["jobs", "--json"], env);
       if (code !== 0) return `jobs ended with ${code}: ${err}`;
       const { active, members } = jobsSchema.parse(JSON.parse(out));
       // A killed worker is listed for a while.
       const alive = members.filter(({ pid }) => fleet.some(({ child }) => child.pid === pid));
-      const isQuiet =
-        active.length === 0 && alive.length === ROLES.length && alive.every(({ in_flight }) => in_flight === 0);
+      const isIdle = alive.every(({ in_flight, seen_at }) => in_flight === 0 && seen_at > from);
+      const isQuiet = active.length === 0 && alive.length === ROLES.length && isIdle;
       return isQuiet ? "quiet" : [...story, out].join("\n");
     };
-    const settle = () => expect.poll(underWay, { timeout: 120_000, interval: 1_000 }).toBe("quiet");
+    const settle = () => {
+      const from = Date.now();
+      return expect.poll(() => underWay(from), { timeout: 120_000, interval: 1_000 }).toBe("quiet");
+    };
     const check = async (): Promise<void> => {
       await settle();
       expect(await mirrorDifferences(snapshot), story.join("\n")).toEqual([]);
       const open = await ledgerDifferences(snapshot);
       if (open.length === 0) return;
       // A sync that Redis forgot while a worker had it may end after the others. It is booked, and the next publish shows it.
-      late.push(`${story.at(-1)}: ${open.length} requests`);
+      const [runs, jobs] = [await lastRuns(snapshot), (await runBuilt(["jobs", "--json"], env)).out];
       const { code, err } = await trigger("accounts");
+      const after = await lastRuns(snapshot);
+      late.push(`${story.at(-1)}: ${open.join("; ")}\n  before: ${runs}\n  jobs: ${jobs}\n  after: ${after}`);
+      process.stdout.write(`late: ${late.at(-1)}\n`);
       expect(code, err).toBe(0);
       expect(await ledgerDifferences(snapshot), [...story, ...open].join("\n")).toEqual([]);
     };

@@ -55,11 +55,13 @@ const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candi
   return fresh;
 };
 
-/** The candidate to start next; undefined: none may start yet. */
+/** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
 const nextOf = (pending: readonly Candidate[], run: SyncRun): Candidate | undefined => {
   const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
   for (const turn of TURNS) {
-    const candidate = pending.find((candidate) => turnOf(candidate) === turn);
+    const candidate =
+      pending.find((candidate) => turnOf(candidate) === turn && !run.fetcher.isFailing(candidate.stream)) ??
+      pending.find((candidate) => turnOf(candidate) === turn);
     if (candidate !== undefined) return isBusyBefore(turn) ? undefined : candidate;
   }
   return undefined;

@@ -8,7 +8,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
-import { readVerdicts } from "../running/completeness.ts";
+import { type ProvenStream, readVerdicts } from "../running/completeness.ts";
 import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
 import { closeScope, eraseOutside } from "../running/scope-marks.ts";
@@ -60,14 +60,17 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .catch(() => undefined);
 };
 
-const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<SyncReport> => {
+const reportOf = (
+  { run, mode }: BegunRun,
+  status: RunStatus,
+  proven: ReadonlyMap<string, ProvenStream>,
+): SyncReport => {
   const { ledger, warehouse, clock } = run.deps;
   const finishedAt = clock.now();
   const { limit, remaining, resetsAt } = ledger.snapshot();
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
   const resets_at = resetsAt === null ? null : isoTime(resetsAt);
-  const proven = await readVerdicts(warehouse.database);
   return {
     run_id: run.runId,
     status,
@@ -80,6 +83,9 @@ const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<Syn
     warehouse: warehouse.snapshot,
   };
 };
+
+/** Report of a run that a fault ended: what it sent and wrote. Its mirror may not be readable, so it proves nothing. */
+export const reportBroken = (begun: BegunRun): SyncReport => reportOf(begun, "failed", new Map());
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
   for (const { error, unconfirmed_because: because, ...counts } of streams) {
@@ -117,7 +123,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
-  const report = await reportOf(begun, status);
+  const report = reportOf(begun, status, await readVerdicts(warehouse.database));
   tellStreams(run, report);
   await warehouse.finishRun(run.runId, {
     status,

@@ -25,6 +25,8 @@ export interface BoxLimits {
 
 /** Memory of Node, thread stacks, and vectors that DuckDB's limit does not count, MiB. */
 const BEYOND_DUCKDB_MIB = 768;
+/** What Node reserves at its start without using it, MiB: from version 23 on; the limit of the system counts it. */
+const RESERVED_MIB = Number.parseInt(process.versions.node, 10) >= 23 ? 512 : 0;
 
 const here = import.meta.url;
 /** When run from sources, the new process needs a TypeScript loader, like this one. */
@@ -40,7 +42,7 @@ const program = fromSources
 const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
 const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
-  const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB) * 1024;
+  const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
   const command = [process.execPath, "--max-old-space-size=512", ...program];
   return spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), ...command], {
     // No environment, so no secrets; no output, so that `enable_logging` and the like print nowhere.

@@ -7,8 +7,9 @@ import { replaceFile } from "../archive/replace-file.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { type Compacted, compact } from "../publish/compact.ts";
 import { type Published, publishSnapshot } from "../publish/publish.ts";
-import { type Compacted, compact, type RewriteMeans } from "../publish/rewrite-file.ts";
+import type { RewriteMeans } from "../publish/rewrite-file.ts";
 import {
   fileVersion,
   type Look,
@@ -65,10 +66,11 @@ export interface PublishedFile extends Published {
 
 /** Publishes, after a rewrite if the file has many unused blocks. */
 export const publishNow = async ({ database, snapshot, means, now }: PublishPlace): Promise<PublishedFile> => {
-  const compacted = await compact(database, means);
+  const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
+  const { compacted, rewritten } = await compact(database, means, last);
   const news = await readNews(database);
   const published = await publishSnapshot(database, snapshot, () => performance.now());
-  await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now, news }));
+  await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now, news, rewritten }));
   return { ...published, compacted };
 };
 

@@ -5,7 +5,7 @@ import { chmod, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
@@ -14,16 +14,8 @@ import { STORAGE_VERSION } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { besides } from "./fresh-folder.ts";
 
-/** Share of unused blocks from which a rewrite is worth its cost: until then the file is 1.5 times its contents. */
-const MOST_UNUSED = 1 / 3;
-/** Unused bytes that are left alone whatever their share. */
-const UNUSED_LEFT_ALONE = 1024 * 1024;
-
 const tableRow = z.object({ path: z.string() });
 const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });
-const blocksRow = z
-  .object({ total_blocks: z.number(), free_blocks: z.number(), block_size: z.number() })
-  .transform((row) => ({ bytes: row.total_blocks * row.block_size, unused: row.free_blocks * row.block_size }));
 
 /** Throws UNEXPECTED unless each table of `fresh` holds the rows of `old`, in any order. */
 const compare = async (copier: Database): Promise<void> => {
@@ -84,31 +76,4 @@ export const rewriteFile = async (database: Database, means: RewriteMeans): Prom
       await syncPath(dirname(file));
     }),
   );
-};
-
-/** A rewrite of a file with many unused blocks. */
-export interface Compacted {
-  readonly bytesBefore: number;
-  /** Bytes after; null: it failed, and the file is as before. */
-  readonly bytesAfter: number | null;
-  readonly problem: string | null;
-}
-
-const blocksOf = async (database: Database) =>
-  (await database.query(sqlText("status/file-blocks.sql"), [], blocksRow))[0] ?? { bytes: 0, unused: 0 };
-
-/**
- * Rewrites the file if more than a third of it is unused. A failed rewrite is reported, not thrown, because the file
- * is intact. Returns null when there was nothing to do.
- */
-export const compact = async (database: Database, means: RewriteMeans): Promise<Compacted | null> => {
-  await database.flushWal();
-  const { bytes, unused } = await blocksOf(database);
-  if (unused <= bytes * MOST_UNUSED || unused <= UNUSED_LEFT_ALONE) return null;
-  try {
-    await rewriteFile(database, means);
-    return { bytesBefore: bytes, bytesAfter: (await blocksOf(database)).bytes, problem: null };
-  } catch (error) {
-    return { bytesBefore: bytes, bytesAfter: null, problem: detailOf(error) };
-  }
 };

@@ -25,6 +25,8 @@ const headSchema = z.object({
   published_at: z.number(),
   /** What the snapshot's readers see (sql/warehouse/news.sql). */
   news: z.string(),
+  /** The working file after its last rewrite. Older versions did not note it. */
+  rewritten: z.object({ bytes: z.number(), rows: z.number() }).nullable().default(null),
 });
 
 export const lookRunRow = z.object({
@@ -84,6 +86,8 @@ export type Look = z.output<typeof lookSchema>;
 export interface Looks {
   readonly publishedAt: number;
   readonly news: string;
+  /** The working file after its last rewrite; null: unknown. */
+  readonly rewritten: { readonly bytes: number; readonly rows: number } | null;
   /** Oldest first. */
   readonly looks: readonly Look[];
 }
@@ -110,7 +114,8 @@ export const readLooks = (snapshot: string): Looks | null => {
     const look = lookSchema.safeParse(jsonOrNull(line));
     return look.success ? [look.data] : [];
   });
-  return { publishedAt: head.data.published_at, news: head.data.news, looks };
+  const { published_at: publishedAt, news, rewritten } = head.data;
+  return { publishedAt, news, rewritten, looks };
 };
 
 /** Text of the first line. */

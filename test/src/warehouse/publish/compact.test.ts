@@ -72,6 +72,24 @@ test("small files and files in use are left alone", async () => {
   expect((await warehouse.publish()).compacted).toBe(null);
 });
 
+test("a file whose blocks in use are nearly empty is rewritten, though few of its blocks are unused", async () => {
+  const warehouse = await aWarehouse();
+  const tables = Array.from({ length: 12 }, (_, nth) => `main.extra_${nth}`);
+  for (const table of tables)
+    await warehouse.database.run(
+      `CREATE TABLE ${table} AS SELECT i AS id, md5(i::VARCHAR) || md5((i * 7)::VARCHAR) AS text FROM range(6000) AS t(i)`,
+    );
+  const first = (await warehouse.publish()).bytes;
+  const sizes: number[] = [];
+  for (let round = 1; round <= 6; round += 1) {
+    // Each table gets a block for the few rows that changed.
+    for (const table of tables)
+      await warehouse.database.run(`UPDATE ${table} SET text = text || 'x' WHERE id % 200 = ${round}`);
+    sizes.push((await warehouse.publish()).bytes / first);
+  }
+  expect(Math.max(...sizes), sizes.join(", ")).toBeLessThanOrEqual(1.5);
+});
+
 test("the copy that a killed rewrite left is removed at the next start", async () => {
   const dataDir = tempDir();
   await (await aWarehouse(dataDir)).close();

@@ -1,5 +1,5 @@
 // Mailbox of a mirror in Redis: sent requests, and responses until the loader has made them durable. One script
-// checks four conditions at the same instant before a request may be sent.
+// checks in one step whether a request may be sent (`Departure`).
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";

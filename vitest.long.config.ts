@@ -30,6 +30,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
+    experimental: { fsModuleCache: true },
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
     maxWorkers: 4,
     globalSetup: [

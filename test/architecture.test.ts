@@ -2,11 +2,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { architectureProblems, packagesAtStart } from "./support/architecture.ts";
+import { mirroredTests } from "./support/mirrored-tests.ts";
 import { missingNames } from "./support/named-files.ts";
 import type { SourceFile } from "./support/parsed-source.ts";
 import { structureOf } from "./support/structure.ts";
 
 const root = new URL("../", import.meta.url);
+
+/** Files of `src` and `jobs` that have a test of their own, at least. */
+const MIRRORED = 201;
 
 const sourcesIn = (folder: string): SourceFile[] =>
   readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
@@ -21,6 +25,22 @@ const sources = ["src", "jobs", "bench", "test"]
 test("every import points down, no library leaves its home, no file is vague, a barrel or too long", () => {
   expect(sources.length).toBeGreaterThan(50);
   expect(architectureProblems(sources)).toEqual([]);
+});
+
+test("as many files as ever have a test of their own, in the same folder and of the same name", () => {
+  const { sources: all, mirrored } = mirroredTests(sources.map(({ path }) => path));
+  process.stdout.write(`tests mirror ${mirrored} of ${all} files of src and jobs\n`);
+  // Raise it with every such test; files that are tested with others only keep it from being all of them.
+  expect(mirrored).toBeGreaterThanOrEqual(MIRRORED);
+  const paths = [
+    "src/a.ts",
+    "src/b/c.ts",
+    "src/d.ts",
+    "test/src/a.test.ts",
+    "test/src/b/c.long.test.ts",
+    "test/d.test.ts",
+  ];
+  expect(mirroredTests(paths)).toEqual({ sources: 3, mirrored: 2 });
 });
 
 test("every file that a comment or a document names exists", () => {

@@ -162,7 +162,7 @@ export interface Mirror {
    * for a text that no path can carry.
    */
   follow(inputs: readonly string[]): Promise<Followed>;
-  /** Follows inputs no more; with `erase`, their companies' rows go. Rejects with USAGE for one that is not followed. */
+  /** Stops following inputs; `erase` also removes the rows of their companies. Rejects with USAGE for one that is not followed. */
   unfollow(inputs: readonly string[], options?: { readonly erase?: boolean }): Promise<Unfollowed>;
   /** Every followed input, what it resolved to, and what failed. */
   following(): Promise<readonly FollowedInput[]>;

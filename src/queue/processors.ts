@@ -9,7 +9,6 @@ import type { Config } from "../core/config/config.ts";
 import { isCode } from "../core/errors.ts";
 import { EXPORT_FORMATS } from "../warehouse/export/tables.ts";
 import type { Triggers } from "./asks.ts";
-import type { Queues } from "./bullmq/queues.ts";
 import { toldFailure } from "./failures.ts";
 import {
   exportPayload,
@@ -22,6 +21,7 @@ import {
   tickPayload,
   WRITTEN,
 } from "./payloads.ts";
+import type { Queues } from "./redis/queues.ts";
 import { type FamilyDeps, scrubbed } from "./run-family.ts";
 import { startScheduled } from "./scheduled-start.ts";
 import { ABORT, BUSY_MS, HANDED_ON_MS } from "./sync-life.ts";

@@ -12,9 +12,9 @@ import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asks.ts";
-import type { Queues } from "../../queue/bullmq/queues.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Steering } from "../../queue/fleet/pauses.ts";
+import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
 import { keyForWorker } from "./door-keys.ts";
@@ -159,8 +159,8 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
     const place = { address: callable(config.listen), cert };
     return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
   }
-  const { atRedis, openAsking } = await import("../../queue/bullmq/queue-connections.ts");
-  const { closeQueues, openQueues } = await import("../../queue/bullmq/queues.ts");
+  const { atRedis, openAsking } = await import("../../queue/redis/queue-connections.ts");
+  const { closeQueues, openQueues } = await import("../../queue/redis/queues.ts");
   const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;

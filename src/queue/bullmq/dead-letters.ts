@@ -18,8 +18,8 @@ import {
   syncPayload,
   verifyPayload,
 } from "../payloads.ts";
+import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "../redis/queues.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
-import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "./queues.ts";
 import { isLive } from "./syncs/live-syncs.ts";
 
 export interface DeadLetter {

@@ -1,7 +1,7 @@
 // How long a job has been left to other workers: one key in Redis for each such job. Its age does not show it: the job may
 // have waited for days before any worker was offered it: paused, or without a worker.
 import type { Redis } from "ioredis";
-import { keyOf } from "./queues.ts";
+import { keyOf } from "../redis/queues.ts";
 
 /** A longer time without an offer does not count, ms: the job was paused, or no worker ran. */
 const GAP_MS = 600_000;

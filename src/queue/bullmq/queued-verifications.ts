@@ -10,8 +10,8 @@ import type { AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { profileOf } from "../asks.ts";
 import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
+import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
-import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "./queues.ts";
 import { cancelledOf, markCancelled, timesOf } from "./redis-board.ts";
 
 export interface QueuedVerificationsDeps {

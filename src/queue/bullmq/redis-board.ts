@@ -4,10 +4,10 @@ import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
+import { atRedis } from "../redis/queue-connections.ts";
+import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "../redis/queues.ts";
 import type { KeptEnd, SyncBoard } from "../sync-board.ts";
 import type { SyncTimes } from "../sync-life.ts";
-import { atRedis } from "./queue-connections.ts";
-import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "./queues.ts";
 import type { RedisCommand } from "./syncs/together.ts";
 
 /**

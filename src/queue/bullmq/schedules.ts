@@ -9,7 +9,7 @@ import type { Schedule } from "../../core/config/schedules.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { keyDigest } from "../asks.ts";
 import { readability, WRITTEN } from "../payloads.ts";
-import { JOB_OPTIONS } from "./queues.ts";
+import { JOB_OPTIONS } from "../redis/queues.ts";
 
 /** A tick overdue by this much was lost, ms. */
 const LOST_AFTER_MS = 600_000;

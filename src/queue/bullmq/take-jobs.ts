@@ -9,12 +9,12 @@ import { isTakenAway, levelOf } from "../../core/report/severity.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import { isWorthRepeating } from "../delivering/delivery.ts";
 import { failureToKeep } from "../failures.ts";
+import { atRedis, type WorkingConnection } from "../redis/queue-connections.ts";
+import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName } from "../redis/queues.ts";
 import { ABORT, BUSY_MS } from "../sync-life.ts";
 import type { Taken } from "../taken-job.ts";
 import { inJobSpan } from "./job-span.ts";
 import { leftFor } from "./left-jobs.ts";
-import { atRedis, type WorkingConnection } from "./queue-connections.ts";
-import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName } from "./queues.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 
 interface TakingDeps extends Pick<WorkerDeps, "clock" | "log" | "scrubber"> {

@@ -3,7 +3,7 @@
 import { type Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { QueueState } from "../../core/report/fleet.ts";
-import { ASKING, type Queues } from "../bullmq/queues.ts";
+import { ASKING, type Queues } from "../redis/queues.ts";
 import { FETCH_QUEUE, pagesQueue } from "../remote/names.ts";
 import { loadedMirrors } from "./mirrors.ts";
 

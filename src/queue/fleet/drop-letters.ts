@@ -2,7 +2,7 @@
 import type { Job, Queue } from "bullmq";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isPartOfLive } from "../bullmq/dead-letters.ts";
-import type { Queues } from "../bullmq/queues.ts";
+import type { Queues } from "../redis/queues.ts";
 import type { AllQueues } from "./all-queues.ts";
 
 /** Most letters dropped per queue at once; as many are kept. */

@@ -4,10 +4,10 @@ import type { Redis } from "ioredis";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { PAUSE_KINDS, type Pause } from "../../core/report/fleet.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
-import { keyOf, type Queues } from "../bullmq/queues.ts";
 import { redisNow } from "../bullmq/redis-board.ts";
 import { liveSyncs } from "../bullmq/syncs/live-syncs.ts";
 import { bringForward } from "../bullmq/syncs/put-off-jobs.ts";
+import { keyOf, type Queues } from "../redis/queues.ts";
 import type { AllQueues, FleetQueue } from "./all-queues.ts";
 
 const PAUSES = keyOf("paused");

@@ -4,6 +4,7 @@ import { type FamilyJob, type Problem, problemOf } from "../../../jobs/family.ts
 import { type FamilyEnd, mergeResults, type SyncOutcome } from "../../../jobs/merge-results.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import type { createSessions, SessionDeps } from "../../../jobs/session.ts";
+import { whenFree } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { detailOf, isCode } from "../../core/errors.ts";
@@ -15,7 +16,6 @@ import type { LocalDeliveries } from "../delivering/local-deliveries.ts";
 import { exportAll } from "../processors.ts";
 import { endEvent, step } from "../sync-life.ts";
 import { type Entry, hasEnded, timeLeft } from "./entry.ts";
-import { whenFree } from "./when-free.ts";
 
 /** Delay before trying again while another process writes to the mirror, ms. */
 const BUSY_MS = 2_000;

@@ -1,9 +1,9 @@
 // Mailbox of a mirror in Redis: sent requests, and responses until the loader has made them durable. One script
-// checks four conditions at the same instant before a request may be sent.
+// checks in one step whether a request may be sent (`Departure`).
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { keyOf } from "../bullmq/queues.ts";
+import { keyOf } from "../redis/queues.ts";
 
 /** In place of the number of sends: a response was taken. */
 const DONE = "done";

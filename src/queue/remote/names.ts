@@ -1,6 +1,6 @@
 // Names that loader and fetchers share in Redis.
 import { REQUEST_QUEUE } from "../../core/report/fleet.ts";
-import { JOB_OPTIONS, keyOf } from "../bullmq/queues.ts";
+import { JOB_OPTIONS, keyOf } from "../redis/queues.ts";
 
 /** Queue of requests, for all organizations. */
 export const FETCH_QUEUE = REQUEST_QUEUE;

@@ -1,13 +1,13 @@
 // Verifications requested from a worker without Redis: one at a time per profile, never during a sync of it. They end
 // with the process. With Redis they are queued (../bullmq/queued-verifications.ts).
 import { problemOf } from "../../../jobs/family.ts";
+import { whenFree } from "../../core/async/when-free.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { profileOf, type Triggers } from "../asks.ts";
-import { whenFree } from "../local/when-free.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
 export interface VerificationDeps extends VerificationRunDeps {

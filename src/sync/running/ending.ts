@@ -68,7 +68,7 @@ export const createEnding = ({ signal, hardSignal, clock, graceMs }: EndingOptio
   const heed = (of: AbortSignal, act: () => void) => {
     if (of.aborted) return act();
     of.addEventListener("abort", act, { once: true });
-    // Not by the option `signal`: Node holds what should remove the listener weakly, and forgets it where runs share `of`.
+    // The option `signal` of the listener does not remove it reliably: Node refers to it weakly, and loses it where runs share `of`.
     closed.signal.addEventListener("abort", () => of.removeEventListener("abort", act), { once: true });
   };
   heed(signal, () => end(reasonOf(signal.reason)));

@@ -11,13 +11,13 @@ import type { ProgressEvent } from "../../../src/core/report/progress-events.ts"
 import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
-import { openAsking } from "../../../src/queue/bullmq/queue-connections.ts";
-import { closeQueues, openQueues } from "../../../src/queue/bullmq/queues.ts";
 import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { createQueuedTriggers } from "../../../src/queue/bullmq/syncs/queued-triggers.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
 import type { WorkerDeps } from "../../../src/queue/bullmq/worker-deps.ts";
 import { WRITTEN } from "../../../src/queue/payloads.ts";
+import { openAsking } from "../../../src/queue/redis/queue-connections.ts";
+import { closeQueues, openQueues } from "../../../src/queue/redis/queues.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { afterTest } from "../../support/after-test.ts";

@@ -2,8 +2,8 @@
 import { checkRedis } from "../../../budget/store/redis-connection.ts";
 import { askAlerts } from "../../alerting/queued-alerts.ts";
 import type { ProgressBook } from "../../progress-book.ts";
+import { atRedis } from "../../redis/queue-connections.ts";
 import { ABORT } from "../../sync-life.ts";
-import { atRedis } from "../queue-connections.ts";
 import { cancelledOf, keepProgress, renewClaims } from "../redis-board.ts";
 import { settleSchedules } from "../schedules.ts";
 import type { Taking } from "../take-jobs.ts";

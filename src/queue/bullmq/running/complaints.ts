@@ -3,7 +3,7 @@
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { isTakenAway } from "../../../core/report/severity.ts";
-import { redisFailure } from "../queue-connections.ts";
+import { redisFailure } from "../../redis/queue-connections.ts";
 import type { WorkerDeps } from "../worker-deps.ts";
 
 /** Shortest time between two log lines about the same, ms. */

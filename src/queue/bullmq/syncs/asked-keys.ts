@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { SyncAsk } from "../../../core/report/triggers.ts";
 import { askDigest, KEY_LASTS_S, keyDigest } from "../../asks.ts";
-import { keyOf } from "../queues.ts";
+import { keyOf } from "../../redis/queues.ts";
 import type { RedisCommand } from "./together.ts";
 
 const remembered = z.string().transform((text) => {

@@ -10,9 +10,9 @@ import { endedState } from "../../asks.ts";
 import { toldFailure } from "../../failures.ts";
 import { isPaused } from "../../fleet/pauses.ts";
 import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";
+import type { Queues } from "../../redis/queues.ts";
 import { findStored } from "../../stored-syncs.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../../sync-life.ts";
-import type { Queues } from "../queues.ts";
 import { cancelledOf, readProgress, timesOf } from "../redis-board.ts";
 
 export interface FinderDeps {

@@ -3,8 +3,8 @@
 import type { Redis } from "ioredis";
 import { isPaused } from "../../fleet/pauses.ts";
 import type { SyncPayload } from "../../payloads.ts";
+import type { Queues } from "../../redis/queues.ts";
 import type { HeldBack } from "../../run-family.ts";
-import type { Queues } from "../queues.ts";
 import { isUnderWay } from "../redis-board.ts";
 import { isScheduled, liveSyncs } from "./live-syncs.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
 import type { SyncExtent } from "../../extents.ts";
 import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
-import { keyOf, type Queues } from "../queues.ts";
+import { keyOf, type Queues } from "../../redis/queues.ts";
 import { cancelledOf, timesOfAll } from "../redis-board.ts";
 import type { RedisCommand } from "./together.ts";
 

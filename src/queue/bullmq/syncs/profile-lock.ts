@@ -2,7 +2,7 @@
 // a request goes on without the lock, which costs a second sync at worst.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/clock.ts";
-import { keyOf } from "../queues.ts";
+import { keyOf } from "../../redis/queues.ts";
 import type { RedisCommand, Send } from "./together.ts";
 
 /** How long the lock is held at most, and how long a request waits for it, ms. */

@@ -1,7 +1,7 @@
 // Changes the waiting jobs of a sync. Makes postponed ones due at once, so that they see a cancellation or the end of a
 // pause; raises their priority when a person joins a sync that a schedule asked for.
 import { FAMILIES } from "../../../../jobs/families.ts";
-import { familyJobId, type Queues } from "../queues.ts";
+import { familyJobId, type Queues } from "../../redis/queues.ts";
 
 const familyJobsOf = (queues: Queues, syncId: string) =>
   FAMILIES.map(({ family }) => queues.sync.getJob(familyJobId(syncId, family)));

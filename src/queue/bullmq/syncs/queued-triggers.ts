@@ -2,9 +2,9 @@
 // and configuration can request a sync; a worker runs it.
 import { FlowProducer } from "bullmq";
 import { profileOf, type Triggers } from "../../asks.ts";
-import { atRedis } from "../queue-connections.ts";
+import { atRedis } from "../../redis/queue-connections.ts";
+import { ASKING } from "../../redis/queues.ts";
 import { createQueuedVerifications } from "../queued-verifications.ts";
-import { ASKING } from "../queues.ts";
 import { markCancelled } from "../redis-board.ts";
 import { createFinder, type FinderDeps } from "./find-sync.ts";
 import { createLine } from "./line.ts";

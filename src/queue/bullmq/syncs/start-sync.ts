@@ -7,7 +7,7 @@ import type { Config } from "../../../core/config/config.ts";
 import type { Started, SyncAsk } from "../../../core/report/triggers.ts";
 import { joins, laterOf, payloadOf, profileOf } from "../../asks.ts";
 import type { SyncPayload } from "../../payloads.ts";
-import type { Queues } from "../queues.ts";
+import type { Queues } from "../../redis/queues.ts";
 import { redisNow, settingDue } from "../redis-board.ts";
 import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";

@@ -1,6 +1,5 @@
-// Fair share: limits the slots of a fetcher that one organization may occupy. PURE except for its counters. A request
-// that hangs only waits, so after a while it returns its slot: organizations whose services hang cannot block the
-// others.
+// Fair share: limits the slots of a fetcher that one organization may occupy. Pure except for its counters. A request
+// that hangs uses nothing but its slot, so it returns the slot after a while: services that hang block no other organization.
 
 export interface Seat {
   /** The request hangs and returns its slot. */

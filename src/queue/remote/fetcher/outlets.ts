@@ -1,8 +1,8 @@
 // Where the answers of a fetcher go: the mailbox and the queue of pages of each mirror.
 import { Queue } from "bullmq";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
-import { ASKING } from "../../bullmq/queues.ts";
 import { WRITTEN } from "../../payloads.ts";
+import { ASKING } from "../../redis/queues.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import * as names from "../names.ts";
 

@@ -1,8 +1,8 @@
 // While a loader's run lasts: takes responses from its mailbox, and checks for what Redis may have lost.
 import { Worker } from "bullmq";
-import { PREFIX } from "../../bullmq/queues.ts";
 import { failureToKeep } from "../../failures.ts";
 import { parsePayload } from "../../payloads.ts";
+import { PREFIX } from "../../redis/queues.ts";
 import { pagePayload } from "../messages.ts";
 import * as names from "../names.ts";
 import type { Arrivals } from "./arrivals.ts";

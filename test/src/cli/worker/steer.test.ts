@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
-import { PREFIX } from "../../../../src/queue/bullmq/queues.ts";
+import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { cli } from "../../../support/cli.ts";

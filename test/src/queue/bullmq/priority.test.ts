@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import { jobsByState } from "../../../../src/core/report/fleet.ts";
-import { SCHEDULED_PRIORITY } from "../../../../src/queue/bullmq/queues.ts";
 import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
+import { SCHEDULED_PRIORITY } from "../../../../src/queue/redis/queues.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aReport } from "../../../support/reports.ts";

@@ -4,9 +4,9 @@ import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { mergeResults } from "../../../../jobs/merge-results.ts";
 import { payloadOf } from "../../../../src/queue/asks.ts";
-import { PREFIX, QUEUE } from "../../../../src/queue/bullmq/queues.ts";
 import { flowOf } from "../../../../src/queue/bullmq/syncs/flow.ts";
 import { WRITTEN } from "../../../../src/queue/payloads.ts";
+import { PREFIX, QUEUE } from "../../../../src/queue/redis/queues.ts";
 import { anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 120_000, interval: 10 };

@@ -1,6 +1,6 @@
-// Work of a worker without Redis that waits until no other work, in this process or another, uses the mirror.
-import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, isCode } from "../../core/errors.ts";
+// Work that waits until no other work, in this process or another, uses the mirror.
+import type { Clock } from "../clock.ts";
+import { DuckmirrorError, isCode } from "../errors.ts";
 
 /** Repeats the work every `busyMs` while the mirror is in use. Throws INTERRUPTED if the signal ends the wait. */
 export const whenFree = async <T>(

@@ -12,8 +12,8 @@ import {
   unfollow,
   withFollowing,
 } from "../src/core/state/following.ts";
+import { newRunId } from "../src/core/text/run-id.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
-import { newRunId } from "../src/sync/run/run-id.ts";
 import { eraseUnfollowed } from "../src/sync/settle/remove-company.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";

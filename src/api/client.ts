@@ -6,10 +6,10 @@ import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
+import { exactJson } from "../core/text/exact-json.ts";
 import { readWire } from "./body.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import { parseRateHeaders } from "./limits/rate-headers.ts";
-import { stringifyJson } from "./lossless-json.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { readRefusal } from "./refusal.ts";
 import { parseBase, parseToken, targetOf } from "./service-address.ts";
@@ -143,7 +143,7 @@ const request = (line: Line, { call, deadline }: Exchange): Promise<Dispatcher.R
     path: targetOf(line.prefix, call),
     method: ENDPOINTS[call.endpoint].method,
     headers: call.body === undefined ? line.headers : { ...line.headers, "content-type": "application/json" },
-    body: call.body === undefined ? null : stringifyJson(call.body),
+    body: call.body === undefined ? null : exactJson(call.body),
     signal: deadline.signal,
   });
 

@@ -124,15 +124,3 @@ export const parseJson = (text: string): JsonValue => {
     throw error instanceof JsonSyntaxError ? error : new JsonSyntaxError(detailOf(error));
   }
 };
-
-const member = ([name, value]: [string, JsonValue]): string => `${JSON.stringify(name)}:${stringifyJson(value)}`;
-
-/** JSON text of a value, without white space; bigint as an integer literal. Inverse of parseJson. */
-export const stringifyJson = (value: JsonValue): string => {
-  if (typeof value === "bigint") return value.toString();
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  if (isList(value)) return `[${value.map(stringifyJson).join(",")}]`;
-  return `{${Object.entries(value).map(member).join(",")}}`;
-};
-
-const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

@@ -7,7 +7,7 @@ import { streamOfRoute } from "../catalog/streams.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
-import { stringifyJson } from "./lossless-json.ts";
+import { exactJson } from "../core/text/exact-json.ts";
 import type { ApiOutcome } from "./outcome.ts";
 
 export interface Redaction {
@@ -78,7 +78,7 @@ const hashedBy = (hashOf: Redaction["hashOf"]) => {
   const hashed = (value: JsonValue): JsonValue => {
     if (value === null) return null;
     if (Array.isArray(value)) return changeItems(value, hashed);
-    const text = typeof value === "string" ? value : stringifyJson(value);
+    const text = typeof value === "string" ? value : exactJson(value);
     return HASHED.test(text) ? text : `hmac-sha256:${hashOf(text)}`;
   };
   return hashed;
@@ -203,6 +203,6 @@ export const redactOutcome = <T extends ApiOutcome>(outcome: T, redact: Redactor
     envelope,
     data: envelope.data ?? null,
     included: isJsonObject(envelope.included) ? envelope.included : null,
-    wire: { bytes: Buffer.from(stringifyJson(envelope)), encoding: "identity" },
+    wire: { bytes: Buffer.from(exactJson(envelope)), encoding: "identity" },
   };
 };

@@ -178,6 +178,11 @@ export const ERRORS = {
     "{endpoint} could not be reached: {detail}",
     "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up. If a certificate was refused that your company's own authority signed, set NODE_EXTRA_CA_CERTS to the authority's file (PEM).",
   ),
+  SERVICE_FAILING: row(
+    EXIT.streamsFailed,
+    "The service answers no request as documented any more, so the run ended early: {detail}",
+    "The mirror is consistent, and what was fetched is committed. The next sync continues from here; `duckmirror check` tests the connection.",
+  ),
   WRITER_BUSY: row(
     EXIT.writerBusy,
     "Another duckmirror process writes to {dir}.",
@@ -202,6 +207,11 @@ export const ERRORS = {
     EXIT.unexpected,
     "The snapshot {file} cannot be read: {detail}",
     "`duckmirror sync` publishes a new one. If that cannot be read either, `duckmirror replay` rebuilds both from the archive, without a single request.",
+  ),
+  MIRROR_GONE: row(
+    EXIT.unexpected,
+    "The mirror in {dir} is gone. This worker has seen it there before.",
+    "Bring the directory back: mount its volume, or restore a backup (`duckmirror restore`). The next sync continues from what is there. To pay for a new first mirror instead, start the worker again, or run `duckmirror sync`.",
   ),
   WAREHOUSE_BEHIND: row(
     EXIT.unexpected,

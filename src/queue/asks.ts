@@ -11,7 +11,7 @@ import type { Fleet } from "../core/report/fleet.ts";
 import type { RunStatus } from "../core/report/sync-report.ts";
 import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../core/report/triggers.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
-import { newRunId } from "../sync/run/run-id.ts";
+import { newRunId } from "../core/text/run-id.ts";
 import { covers, type SyncExtent } from "./extents.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 

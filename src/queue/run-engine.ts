@@ -9,6 +9,8 @@ import type { Config } from "../core/config/config.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import type { Scrubber } from "../core/secret.ts";
 import type { Tracer } from "../core/tracing.ts";
+import { orBroken } from "../sync/run/sync-result.ts";
+import type { SeenMirrors } from "../warehouse/file/seen-mirrors.ts";
 import type { Verify } from "./verifying/run-verification.ts";
 
 export interface EngineDeps {
@@ -20,10 +22,14 @@ export interface EngineDeps {
   /** Connection to the service; unset: from this process alone. */
   readonly connect?: OpenAccess;
   readonly tracer?: Tracer;
+  /** Keeps a mirror that vanished from being made anew; unset: it is made anew. */
+  readonly mirrors?: SeenMirrors;
 }
 
+const unguarded: SeenMirrors = { guard: (_, work) => work() };
+
 /** Inputs of jobs. The token is read for each run, so that keys can be rotated while the worker runs. */
-const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => {
+const contextOf = async (profile: Config, { scrubber, mirrors: _, ...deps }: EngineDeps) => {
   const token = await resolveToken(profile);
   scrubber.hide(token);
   return { ...deps, token, graceMs: WORKER_GRACE_MS };
@@ -32,22 +38,25 @@ const contextOf = async (profile: Config, { scrubber, ...deps }: EngineDeps) => 
 /** Function with which sessions start the engine. */
 export const engineRunner =
   (deps: EngineDeps): SessionDeps["run"] =>
-  async (profile, request, context) =>
-    syncJob(profile, request, { ...(await contextOf(profile, deps)), ...context });
+  async (profile, request, context) => {
+    const { mirrors = unguarded } = deps;
+    const given = { ...(await contextOf(profile, deps)), ...context };
+    return mirrors.guard(profile.dataDir, () => orBroken(syncJob(profile, request, given)));
+  };
 
 /** Function for a worker's verifications: `duckmirror verify` with its defaults. Repairs nothing. */
 export const engineVerifier =
   (deps: EngineDeps): Verify =>
-  async (profile, runId, context) =>
-    verifyJob(
-      profile,
-      {
-        runId,
-        streams: [],
-        maxCredits: Math.min(profile.maxCredits ?? VERIFY_CREDITS, VERIFY_CREDITS),
-        sample: VERIFY_SAMPLE,
-        repair: false,
-        allowMassDelete: false,
-      },
-      { ...(await contextOf(profile, deps)), ...context },
-    );
+  async (profile, runId, context) => {
+    const { mirrors = unguarded } = deps;
+    const given = { ...(await contextOf(profile, deps)), ...context };
+    const request = {
+      runId,
+      streams: [],
+      maxCredits: Math.min(profile.maxCredits ?? VERIFY_CREDITS, VERIFY_CREDITS),
+      sample: VERIFY_SAMPLE,
+      repair: false,
+      allowMassDelete: false,
+    };
+    return mirrors.guard(profile.dataDir, () => verifyJob(profile, request, given));
+  };

@@ -120,6 +120,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cli"],
   picocolors: ["cli"],
   "cli-table3": ["cli"],
+  "string-width": ["cli"],
   "log-update": ["cli"],
   "@inquirer/prompts": ["cli"],
 };

@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import { exactJson } from "../../src/core/text/exact-json.ts";
 import type { Sql } from "../../src/warehouse/duckdb/statements.ts";
 import type { Change } from "../../src/warehouse/read/changes/change.ts";
 import { readChanges } from "../../src/warehouse/read/changes/read-changes.ts";
 import { recordOf } from "../../src/warehouse/read/changes/versions.ts";
 import { versionsSql } from "../../src/warehouse/read/changes/versions-sql.ts";
-import { exactJson } from "../../src/warehouse/record/json-text.ts";
 
 /** Table and key → record. */
 export type Copy = Map<string, JsonObject>;

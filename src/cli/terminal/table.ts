@@ -1,6 +1,8 @@
 // Tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too
 // narrow.
 import Table from "cli-table3";
+// Draws the frame's cells in cli-table3, so a cell cut with the same measure fits its frame.
+import displayWidth from "string-width";
 import { visible } from "../../core/text/visible.ts";
 
 export interface TableColumn {
@@ -16,11 +18,8 @@ const NARROWEST = 8;
 /** `│ ` and a space around each cell, and the last `│`. */
 const frameWidth = (columns: number) => 3 * columns + 1;
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
-
-/** Width of a text in terminal cells. The table's library measures, but cuts no cell and exports no measure. */
-export const displayWidth = (text: string): number => [...text].length + (text.match(WIDE)?.length ?? 0);
+/** What a person sees as one character, such as a letter with its accents or an emoji of several code points. */
+const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Makes control characters visible, because external text must not control the terminal or break the table. */
 const printable = (text: string): string =>
@@ -30,10 +29,10 @@ const cut = (text: string, width: number): string => {
   if (displayWidth(text) <= width) return text;
   let taken = "";
   let used = 0;
-  for (const character of text) {
-    const step = displayWidth(character);
+  for (const { segment } of characters.segment(text)) {
+    const step = displayWidth(segment);
     if (used + step > width - 1) break;
-    taken += character;
+    taken += segment;
     used += step;
   }
   return `${taken}…`;

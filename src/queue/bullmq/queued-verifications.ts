@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { AskedSync, Started } from "../../core/report/triggers.ts";
-import { newRunId } from "../../sync/run/run-id.ts";
+import { newRunId } from "../../core/text/run-id.ts";
 import { profileOf } from "../asks.ts";
 import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";

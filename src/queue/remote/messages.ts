@@ -3,10 +3,10 @@
 // its endpoint and parameters, and the fetcher builds path and query from the catalog, so the token cannot be sent
 // elsewhere.
 import { z } from "zod";
-import { stringifyJson } from "../../api/lossless-json.ts";
 import type { ApiCall } from "../../api/outcome.ts";
 import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../catalog/endpoints.ts";
 import { ERRORS } from "../../core/errors.ts";
+import { exactJson } from "../../core/text/exact-json.ts";
 import type { Parcel } from "../../sync/request/sender.ts";
 import { parsePayload, versions } from "../payloads.ts";
 import type { Seals } from "./seals.ts";
@@ -153,7 +153,7 @@ export const requestOf = ({ requestId, runId, call, about }: Parcel): RemoteRequ
     scope: about.scope,
     walkId: about.walkId,
     url: about.url,
-    detail: stringifyJson(about.detail),
+    detail: exactJson(about.detail),
   };
 };
 

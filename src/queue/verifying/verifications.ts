@@ -5,7 +5,7 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
-import { newRunId } from "../../sync/run/run-id.ts";
+import { newRunId } from "../../core/text/run-id.ts";
 import { profileOf, type Triggers } from "../asks.ts";
 import { whenFree } from "../local/when-free.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";

@@ -59,6 +59,7 @@ const ofCompanies = (context: Context): Pick<ContentPrice, "way" | "records" | "
   return { way: "record", records: credits, credits, atMost: credits };
 };
 
+/** Lists of companies return content or never do; signals and profiles have a route per record beside their list. */
 const priceOf = (context: Context, stream: StreamName, field: string): ContentPrice => {
   if (stream === "signals") return { stream, field, ...ofSignals(context) };
   if (stream === "companies") return { stream, field, ...ofCompanies(context) };

@@ -87,7 +87,7 @@ export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
     const stream = streamSpec(name);
     switch (stream.scope) {
       case "company":
-        if (name !== "companies") return agedCycles(input, stream, companies, unread + newInputs);
+        if (stream.list !== undefined) return agedCycles(input, stream, companies, unread + newInputs);
         // Profiles of tracked companies are embedded in their accounts.
         return readsProfiles(context)
           ? agedCycles(input, stream, companies, unread + newInputs)
@@ -100,7 +100,7 @@ export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
           unread,
         );
       default:
-        if (name === "usage") return agedCycles(input, stream, usageScopes(context.options));
+        if (stream.strategy === "log") return agedCycles(input, stream, usageScopes(context.options));
         return stream.strategy === "capture" ? agedCycles(input, stream, [""]) : listCycles(input, stream);
     }
   });

@@ -52,7 +52,7 @@ const ofAccounts = (context: Context, accounts: number): readonly FollowUp[] => 
 
 /** Pages of the request history for the requests of this sync itself: it is read last. */
 const ofOwnRequests = (context: Context, due: readonly Candidate[], following: readonly FollowUp[]): FollowUp => {
-  const history = due.find(({ stream, scope }) => stream === "usage" && scope === HISTORY_SCOPE);
+  const history = due.find(({ mode }) => mode === "log");
   const sent = [...due, ...following].reduce((sum, { requests }) => sum + (requests ?? 1), 0);
   const isFirst = !context.view.states.has(stateKey("usage", HISTORY_SCOPE));
   const entries = sent + (isFirst ? (historyEntries(context) ?? 0) : 0);

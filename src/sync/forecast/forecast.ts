@@ -53,8 +53,8 @@ const reasonsOf = (due: readonly Candidate[], following: readonly FollowUp[]): r
 /** Further requests of a list if its pages hold the default number of rows; 0 where the size of its pages is known. */
 const moreBySmallPages = (context: Context, { stream, scope, mode, requests }: Candidate): number => {
   if (requests === null || pageSizeOf(context, stream).known) return 0;
-  const isHistory = stream === "usage" && mode === "log";
-  const rows = isHistory ? historyEntries(context) : mode === "walk" && scope === "" ? totalOf(context, stream) : null;
+  const rows =
+    mode === "log" ? historyEntries(context) : mode === "walk" && scope === "" ? totalOf(context, stream) : null;
   return rows === null ? 0 : Math.max(0, Math.ceil(rows / DEFAULT_PAGE) - requests);
 };
 

@@ -1,10 +1,11 @@
 // What earlier syncs teach about the next one: how much work followed from the changes that they found. Pure but for
 // `readPastRuns`.
 import { z } from "zod";
-import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type MirrorView, stateKey } from "../plan/candidate.ts";
+import { HISTORY_SCOPE } from "../plan/usage-scopes.ts";
 
 const DAY_MS = 86_400_000;
 /** Finished syncs that rates are taken from. */
@@ -43,8 +44,10 @@ const causeOf = (stream: StreamName): StreamName | null => {
 
 /** Days since each organization list was last read; lists that were never read are absent. */
 export const daysSinceRead = ({ states, now }: Pick<MirrorView, "states" | "now">): ReadonlyMap<StreamName, number> => {
-  const read = (["accounts", "contacts", "signals", "usage"] as const).flatMap((stream) => {
-    const at = states.get(stateKey(stream, stream === "usage" ? "requests" : ""))?.checkedAt ?? null;
+  const lists = STREAM_NAMES.filter((name) => streamSpec(name).scope === "organization" && streamSpec(name).list);
+  const read = lists.flatMap((stream) => {
+    const scope = streamSpec(stream).strategy === "log" ? HISTORY_SCOPE : "";
+    const at = states.get(stateKey(stream, scope))?.checkedAt ?? null;
     return at === null ? [] : [[stream, (now - at) / DAY_MS] as const];
   });
   return new Map(read);

@@ -20,6 +20,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
   switch (stream.strategy) {
     case "watermark":
     case "filter":
+      // No other list has content that it may lack and the record's own route returns.
       return [...organizationList(context, stream), ...(name === "signals" ? signalContent(context) : [])];
     case "known":
       return companyListReads(context, stream);
@@ -34,7 +35,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
   }
 };
 
-/** The streams that may be asked for, by what is known about the organization's tier. */
+/** The streams that may be asked for, by what is known about the organization's tier. The account list shows the tier. */
 export const askable = ({ view, options }: Context): readonly StreamName[] => {
   const { access = "open", streams } = options;
   const isKnown = access !== "unknown" || view.accounts.length > 0 || !streams.includes("accounts");

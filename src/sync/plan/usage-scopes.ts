@@ -1,7 +1,11 @@
 // Scopes of the stream `usage`: the quota with its breakdowns, the contracted limits, the request history. Pure.
+/** Scope of the quota, with the first breakdown. */
+export const QUOTA_SCOPE = "usage";
+/** Scope of the contracted limits. */
+export const LIMITS_SCOPE = "limits";
 /** Scope of the request history. */
 export const HISTORY_SCOPE = "requests";
-/** Prefix of a scope that is a further breakdown. The first one comes with the quota, in scope `usage`. */
+/** Prefix of a scope that is a further breakdown. */
 const BREAKDOWN_SCOPE = "usage:";
 
 export interface UsageOptions {
@@ -19,9 +23,9 @@ export interface UsageChoice {
 
 /** Scopes of the stream. The quota is read last (run/backlog.ts), so that it counts the others. */
 export const usageScopes = ({ usage = USAGE_DEFAULTS }: UsageChoice): readonly string[] => [
-  "usage",
+  QUOTA_SCOPE,
   ...usage.breakdowns.slice(1).map((name) => `${BREAKDOWN_SCOPE}${name}`),
-  "limits",
+  LIMITS_SCOPE,
   ...(usage.historyDays > 0 ? [HISTORY_SCOPE] : []),
 ];
 

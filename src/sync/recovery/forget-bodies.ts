@@ -1,10 +1,10 @@
 // Reads and cleans archived bodies for `forget`: finds the contacts in a body, and removes erased ones from it.
 import { type Envelope, readEnvelope } from "../../api/envelope.ts";
-import { stringifyJson } from "../../api/lossless-json.ts";
 import { createRedactor } from "../../api/redact.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { exactJson } from "../../core/text/exact-json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";
@@ -45,7 +45,7 @@ export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting
     if (!Array.isArray(data)) return data;
     const items = data.map((item: JsonValue) => {
       const nameless = forgottenHash(item) === null && (idOf(item) ?? "") === "";
-      return nameless && holdsTrace(stringifyJson(item)) ? forgottenRecord(NOBODY) : item;
+      return nameless && holdsTrace(exactJson(item)) ? forgottenRecord(NOBODY) : item;
     });
     return items.some((item, index) => item !== data[index]) ? items : data;
   };
@@ -70,7 +70,7 @@ export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting
       if (data !== after.data) after = { ...after, data };
     }
     const named = ids.some((id) => text.includes(id)) ? mapTexts(after, eraser.anywhere) : after;
-    return named === before ? null : Buffer.from(stringifyJson(named));
+    return named === before ? null : Buffer.from(exactJson(named));
   };
 
   return { contacts, clean };

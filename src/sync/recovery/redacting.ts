@@ -1,9 +1,9 @@
 // Applies redaction to responses, from the service or from the archive of earlier runs, before anything is planned,
 // loaded or archived. The redactor itself is pure (api/redact.ts).
 import { readEnvelope } from "../../api/envelope.ts";
-import { stringifyJson } from "../../api/lossless-json.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import type { EndpointName } from "../../catalog/endpoints.ts";
+import { exactJson } from "../../core/text/exact-json.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
 import type { ArchivedResponse } from "../../warehouse/archive/read-archive.ts";
 import type { Sender } from "../request/sender.ts";
@@ -30,7 +30,7 @@ const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): B
   if (!reading.ok) return null;
   const { envelope } = reading.value;
   const clean = redact(envelope, endpoint);
-  return clean === envelope ? null : Buffer.from(stringifyJson(clean));
+  return clean === envelope ? null : Buffer.from(exactJson(clean));
 };
 
 /** The archived response under today's rules of redaction. */

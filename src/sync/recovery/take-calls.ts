@@ -50,7 +50,7 @@ const bookAnswer = async (
   return outcome;
 };
 
-/** A company that the service does not know: the mirror keeps that, so that not every lookup asks again. */
+/** Inputs that resolve to no company, which only their own route says: the mirror keeps that, so that not every lookup asks again. */
 const unknownInputs = (requests: readonly RequestRecord[]): readonly TableLoad[] =>
   requests
     .filter(({ status, stream, scope }) => status === 404 && stream === "companies" && scope.startsWith(INPUT_SCOPE))

@@ -6,10 +6,12 @@ import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { causeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
+import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
+import { createOutage, type Outage } from "./outage.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
@@ -29,12 +31,7 @@ export type FetchResult =
   /** 400 or 422: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
   /** `notFound`: 404 or 410 to a route that names no record or company. */
-  | {
-      readonly kind: "failed";
-      readonly error: DuckmirrorError;
-      readonly everywhere: boolean;
-      readonly notFound: boolean;
-    }
+  | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly notFound: boolean }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** The run ends, because of this request or another reason. */
@@ -56,13 +53,17 @@ export interface Wanted {
 export interface Fetcher {
   /** Never rejects, except for faults of duckmirror. */
   fetch(wanted: Wanted): Promise<Fetched>;
+  /** The latest requests of the stream failed for good. */
+  isFailing(stream: LedgerStream): boolean;
 }
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
-/** Failures of the whole service, not of one route; `isThere`: it has answered in this run. */
-const isEverywhere = (code: ErrorCode, isThere: boolean): boolean =>
-  code === "SERVICE_UNREACHABLE" || (code === "ROUTE_NOT_FOUND" && !isThere);
+/** What a failure says about the service; null: that it is there. `isThere`: it has answered in this run. */
+const outageSign = (code: ErrorCode, isThere: boolean): "unreachable" | "refused" | null => {
+  if (code === "SERVICE_UNREACHABLE" || (code === "ROUTE_NOT_FOUND" && !isThere)) return "unreachable";
+  return code === "REQUEST_FAILED" || code === "RESPONSE_INVALID" ? "refused" : null;
+};
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
@@ -91,12 +92,7 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
   if (turn.kind === "unaddressable") {
     const { endpoint, path } = turn.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-    return {
-      kind: "failed",
-      error: new DuckmirrorError("REQUEST_FAILED", context),
-      everywhere: false,
-      notFound: false,
-    };
+    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
   stop(turn.error);
@@ -109,7 +105,6 @@ const resultOf = (
   verdict: Verdict,
   requestId: string,
   receivedAt: number,
-  isThere: boolean,
 ): FetchResult | null => {
   switch (verdict.kind) {
     case "use":
@@ -126,7 +121,7 @@ const resultOf = (
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-      return { kind: "failed", error, everywhere: isEverywhere(verdict.code, isThere), notFound };
+      return { kind: "failed", error, notFound };
     }
     case "stop":
       return { kind: "ended" };
@@ -156,6 +151,25 @@ const inform = (
   emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
 };
 
+/** Notes what the result says about the service, and ends the run if it fails as a whole. */
+const noteOutage = (
+  outage: Outage,
+  stream: LedgerStream,
+  result: FetchResult,
+  isThere: boolean,
+  stop: FetcherDeps["stop"],
+): void => {
+  if (result.kind === "ended" || result.kind === "no-credit") return;
+  const sign = result.kind === "failed" ? outageSign(result.error.code, isThere) : null;
+  if (result.kind !== "failed" || sign === null) {
+    outage.alive(stream);
+    return;
+  }
+  const end = outage.failed(stream, sign);
+  if (end === "unreachable") stop(result.error);
+  if (end === "failing") stop(new DuckmirrorError("SERVICE_FAILING", { detail: result.error.message }));
+};
+
 /** Credits left, for the verdict. The last report of an earlier run explains only a refusal that gives no other reason. */
 const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }: Answered): number | null =>
   ledger.snapshot().remaining ?? (openAgainAt(outcome) === null ? lastRemaining : null);
@@ -163,9 +177,11 @@ const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }:
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { clock } = deps;
   const refusals = createRefusals();
+  const outage = createOutage();
   let isThere = false;
 
   return {
+    isFailing: outage.isFailing,
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
       let decided: FetchOrder | null = null;
@@ -180,19 +196,25 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
+        const { stream } = turn.order;
+        const most = outage.attempts(stream);
         const verdict = verdictOf(turn.outcome, {
           attempt: number,
+          ...(most === null ? {} : { maxAttempts: most }),
           now: receivedAt,
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),
-          stream: turn.order.stream,
+          stream,
         });
         inform(turn, verdict, deps, refusals);
         isThere ||= turn.outcome.kind === "ok";
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
-        const result = resultOf(turn, verdict, requestId, receivedAt, isThere);
-        if (result !== null) return { requests, result };
+        const result = resultOf(turn, verdict, requestId, receivedAt);
+        if (result !== null) {
+          noteOutage(outage, stream, result, isThere, deps.stop);
+          return { requests, result };
+        }
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;
       }
     },

@@ -1,7 +1,7 @@
 // Row scope: the part of a list that the setting `scope` asks for, as filters of the service (API.md, "Endpoints") and as
 // a test of single rows. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
-import type { ScopedTable } from "../../catalog/tables.ts";
+import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { literal } from "../../core/text/sql-text.ts";
@@ -24,53 +24,65 @@ interface Condition {
   readonly most: number;
 }
 
-const conditionsOf = (scope: RowScope, stream: StreamName): readonly Condition[] => {
-  const condition = (
-    field: string,
-    column: string,
-    values: readonly string[] | undefined,
-    param: string,
-    most: number,
-  ) => (values === undefined ? [] : [{ field, column, values, param, most }]);
-  switch (stream) {
-    case "accounts":
-      return [
-        ...condition("type", "type", scope.accounts?.type, "type", 99),
-        ...condition("priority", "priority", scope.accounts?.priority, "priority", 1),
-        ...condition("ownerId", "owner_id", scope.accounts?.owner_id, "ownerId", 1),
-        ...condition("id", "id", scope.accounts?.ids, "ids", MOST_IDS),
-      ];
-    case "contacts":
-      return [
-        ...condition("type", "type", scope.contacts?.type, "type", 99),
-        ...condition("changeType", "change_type", scope.contacts?.change_type, "changeType", 1),
-      ];
-    case "signals":
-      return condition("type", "type", scope.signals?.type, "type", 99);
-    default:
-      return [];
-  }
-};
-
-/** True when the setting limits the rows of this stream. */
-export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable =>
-  Object.keys(filtersNamed(scope, stream)).length > 0 || conditionsOf(scope, stream).length > 0;
+const condition = (
+  field: string,
+  column: string,
+  values: readonly string[] | undefined,
+  param: string,
+  most: number,
+): readonly Condition[] => (values === undefined ? [] : [{ field, column, values, param, most }]);
 
 const dated = (param: string, time: string | undefined): Readonly<Record<string, string>> => {
   const ms = timeMs(time ?? "");
   return ms === null ? {} : { [param]: filterDate(ms) };
 };
 
-/** Filters without a test of single rows. */
-const filtersNamed = (scope: RowScope, stream: StreamName): Readonly<Record<string, string>> => {
-  if (stream === "signals") return dated("afterDate", scope.signals?.since);
-  if (stream !== "accounts" || scope.accounts === undefined) return {};
-  const { text, signals_of_type: types, signals_after: after } = scope.accounts;
-  return {
-    ...(text === undefined ? {} : { textQuery: text }),
-    ...(types === undefined ? {} : { hasSignalsOfType: types.join(",") }),
-    ...dated("hasSignalsAfterDate", after),
-  };
+/** What the setting says about the rows of one table. */
+interface RowChoice {
+  readonly conditions: readonly Condition[];
+  /** Filters without a test of single rows. */
+  readonly filters: Readonly<Record<string, string>>;
+  /** Rows with an earlier `date` are outside. */
+  readonly since?: string | undefined;
+}
+
+const NOTHING: RowChoice = { conditions: [], filters: {} };
+
+const CHOICES: Readonly<Record<ScopedTable, (scope: RowScope) => RowChoice>> = {
+  accounts: ({ accounts: scope = {} }) => ({
+    conditions: [
+      ...condition("type", "type", scope.type, "type", 99),
+      ...condition("priority", "priority", scope.priority, "priority", 1),
+      ...condition("ownerId", "owner_id", scope.owner_id, "ownerId", 1),
+      ...condition("id", "id", scope.ids, "ids", MOST_IDS),
+    ],
+    filters: {
+      ...(scope.text === undefined ? {} : { textQuery: scope.text }),
+      ...(scope.signals_of_type === undefined ? {} : { hasSignalsOfType: scope.signals_of_type.join(",") }),
+      ...dated("hasSignalsAfterDate", scope.signals_after),
+    },
+  }),
+  contacts: ({ contacts: scope = {} }) => ({
+    conditions: [
+      ...condition("type", "type", scope.type, "type", 99),
+      ...condition("changeType", "change_type", scope.change_type, "changeType", 1),
+    ],
+    filters: {},
+  }),
+  signals: ({ signals: scope = {} }) => ({
+    conditions: condition("type", "type", scope.type, "type", 99),
+    filters: dated("afterDate", scope.since),
+    since: scope.since,
+  }),
+};
+
+const choiceOf = (scope: RowScope, stream: StreamName): RowChoice =>
+  isScopedTable(stream) ? CHOICES[stream](scope) : NOTHING;
+
+/** True when the setting limits the rows of this stream. */
+export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable => {
+  const { conditions, filters } = choiceOf(scope, stream);
+  return Object.keys(filters).length > 0 || conditions.length > 0;
 };
 
 /**
@@ -78,10 +90,10 @@ const filtersNamed = (scope: RowScope, stream: StreamName): Readonly<Record<stri
  * than the scope names.
  */
 export const filtersOf = (scope: RowScope, stream: StreamName): Readonly<Record<string, string>> | null => {
-  const conditions = conditionsOf(scope, stream);
+  const { conditions, filters } = choiceOf(scope, stream);
   if (!isScoped(scope, stream) || conditions.some(({ values, most }) => values.length > most)) return null;
   const listed = Object.fromEntries(conditions.map(({ param, values }) => [param, values.join(",")]));
-  return { ...listed, ...filtersNamed(scope, stream) };
+  return { ...listed, ...filters };
 };
 
 /** What of the scope decides on a stream's rows, as text that changes with it. */
@@ -90,22 +102,23 @@ export const scopeText = (scope: RowScope, stream: ScopedTable): string => JSON.
 /** True for a record that is certainly outside. What only the service can judge counts as inside. */
 export const isOutside = (scope: RowScope, stream: StreamName, record: JsonValue): boolean => {
   if (!isJsonObject(record)) return false;
-  const outside = conditionsOf(scope, stream).some(({ field, values }) => {
+  const { conditions, since } = choiceOf(scope, stream);
+  const outside = conditions.some(({ field, values }) => {
     const value = record[field];
     return value !== undefined && (value === null || !values.includes(String(value)));
   });
-  if (outside || stream !== "signals" || scope.signals?.since === undefined) return outside;
+  if (outside || since === undefined) return outside;
   const at = typeof record.date === "string" ? timeMs(record.date) : null;
-  return at !== null && at < earliestOf(scope.signals.since);
+  return at !== null && at < earliestOf(since);
 };
 
 /** The same as a condition on alias `t` of the stream's table; null: no row is certainly outside. */
 export const outsideSql = (scope: RowScope, stream: ScopedTable): string | null => {
-  const conditions = conditionsOf(scope, stream).map(
+  const choice = choiceOf(scope, stream);
+  const conditions = choice.conditions.map(
     ({ column, values }) => `coalesce(CAST(t.${column} AS VARCHAR) NOT IN (${values.map(literal).join(", ")}), true)`,
   );
-  const since = stream === "signals" ? scope.signals?.since : undefined;
-  const earliest = since === undefined ? null : new Date(earliestOf(since)).toISOString();
+  const earliest = choice.since === undefined ? null : new Date(earliestOf(choice.since)).toISOString();
   const all = [...conditions, ...(earliest === null ? [] : [`t."date" < TIMESTAMPTZ ${literal(earliest)}`])];
   return all.length === 0 ? null : `(${all.join(" OR ")}) IS TRUE`;
 };

@@ -4,6 +4,7 @@ import { streamSpec } from "../../catalog/streams.ts";
 import { workOf } from "../budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
+import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { contentNames } from "../request/calls.ts";
 import { withholdList } from "../running/embeddable-lists.ts";
 import { isFiltered, type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
@@ -26,11 +27,12 @@ export interface Backlog {
  * The usage routes report on the other requests, so they come after them. The quota comes last and alone, so that its
  * response counts every request of the run, including those of the usage routes.
  */
-const turnOf = ({ stream, scope }: Candidate): 0 | 1 | 2 => (stream === "usage" ? (scope === "usage" ? 2 : 1) : 0);
+const turnOf = ({ stream, scope }: Candidate): 0 | 1 | 2 =>
+  streamSpec(stream).strategy !== "log" ? 0 : scope === QUOTA_SCOPE ? 2 : 1;
 const TURNS = [0, 1, 2] as const;
 
 const isUseless = (run: SyncRun, candidate: Candidate) =>
-  run.tierLowered && (candidate.stream === "account_insights" || candidate.mode === "detail");
+  run.tierLowered && (streamSpec(candidate.stream).scope === "account" || candidate.mode === "detail");
 
 const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
   for (const stream of new Set(candidates.map((candidate) => candidate.stream))) {
@@ -53,11 +55,13 @@ const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candi
   return fresh;
 };
 
-/** The candidate to start next; undefined: none may start yet. */
+/** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
 const nextOf = (pending: readonly Candidate[], run: SyncRun): Candidate | undefined => {
   const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
   for (const turn of TURNS) {
-    const candidate = pending.find((candidate) => turnOf(candidate) === turn);
+    const candidate =
+      pending.find((candidate) => turnOf(candidate) === turn && !run.fetcher.isFailing(candidate.stream)) ??
+      pending.find((candidate) => turnOf(candidate) === turn);
     if (candidate !== undefined) return isBusyBefore(turn) ? undefined : candidate;
   }
   return undefined;

@@ -1,6 +1,7 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
 import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
+import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { openBudgets } from "../budgets/budget-book.ts";
 import { creditsNow } from "../forecast/credits-now.ts";
@@ -20,7 +21,6 @@ import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
 import { createRunStats } from "../running/run-stats.ts";
 import { openScope } from "../running/scope-marks.ts";
 import { noteTier } from "../running/tier-book.ts";
-import { newRunId } from "./run-id.ts";
 
 /** A run under way, with what its report needs in the end. */
 export interface BegunRun {
@@ -120,7 +120,6 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     tierLowered: false,
     fullAccess: false,
     replan: false,
-    failuresInARow: 0,
   };
   noteTier(run);
   return { ...planned, run, quota };

@@ -25,8 +25,6 @@ import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
 
-/** Consecutive failures after which the service counts as down and the run ends. */
-const MOST_FAILURES = 3;
 /** Most uncommitted responses; fetching continues while they are written. */
 const MOST_UNCOMMITTED = 256;
 /**
@@ -95,29 +93,23 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
   const isRefusal =
     result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
   if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
-    run.failuresInARow = 0;
     return takeEnd(run, task, read, requests);
   }
   switch (result.kind) {
     case "answer":
-      run.failuresInARow = 0;
       if (read === null) await takeSingleAnswer(run, task, wanted, result, requests);
       else await takeListAnswer(run, task, read, wanted, result, requests);
       return emitPage(run, task);
     case "absent":
-      run.failuresInARow = 0;
       await takeAbsence(run, task, read, wanted, result, requests);
       return emitPage(run, task);
     case "adjust": {
-      run.failuresInARow = 0;
       // The list's other requests need the new shape at once, not only when this one is in the ledger.
       const noted = run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       await Promise.all([noted, askDifferently(run, task, read, wanted, result.outcome)]);
       return;
     }
     case "failed":
-      run.failuresInARow = result.everywhere ? run.failuresInARow + 1 : 0;
-      if (run.failuresInARow >= MOST_FAILURES) run.ending.stop(result.error);
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;

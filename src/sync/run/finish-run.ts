@@ -1,4 +1,5 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
+import type { Quota } from "../../api/outcome.ts";
 import { detailOf } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
@@ -9,7 +10,7 @@ import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
-import { readVerdicts } from "../running/completeness.ts";
+import { type ProvenStream, readVerdicts } from "../running/completeness.ts";
 import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
 import { closeScope, eraseOutside } from "../running/scope-marks.ts";
@@ -61,21 +62,25 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .catch(() => undefined);
 };
 
+type CreditsLeft = Omit<Quota, "used">;
+
 /** Credits left: the ledger's figure, or, where no response of the run had one, what the mirror knows. */
-const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun) => {
-  const { limit, remaining, resetsAt } = ledger.snapshot();
-  const known = remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null;
-  const left = known ?? { limit, remaining, resetsAt };
-  return { ...left, resets_at: left.resetsAt === null ? null : isoTime(left.resetsAt) };
+const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun): Promise<CreditsLeft> => {
+  const left = ledger.snapshot();
+  return (left.remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null) ?? left;
 };
 
-const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<SyncReport> => {
+const reportOf = (
+  { run, mode }: BegunRun,
+  status: RunStatus,
+  known: { readonly proven: ReadonlyMap<string, ProvenStream>; readonly left: CreditsLeft },
+): SyncReport => {
   const { warehouse, clock } = run.deps;
   const finishedAt = clock.now();
-  const { limit, remaining, resets_at } = await creditsLeft(run);
+  const { limit, remaining, resetsAt } = known.left;
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
-  const proven = await readVerdicts(warehouse.database);
+  const resets_at = resetsAt === null ? null : isoTime(resetsAt);
   return {
     run_id: run.runId,
     status,
@@ -84,10 +89,14 @@ const reportOf = async ({ run, mode }: BegunRun, status: RunStatus): Promise<Syn
     finished_at: isoTime(finishedAt),
     requests,
     credits: { spent, ambiguous, remaining, limit, resets_at },
-    streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, proven)],
+    streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, known.proven)],
     warehouse: warehouse.snapshot,
   };
 };
+
+/** Report of a run that a fault ended: what it sent and wrote. Its mirror may not be readable, so it proves nothing. */
+export const reportBroken = (begun: BegunRun): SyncReport =>
+  reportOf(begun, "failed", { proven: new Map(), left: begun.run.deps.ledger.snapshot() });
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
   for (const { error, unconfirmed_because: because, ...counts } of streams) {
@@ -125,7 +134,10 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
-  const report = await reportOf(begun, status);
+  const report = reportOf(begun, status, {
+    proven: await readVerdicts(warehouse.database),
+    left: await creditsLeft(run),
+  });
   tellStreams(run, report);
   await warehouse.finishRun(run.runId, {
     status,

@@ -39,11 +39,12 @@ const waitsForShape = (run: SyncRun, task: ScopeTask, { underWay, anySettled }: 
   return anySettled ? underWay.has(task.stream.name) : underWay.size > 0;
 };
 
-/** True when no further candidate needs to start. */
+/** True when no further candidate needs to start. Tasks of failing streams do not count: others may still answer. */
 export const enoughReady = (run: SyncRun): boolean => {
   const overview = overviewOf(run);
   let ready = 0;
   for (const task of run.active.values()) {
+    if (run.fetcher.isFailing(task.candidate.stream)) continue;
     if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) ready += 1;
     if (ready === READY_TASKS) return true;
   }
@@ -65,13 +66,19 @@ const leastWorth = (run: SyncRun): number => {
   return 0;
 };
 
+/** True when `task` is sent before `other`: streams whose latest requests failed come last, whatever they are worth. */
+const comesBefore = (run: SyncRun, { candidate: one }: ScopeTask, { candidate: other }: ScopeTask): boolean => {
+  const failing = run.fetcher.isFailing(one.stream);
+  return failing === run.fetcher.isFailing(other.stream) ? one.worth > other.worth : !failing;
+};
+
 /** The most valuable task that may send now, the first of equals; null when none may. */
 export const mostValuable = (run: SyncRun): ScopeTask | null => {
   const least = leastWorth(run);
   const overview = overviewOf(run);
   let best: ScopeTask | null = null;
   for (const task of run.active.values()) {
-    if (task.candidate.worth < least || (best !== null && task.candidate.worth <= best.candidate.worth)) continue;
+    if (task.candidate.worth < least || (best !== null && !comesBefore(run, task, best))) continue;
     if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) best = task;
   }
   return best;

@@ -92,8 +92,8 @@ const heldRow = z.object({ held: z.number() });
  * Full Access: with a lowered tier, every insight is missing.
  */
 const distrusts = async (run: SyncRun, task: ScopeTask, outcome: OkOutcome): Promise<boolean> => {
-  const { stream, scope } = task.candidate;
-  if (stream !== "account_insights" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
+  const { scope } = task.candidate;
+  if (task.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
   const held = await run.deps.warehouse.database.query(sqlText("plan/insight-of-account.sql"), [scope], heldRow);
   return held.length > 0;
 };
@@ -197,7 +197,7 @@ export const takeSingleAnswer = async (
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: false });
   }
-  if (result.kind === "absent" && task.candidate.stream === "companies" && mode !== "resolve") {
+  if (result.kind === "absent" && task.stream.scope === "company" && mode !== "resolve") {
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     task.status = "deleting";
     run.absent.push(task);
@@ -235,7 +235,7 @@ export const takeAbsence = async (
   if (task.stream.scope === "company") return finishAbsent(run, task);
   const detail = "HTTP 404: the service does not know this route";
   // The request history is not business data, so a service without it is no failure.
-  if (task.candidate.stream === "usage") {
+  if (task.stream.strategy === "log") {
     run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
     return closeTask(run, task);
   }

@@ -121,8 +121,6 @@ export interface SyncRun {
   fullAccess: boolean;
   /** Finished work may make other scopes due, so plan again. */
   replan: boolean;
-  /** Consecutive failures of the service as a whole. */
-  failuresInARow: number;
 }
 
 /** The list's shape; if unknown, the start shape with the largest page. */

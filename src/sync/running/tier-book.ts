@@ -1,13 +1,11 @@
 // What a run knows, and learns from responses, about the organization's tier (API.md, "Access tiers").
-import { streamSpec } from "../../catalog/streams.ts";
+import { ORGANIZATION_LISTS, streamSpec } from "../../catalog/streams.ts";
 import { accessOf, isNews, PROBE_EVERY_MS, type TierAccess, type TierEvidence } from "../../core/state/tier.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { rememberTier } from "../plan/remembered.ts";
 import type { PageRead } from "../strategies/contract.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { isFiltered, type SyncRun } from "./run-state.ts";
-
-const LISTS = ["accounts", "contacts", "signals"] as const;
 
 /** Routes of the Full Access tier that may be asked now. */
 export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierAccess => {
@@ -22,8 +20,9 @@ const evidenceOf = (run: SyncRun, task: ScopeTask, read: PageRead): TierEvidence
   const { name, tier } = task.stream;
   if (tier !== "full") return null;
   if (read.rows > 0) return { shows: "full", because: `${name} were returned` };
+  // An organization with Full Access has accounts; it may have no contacts and no signals.
   const isEmpty = name === "accounts" && !isFiltered(run, name) && read.page === 1 && (read.total ?? 0) === 0;
-  const held = LISTS.some((list) => (run.rows.get(stateKey(list, "")) ?? 0) > 0);
+  const held = ORGANIZATION_LISTS.some((list) => (run.rows.get(stateKey(list, "")) ?? 0) > 0);
   return isEmpty && !run.fullAccess ? { shows: "public", because: "the account list is empty", held } : null;
 };
 

@@ -1,6 +1,7 @@
 // Requests one record by its id. A 404 costs nothing and confirms that the record is gone; a 200 costs a credit,
 // repairs the row and marks it as seen by the task's walk.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { detailCall } from "../request/calls.ts";
@@ -12,11 +13,9 @@ import type { ScopeTask } from "../task/scope-task.ts";
 /** A response by id belongs to no page. */
 const BY_ID = { read: null, overlap: null };
 
-/** Streams with a detail route for records (API.md, detail routes of the workspace). */
-export type AskableStream = Extract<StreamName, "accounts" | "contacts" | "signals">;
-
-export const isAskable = (name: StreamName): name is AskableStream =>
-  name === "accounts" || name === "contacts" || name === "signals";
+/** True for a list of the organization whose records can be requested by id (API.md, detail routes of the workspace). */
+export const isAskable = (name: StreamName): name is ScopedTable =>
+  isScopedTable(name) && streamSpec(name).detail !== undefined;
 
 export type ByIdAnswer =
   | "absent"
@@ -25,7 +24,7 @@ export type ByIdAnswer =
   | { readonly noCredit: DuckmirrorError | null };
 
 /** Sends one request within the run's credits and rate. */
-export const askById = async (run: SyncRun, task: ScopeTask, name: AskableStream, id: string): Promise<ByIdAnswer> => {
+export const askById = async (run: SyncRun, task: ScopeTask, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = task;
   const purpose = { stream: name, work: "walk" } as const;

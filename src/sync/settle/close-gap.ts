@@ -6,6 +6,7 @@
 //                        │                  ▲
 //                        ├─ differs ─▶ changes read ─▶ differs ─▶ unconfirmed
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
+import type { ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import type { Suspect } from "../../warehouse/load/suspects.ts";
 import type { Unconfirmed } from "../../warehouse/record/checkpoint.ts";
@@ -18,7 +19,7 @@ import { guardDeletes } from "../task/delete-guard.ts";
 import { finishedState, totalOf } from "../task/scope-state.ts";
 import { type ScopeTask, uncountable } from "../task/scope-task.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { type AskableStream, askById, isAskable } from "./ask-by-id.ts";
+import { askById, isAskable } from "./ask-by-id.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
 const MOST_ASKED = 250;
@@ -58,7 +59,7 @@ const exceedsCount = (task: ScopeTask, gone = 0): boolean =>
 const askSuspects = async (
   run: SyncRun,
   task: ScopeTask,
-  name: AskableStream,
+  name: ScopedTable,
   suspects: readonly Suspect[],
 ): Promise<Asked> => {
   const { clock } = run.deps;
@@ -87,7 +88,7 @@ const askSuspects = async (
  * Whether 404s can be trusted: the service must know a row by id that the walk returned. An organization with a
  * lowered tier gets 404 for everything (API.md, Access tiers), and so does a token without access to the route.
  */
-const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<boolean> => {
+const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: ScopedTable): Promise<boolean> => {
   const met = { table: name, walkId: task.walkId, limit: CONTROLS };
   for (const id of await run.deps.warehouse.metRows(met)) {
     const answer = await askById(run, task, name, id);
@@ -97,7 +98,7 @@ const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: AskableStream):
   return false;
 };
 
-const deleteGone = async (run: SyncRun, task: ScopeTask, name: AskableStream, ids: readonly string[]) => {
+const deleteGone = async (run: SyncRun, task: ScopeTask, name: ScopedTable, ids: readonly string[]) => {
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
   run.stats.of(name).deleted += deleted;
@@ -105,7 +106,7 @@ const deleteGone = async (run: SyncRun, task: ScopeTask, name: AskableStream, id
 };
 
 /** Requests suspects and deletes those that are gone. Returns the reason if some remain. */
-const settleSuspects = async (run: SyncRun, task: ScopeTask, name: AskableStream): Promise<string | null> => {
+const settleSuspects = async (run: SyncRun, task: ScopeTask, name: ScopedTable): Promise<string | null> => {
   const walkBefore = task.before?.status === "idle" ? task.before.walkId : null;
   const search = { table: name, walkId: task.walkId, walkBefore, limit: MOST_ASKED };
   const likely = isProven(task);

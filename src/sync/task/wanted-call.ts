@@ -4,7 +4,7 @@ import type { ApiCall } from "../../api/outcome.ts";
 import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
-import { breakdownOf, type UsageChoice } from "../plan/usage-scopes.ts";
+import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
 import {
   type CallOptions,
   companyCall,
@@ -46,26 +46,24 @@ export interface WantedCall {
 type WantedOptions = CallOptions & UsageChoice & { readonly embeddable: ReadonlySet<string> };
 
 const singleCall = (task: ScopeTask, shape: ListShape, options: WantedOptions): ApiCall => {
-  const { stream, scope, mode } = task.candidate;
-  switch (stream) {
-    case "signal_counts":
+  const { candidate, stream } = task;
+  const { scope, mode } = candidate;
+  if (mode === "detail") return detailCall(stream, scope.slice(DETAIL_SCOPE.length), options);
+  if (mode === "resolve") {
+    return companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, stream, options);
+  }
+  switch (stream.strategy) {
+    case "capture":
       return countsCall();
-    case "account_insights":
-      return insightCall(
-        scope,
-        options,
-        embedsOf(task.stream, shape).filter(({ table }) => options.embeddable.has(table)),
-      );
-    case "usage":
-      return scope === "limits" ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
-    case "companies":
-      return mode === "resolve"
-        ? companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, task.stream, options)
-        : companyCall({ kind: "id", value: scope }, shape, task.stream, options);
-    case "signals":
-      return detailCall(task.stream, scope.slice(DETAIL_SCOPE.length), options);
+    case "log":
+      return scope === LIMITS_SCOPE ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
+    case "on-change": {
+      if (stream.scope === "company") return companyCall({ kind: "id", value: scope }, shape, stream, options);
+      const along = embedsOf(stream, shape).filter(({ table }) => options.embeddable.has(table));
+      return insightCall(scope, options, along);
+    }
     default:
-      throw new TypeError(`${stream} is read by pages`);
+      throw new TypeError(`${stream.name} is read by pages`);
   }
 };
 

@@ -86,6 +86,7 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
   });
   /** True when a list needs several pages. One page compares a shorter list completely. */
   const long = (stream: StreamName) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
+  // The service counts signals alone, so one request compares both streams.
   const counts: readonly Check[] =
     own.some(({ stream }) => stream === "signals") || streams.includes("signal_counts")
       ? [{ kind: "signal-counts", stream: "signals" }]

@@ -18,8 +18,7 @@ interface Suspect {
 
 const suspectsOf = (differences: readonly Difference[]): readonly Suspect[] =>
   differences.filter(isOpen).flatMap(({ stream, scope }) => {
-    const walkable = isStreamName(stream) && ["organization", "company"].includes(streamSpec(stream).scope);
-    return walkable && stream !== "companies" ? [{ stream, scope }] : [];
+    return isStreamName(stream) && streamSpec(stream).list !== undefined ? [{ stream, scope }] : [];
   });
 
 const streamsOf = (suspects: readonly Suspect[], kind: "organization" | "company"): readonly StreamName[] => [

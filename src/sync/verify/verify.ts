@@ -3,6 +3,7 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
@@ -13,7 +14,6 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { newRunId } from "../run/run-id.ts";
 import { createEnding } from "../running/ending.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
 import type { SyncDeps, SyncOptions } from "../running/run-state.ts";

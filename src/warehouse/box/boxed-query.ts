@@ -27,6 +27,8 @@ export interface QueryLimits extends BoxLimits {
 
 /** More than a row of the mirror has: by default no response is larger than 64 MiB. */
 const ROW_CHARACTERS = 100_000_000;
+/** What Node says when a result of its own no longer fits: "Data cannot be cloned, out of memory.", "Array buffer allocation failed". */
+const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;
 
 /** Runs users' statements, each in its own process. */
 export interface QueryBoxes {
@@ -47,7 +49,7 @@ const ask = async (box: Box, message: ToBox, snapshot: string, limits: QueryLimi
   }
   if (answer.kind !== "failed") return answer;
   const { detail } = answer;
-  if (isOutOfMemory(new Error(detail))) {
+  if (isOutOfMemory(new Error(detail)) || NODE_MEMORY.test(detail)) {
     throw new DuckmirrorError("QUERY_LIMIT", { detail: `it needed more than ${limits.memoryMiB} MiB of memory` });
   }
   const error = fileError(new Error(detail), snapshot, true);

@@ -5,8 +5,9 @@ import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.
 import type { Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { exactJson } from "../../core/text/exact-json.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
-import { type ExtraEntries, exactJson } from "../record/json-text.ts";
+import type { ExtraEntries } from "../record/json-text.ts";
 import { createNormalizer, type Drift, type NormalRow, type Reject } from "../record/normalize-record.ts";
 import { misfitOf } from "../record/strict-rows.ts";
 

@@ -1,10 +1,11 @@
 // Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
 // probable first. SQL is generated because the table varies; every value is bound.
 import { z } from "zod";
+import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";
 import type { Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
-  readonly table: "accounts" | "contacts" | "signals";
+  readonly table: ScopedTable;
   /** The walk that did not add up. */
   readonly walkId: string;
   /** The previous walk, if it did not add up either. */
@@ -30,10 +31,12 @@ const idRow = z.object({ id: z.string() });
 const metBy =
   "EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND w.id = CAST(t.id AS VARCHAR))";
 
+const hasAccount = (table: ScopedTable): boolean => tableSpec(table).fields.some(({ name }) => name === "accountId");
+
 /** Rows that the walk did not return, and rows without their account. */
 export const findSuspects = (sql: Sql, search: SuspectSearch): Promise<readonly Suspect[]> => {
   const { table, walkId, walkBefore, limit } = search;
-  const orphan = table === "accounts" ? "false" : "NOT EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
+  const orphan = hasAccount(table) ? "NOT EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)" : "false";
   // A row that was added after the previous walk was not missed by it.
   const missedBefore = `NOT ${metBy} AND EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ?) AND t._first_synced_at < (
     SELECT coalesce(walked_at, checked_at) FROM sync.stream_state WHERE stream = ? AND scope = '')`;
@@ -56,7 +59,7 @@ export const findMet = async (
   sql: Sql,
   { table, walkId, limit }: Omit<SuspectSearch, "walkBefore">,
 ): Promise<readonly string[]> => {
-  const parent = table === "accounts" ? "" : "AND EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)";
+  const parent = hasAccount(table) ? "AND EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)" : "";
   const rows = await sql.query(
     `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE t._in_scope AND ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`,
     [walkId, table, walkId, limit],

@@ -2,8 +2,9 @@
 // A value that does not fit becomes NULL with `exact: false`, and the caller keeps the original in `_extra`.
 import type { ColumnType } from "../../catalog/fields.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { isStorable, storable } from "../../core/text/exact-json.ts";
 import { parseTime } from "../../core/time.ts";
-import { isStorable, jsonText, storable } from "./json-text.ts";
+import { jsonText } from "./json-text.ts";
 
 /** Value of a column: BIGINT as bigint, TIMESTAMPTZ as microseconds since the epoch (bigint), JSON as canonical text. */
 export type Cell = null | boolean | number | bigint | string | readonly (string | null)[];

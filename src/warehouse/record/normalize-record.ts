@@ -3,8 +3,9 @@
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { exactJson, isStorable, storable } from "../../core/text/exact-json.ts";
 import { type Cell, convertCell, type IdRole, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
-import { type ExtraEntries, exactJson, extraText, isStorable, storable } from "./json-text.ts";
+import { type ExtraEntries, extraText } from "./json-text.ts";
 
 /** A difference between a record and API.md: one row of `sync.schema_drift`. */
 export interface Drift {

@@ -3,11 +3,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readEnvelope } from "../../../src/api/envelope.ts";
-import { stringifyJson } from "../../../src/api/lossless-json.ts";
 import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
+import { exactJson } from "../../../src/core/text/exact-json.ts";
 import { loadsOf } from "../../../src/sync/rows/loads.ts";
 import { collectBatch } from "../../../src/warehouse/load/collect-batch.ts";
 import type { TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
@@ -124,7 +124,7 @@ test(`${CASES} envelopes of any content lose no value on the way to their rows (
   fc.assert(
     fc.property(sourceAndEnvelope, ({ source: [endpoint, stream], envelope: { data, included, ...around } }) => {
       const { marks, mark } = marker();
-      const body = stringifyJson({
+      const body = exactJson({
         data: mark(data),
         ...(included === null ? {} : { included: mark(included) }),
         ...toJson(around),
@@ -162,7 +162,7 @@ const toJson = (value: Readonly<Record<string, unknown>>): Record<string, JsonVa
 
 /** Ways in which bytes go wrong. */
 const damaged = fc.record({
-  text: sourceAndEnvelope.map(({ envelope }) => stringifyJson(toJson(envelope))),
+  text: sourceAndEnvelope.map(({ envelope }) => exactJson(toJson(envelope))),
   cut: fc.double({ min: 0, max: 1, noNaN: true }),
   at: fc.nat(),
   with: fc.constantFrom(

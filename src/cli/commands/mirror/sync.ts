@@ -5,6 +5,7 @@ import { type SyncRequest, syncJob } from "../../../../jobs/sync.ts";
 import { withParents } from "../../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { parseDuration } from "../../../core/text/units.ts";
+import { orBroken } from "../../../sync/run/sync-result.ts";
 import { defineCommand } from "../../command.ts";
 import { addParts } from "../../options/part-options.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
@@ -65,8 +66,8 @@ export const command = defineCommand({
     };
     const { streams } = request;
     if (input.reset.length > 0) callersExtent(config, request);
-    const { report, error } = await recordedJob(config, context, { action: "sync", streams }, (engine) =>
-      syncJob(config, request, engine),
+    const { report, error } = await orBroken(
+      recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine)),
     );
     if (shared.json) await context.printJson(report);
     else await terminal.out(renderSummary(report, terminal, { named: streams.length > 0 }));

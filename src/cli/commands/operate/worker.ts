@@ -53,11 +53,13 @@ type WorkerLog = ReturnType<typeof createWorkerLog>;
 const startSyncing = async (
   { role, profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
   emit: WorkerLog["emit"],
-  { clock, scrubber, version }: CommandContext,
+  { clock, scrubber, version, signal }: CommandContext,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../../queue/run-engine.ts");
+  const { watchMirrors } = await import("../../../warehouse/file/seen-mirrors.ts");
   const random = Math.random;
-  const engine = { clock, random, version, scrubber, tracer };
+  const dataDirs = profiles.map(({ dataDir }) => dataDir);
+  const engine = { clock, random, version, scrubber, tracer, mirrors: watchMirrors(dataDirs, { clock, signal }) };
   const identity = identityOf(role, version);
   const base = { profiles, clock, random, scrubber, log: logTo(logger), emit, tracer, unable };
   if (redisUrl === null) {

@@ -1,9 +1,10 @@
 // Tables: they fit the terminal, cut nothing elsewhere, and let no text steer the terminal.
 import fc from "fast-check";
 import pc from "picocolors";
+import displayWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
-import { displayWidth, renderTable } from "../../../../src/cli/terminal/table.ts";
+import { renderTable } from "../../../../src/cli/terminal/table.ts";
 import { outputWidth } from "../../../../src/cli/terminal/terminal.ts";
 import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 
@@ -42,6 +43,26 @@ describe("renderTable", () => {
     expect(widest(text)).toBeLessThanOrEqual(40);
     expect(text).toContain("│ 17 │");
     expect(text).toContain("…");
+  });
+
+  test.each([
+    ["a rare family name", "\u{20bb7}"],
+    ["an emoji of several code points", "👩‍👩‍👧"],
+    ["a flag", "🇩🇪"],
+    ["a pointing hand", "☝️"],
+    ["a letter with its accent apart", "e\u0301"],
+  ])("%s is cut between characters, by the cells it takes", (_, character) => {
+    const text = renderTable([{ name: "id" }, { name: "name" }], [["17", character.repeat(60)]], 40);
+    expect(new Set(text.split("\n").map(displayWidth)).size).toBe(1);
+    expect(widest(text)).toBeLessThanOrEqual(40);
+    const kept = text.match(/17 │ (\P{White_Space}+)…/u)?.[1] ?? "";
+    expect(kept).toBe(character.repeat(kept.length / character.length));
+    expect(displayWidth(kept)).toBeGreaterThan(26);
+  });
+
+  test("accents that take no cell of their own do not make a name too long", () => {
+    const name = "e\u0301".repeat(20);
+    expect(renderTable([{ name: "name" }], [[name]], 24)).toContain(`│ ${name} │`);
   });
 
   test("cuts nothing where there is room", () => {

@@ -109,3 +109,16 @@ test("no extension can be loaded or installed", async () => {
     await expect(run(sql), sql).rejects.toMatchObject({ code: "QUERY_FAILED" });
   }
 });
+
+test.each([300, 600])(
+  "a result of %i MB that memory does not hold is refused as too much, whoever noticed",
+  async (rows) => {
+    const limits = { timeMs: 600_000, memoryMiB: 64 };
+    const sql = `SELECT repeat('x', 1000000) AS text FROM range(${rows})`;
+    const code = await runBoxedQuery({ snapshot, sql }, limits).then(
+      () => "fits",
+      (error: unknown) => (error instanceof DuckmirrorError ? error.code : String(error)),
+    );
+    expect(rows < 600 ? ["fits", "QUERY_LIMIT"] : ["QUERY_LIMIT"]).toContain(code);
+  },
+);

@@ -4,13 +4,13 @@ import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { deadLetters } from "../../../../../src/queue/bullmq/dead-letters.ts";
-import { PREFIX } from "../../../../../src/queue/bullmq/queues.ts";
-import { FETCH_QUEUE } from "../../../../../src/queue/remote/names.ts";
-import { afterTest } from "../../../../support/after-test.ts";
-import { cli } from "../../../../support/cli.ts";
-import { FLEET_QUEUES } from "../../../../support/queue-names.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../../queue/worker-rig.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { PREFIX } from "../../../../src/queue/bullmq/queues.ts";
+import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { cli } from "../../../support/cli.ts";
+import { FLEET_QUEUES } from "../../../support/queue-names.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 

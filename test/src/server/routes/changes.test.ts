@@ -1,9 +1,9 @@
 // GET /api/changes: pages of the change feed, their limits, and who may read them.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { Secret } from "../../../src/core/secret.ts";
-import type { Server } from "../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
 let server: Server;

@@ -2,8 +2,8 @@
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Server } from "../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const envelope = z.object({ data: z.unknown().optional(), meta: z.object({ timestamp: z.string() }).loose() }).loose();
 

@@ -1,12 +1,12 @@
 // The page size that is remembered for a stream: only one that something proves (docs/decisions/0140).
 import { expect, test } from "vitest";
-import { provenPageSize } from "../../../src/sync/strategies/page-size.ts";
-import { acceptRead } from "../../../src/sync/strategies/progress.ts";
-import { startWalk } from "../../../src/sync/strategies/walk.ts";
-import { afterTest } from "../../support/after-test.ts";
-import { anOrganization } from "../../support/fake-data.ts";
-import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { provenPageSize } from "../../../../src/sync/strategies/page-size.ts";
+import { acceptRead } from "../../../../src/sync/strategies/progress.ts";
+import { startWalk } from "../../../../src/sync/strategies/walk.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
 
 const cover = (page: number, perPage: number) => ({ page, perPage, role: "cover" as const });
 const start = () => startWalk({ size: 100, overlap: false, proof: "identity" });

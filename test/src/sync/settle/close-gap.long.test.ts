@@ -1,8 +1,8 @@
 // A source that changes while it is read: no walk of it ever adds up, and the mirror says so, and comes right all the same.
 import { afterEach, expect, test } from "vitest";
-import { anOrganization, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, type FakeRequest, type FakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { anOrganization, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeRequest, type FakeService } from "../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
 
 const rigs: SyncRig[] = [];
 afterEach(async () => {

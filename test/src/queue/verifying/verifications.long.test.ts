@@ -1,15 +1,15 @@
 // Verifications that a worker is asked for, with Redis and without: never beside a sync, and followed like one.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../src/core/clock.ts";
-import type { Config } from "../../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
-import { createScrubber } from "../../../src/core/secret.ts";
-import type { RunningWorker, Triggers } from "../../../src/queue/asks.ts";
-import { startLocalWorker } from "../../../src/queue/local/worker.ts";
-import { engineRunner, engineVerifier } from "../../../src/queue/run-engine.ts";
-import { afterTest } from "../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import type { Config } from "../../../../src/core/config/config.ts";
+import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import { createScrubber } from "../../../../src/core/secret.ts";
+import type { RunningWorker, Triggers } from "../../../../src/queue/asks.ts";
+import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
+import { engineRunner, engineVerifier } from "../../../../src/queue/run-engine.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 
 const engine = { clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() };
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { StreamName } from "../../../src/catalog/streams.ts";
-import type { Candidate, MirrorView } from "../../../src/sync/plan/candidate.ts";
-import { stateKey } from "../../../src/sync/plan/candidate.ts";
-import { dueCandidates } from "../../../src/sync/plan/due.ts";
-import { initialShape, type ListShape } from "../../../src/sync/request/list-shape.ts";
-import type { ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "./plan/planning-input.ts";
+import type { StreamName } from "../../../../src/catalog/streams.ts";
+import type { Candidate, MirrorView } from "../../../../src/sync/plan/candidate.ts";
+import { stateKey } from "../../../../src/sync/plan/candidate.ts";
+import { dueCandidates } from "../../../../src/sync/plan/due.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
+import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
+import { dueOptions, idleState } from "./planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);

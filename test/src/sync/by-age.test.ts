@@ -1,11 +1,11 @@
 // Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
 // The streams are taken from the catalog, so that a new one is walked too.
 import { afterEach, expect, test } from "vitest";
-import { STREAM_NAMES, type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
-import { aCompany, aJob, aNewsArticle, anAccount } from "../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { useMirrored } from "../../../support/mirrored-rig.ts";
-import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
+import { aCompany, aJob, aNewsArticle, anAccount } from "../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import { useMirrored } from "../../support/mirrored-rig.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 const HOUR = 3_600_000;
 const BY_AGE = STREAM_NAMES.filter((name) => /by age|as old as it says/i.test(streamSpec(name).blindSpot));

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
-import { systemClock as clock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
-import { createServer, type Server } from "../../../src/server/app.ts";
-import { HERE } from "./served-mirror.ts";
+import { followingJob, followJob, unfollowJob } from "../../../../jobs/following.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { systemClock as clock } from "../../../../src/core/clock.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { createServer, type Server } from "../../../../src/server/app.ts";
+import { HERE } from "../served-mirror.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-following-"));
 const config = resolveConfig({

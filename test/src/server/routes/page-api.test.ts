@@ -1,9 +1,9 @@
 // What the page asks for: figures of the snapshot, a run with its requests, the explorer and its limits, login.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { Secret } from "../../../src/core/secret.ts";
-import type { Server } from "../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 

@@ -1,8 +1,8 @@
 // The routes that start, follow and cancel syncs, with a stand-in for the worker.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DuckmirrorError } from "../../../src/core/errors.ts";
-import type { SyncAsk, SyncTriggers } from "../../../src/core/report/triggers.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import type { SyncAsk, SyncTriggers } from "../../../../src/core/report/triggers.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
 beforeAll(async () => {

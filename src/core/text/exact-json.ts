@@ -1,0 +1,87 @@
+// Writes JSON values as text with exact integers, where the engine's own writer cannot: it takes no bigint. Pure.
+// The only writer of its kind. It keeps a stack instead of calling itself: 15.4 µs of processor time for a record of 1.8 KB,
+// 16.7 with recursion (`npx tsx bench/json-writer.ts`), and no depth that it cannot write, where recursion ends before
+// 10,000 levels. Responses are not that deep (`MAX_DEPTH` of lossless-json.ts).
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+
+declare global {
+  interface String {
+    /** Part of every Node from 20 on; TypeScript's ES2023 lacks it. */
+    isWellFormed(): boolean;
+  }
+}
+
+/** Half of a surrogate pair: legal in a JavaScript string and in JSON's grammar, but not in UTF-8. */
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/** True when the text can be stored exactly as UTF-8. */
+export const isStorable = (text: string): boolean => text.isWellFormed();
+
+/** The text with every half surrogate pair replaced by U+FFFD. */
+export const storable = (text: string): string => text.replace(LONE_SURROGATES, "\ufffd");
+
+export interface JsonText {
+  readonly text: string;
+  /** False when something was replaced so that every JSON reader accepts the text. */
+  readonly exact: boolean;
+}
+
+interface Frame {
+  readonly close: "]" | "}";
+  readonly names: readonly string[] | null;
+  readonly values: readonly JsonValue[];
+  next: number;
+}
+
+const frameOf = (value: readonly JsonValue[] | JsonObject, sorted: boolean): Frame => {
+  if (!isJsonObject(value)) return { close: "]", names: null, values: value, next: 0 };
+  const names = sorted ? Object.keys(value).sort() : Object.keys(value);
+  return { close: "}", names, values: names.map((name) => value[name] ?? null), next: 0 };
+};
+
+/** Fit to be stored; with everything a value holds, escaped where need be; storable, with members sorted by name. */
+export type JsonForm = "storable" | "escaped" | "canonical";
+
+/** Text of a value in one of the forms. */
+export const writeJson = (value: JsonValue, form: JsonForm): JsonText => {
+  let exact = true;
+  let out = "";
+  const quote = (text: string): string => {
+    if (form === "escaped" || isStorable(text)) return JSON.stringify(text);
+    exact = false;
+    return JSON.stringify(storable(text));
+  };
+  const number = (n: number): string => {
+    if (Number.isFinite(n)) return String(n);
+    // A reader that finds 1e999 rejects the whole document, so only the escaped form writes it.
+    if (form === "escaped") return n > 0 ? "1e999" : "-1e999";
+    exact = false;
+    return "null";
+  };
+  const stack: Frame[] = [];
+  const emit = (item: JsonValue): void => {
+    if (typeof item === "string") out += quote(item);
+    else if (typeof item === "number") out += number(item);
+    else if (typeof item === "object" && item !== null) {
+      const frame = frameOf(item, form === "canonical");
+      out += frame.names === null ? "[" : "{";
+      stack.push(frame);
+    } else out += String(item);
+  };
+  emit(value);
+  for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+    const at = frame.next++;
+    if (at >= frame.values.length) {
+      out += frame.close;
+      stack.pop();
+      continue;
+    }
+    if (at > 0) out += ",";
+    if (frame.names !== null) out += `${quote(frame.names[at] ?? "")}:`;
+    emit(frame.values[at] ?? null);
+  }
+  return { text: out, exact };
+};
+
+/** Exact JSON text with half surrogate pairs escaped, and numbers beyond a double as 1e999. */
+export const exactJson = (value: JsonValue): string => writeJson(value, "escaped").text;

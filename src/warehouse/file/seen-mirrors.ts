@@ -1,0 +1,65 @@
+// Mirrors that a worker has seen. One that vanishes while the worker lives (deleted, or its volume unmounted) is not made
+// anew: that would pay for every row again without anybody having asked for it.
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { isUnused } from "./empty-mirror.ts";
+
+const LOOK_EVERY_MS = 60_000;
+
+/** Result of work on a mirror. */
+interface Ended {
+  /** null: all is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+export interface SeenMirrors {
+  /**
+   * Runs `work` on the mirror in `dataDir`. Throws MIRROR_GONE before it if the files of a mirror that was seen are gone;
+   * after it, puts MIRROR_GONE in place of its error.
+   */
+  guard<T extends Ended>(dataDir: string, work: () => Promise<T>): Promise<T>;
+}
+
+interface Looking extends SeenMirrors {
+  /** Notes which of these directories hold a mirror now. */
+  look(dataDirs: readonly string[]): void;
+}
+
+export const createSeenMirrors = (): Looking => {
+  const seen = new Set<string>();
+  const look = (dataDirs: readonly string[]) => {
+    for (const dir of dataDirs) if (!isUnused(dir)) seen.add(dir);
+  };
+  const isGone = (dir: string) => seen.has(dir) && isUnused(dir);
+  const gone = (dir: string, cause?: unknown) => new DuckmirrorError("MIRROR_GONE", { dir }, { cause });
+  return {
+    look,
+    guard: async (dataDir, work) => {
+      if (isGone(dataDir)) throw gone(dataDir);
+      try {
+        const result = await work();
+        return result.error !== null && isGone(dataDir) ? { ...result, error: gone(dataDir, result.error) } : result;
+      } catch (error) {
+        throw isGone(dataDir) ? gone(dataDir, error) : error;
+      } finally {
+        look([dataDir]);
+      }
+    },
+  };
+};
+
+/** Looks at the directories now and every minute, because other processes make mirrors, too. */
+export const watchMirrors = (
+  dataDirs: readonly string[],
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): SeenMirrors => {
+  const mirrors = createSeenMirrors();
+  const keepLooking = async () => {
+    while (!signal.aborted) {
+      mirrors.look(dataDirs);
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  };
+  void keepLooking();
+  return mirrors;
+};

@@ -1,0 +1,114 @@
+// A worker whose mirror vanishes (deleted, or its volume unmounted), or whose files are struck during a run: what it
+// reports, and that it pays for nothing again by itself.
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
+import type { AskedSync } from "../../../src/core/report/triggers.ts";
+import { createScrubber } from "../../../src/core/secret.ts";
+import type { Triggers } from "../../../src/queue/asks.ts";
+import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
+import { startLocalWorker } from "../../../src/queue/local/worker.ts";
+import { engineRunner } from "../../../src/queue/run-engine.ts";
+import { createSeenMirrors } from "../../../src/warehouse/file/seen-mirrors.ts";
+import { afterTest } from "../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, type Organization, reached } from "./worker-rig.ts";
+
+const engine = () => ({
+  clock: systemClock,
+  random: Math.random,
+  version: "0.0.0",
+  scrubber: createScrubber(),
+  mirrors: createSeenMirrors(),
+});
+
+const WORKERS: readonly (readonly [string, (org: Organization) => Promise<Triggers>])[] = [
+  [
+    "without Redis",
+    async (org) => {
+      const run = engineRunner(engine());
+      const log = () => undefined;
+      const clock = systemClock;
+      const profiles = [org.config(null)];
+      const worker = startLocalWorker({ profiles, clock, random: Math.random, log, run, emit: log });
+      afterTest(worker.stop);
+      return worker.triggers;
+    },
+  ],
+  [
+    "with Redis",
+    async (org) => {
+      const redis = await aRedis();
+      const given = engine();
+      const run = (connection: Parameters<typeof sharedAccess>[0]) =>
+        engineRunner({ ...given, connect: sharedAccess(connection) });
+      return (await aWorker(redis, [org.config(redis)], { run })).triggers;
+    },
+  ],
+];
+
+const syncNow = async (triggers: Triggers, more: Parameters<typeof anAsk>[0] = {}) =>
+  reached(triggers, (await triggers.start(anAsk(more))).runId);
+
+const reportOf = ({ report }: AskedSync) => syncReportSchema.parse(report);
+
+/** Does `strike` at a request of the next sync. */
+const strikeAt = (org: Organization, request: number, strike: () => void): void => {
+  const from = org.service.log.length;
+  org.service.options = {
+    ...org.service.options,
+    before: ({ number }) => {
+      if (number === from + request) strike();
+      return undefined;
+    },
+  };
+};
+
+test.each(WORKERS)("a mirror that vanished between two syncs is not made anew, %s", async (_, start) => {
+  const org = await anOrg();
+  const triggers = await start(org);
+  expect((await syncNow(triggers)).state).toBe("done");
+  const asked = org.service.log.length;
+  const away = `${org.dataDir}-away`;
+  renameSync(org.dataDir, away);
+  for (let times = 0; times < 2; times++) {
+    expect(await syncNow(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+  }
+  expect(org.service.log).toHaveLength(asked);
+  expect(existsSync(join(org.dataDir, "state", "working.duckdb"))).toBe(false);
+  rmSync(org.dataDir, { recursive: true, force: true });
+  renameSync(away, org.dataDir);
+  expect(await syncNow(triggers)).toMatchObject({ state: "done", report: { mode: "incremental" } });
+});
+
+test.each(WORKERS)(
+  "a mirror that vanishes during a sync ends it, which reports what was sent, %s",
+  async (_, start) => {
+    const org = await anOrg();
+    const triggers = await start(org);
+    expect((await syncNow(triggers)).state).toBe("done");
+    const asked = org.service.log.length;
+    const away = `${org.dataDir}-away`;
+    afterTest(async () => rmSync(away, { recursive: true, force: true }));
+    strikeAt(org, 5, () => renameSync(org.dataDir, away));
+    const ended = await syncNow(triggers, { full: true });
+    expect(ended).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+    expect(reportOf(ended).requests).toBe(org.service.log.length - asked);
+    const sent = org.service.log.length;
+    expect(await syncNow(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+    expect(org.service.log).toHaveLength(sent);
+  },
+);
+
+test.each(WORKERS)("a sync that a fault of its files ends reports what was sent, %s", async (_, start) => {
+  const org = await anOrg();
+  const triggers = await start(org);
+  expect((await syncNow(triggers)).state).toBe("done");
+  const asked = { requests: org.service.log.length, credits: org.service.spent() };
+  strikeAt(org, 5, () => rmSync(join(org.dataDir, "state", "working.duckdb")));
+  const ended = await syncNow(triggers, { full: true });
+  expect(ended).toMatchObject({ state: "failed", error: { code: "WAREHOUSE_CORRUPT" }, report: { status: "failed" } });
+  expect(reportOf(ended).requests).toBe(org.service.log.length - asked.requests);
+  expect(reportOf(ended).credits.spent).toBe(org.service.spent() - asked.credits);
+});

@@ -1,0 +1,61 @@
+// Failures in a row: when other requests are tried once, and when the service as a whole counts as failing.
+import { expect, test } from "vitest";
+import { createOutage } from "../../../../src/sync/request/outage.ts";
+
+const COMPANY_LISTS = ["news_articles", "job_openings", "earnings_calls"] as const;
+
+test("after three failures of a stream it comes last, after twenty its requests are tried once, until one shows a sign of life", () => {
+  const outage = createOutage();
+  outage.alive("news_articles");
+  const seen = Array.from({ length: 20 }, () => {
+    outage.failed("filings", "refused");
+    return [outage.isFailing("filings"), outage.attempts("filings")];
+  });
+  expect([seen[1], seen[2], seen[18], seen[19]]).toEqual([
+    [false, null],
+    [true, null],
+    [true, null],
+    [true, 1],
+  ]);
+  expect(outage.attempts("news_articles")).toBeNull();
+  outage.alive("filings");
+  expect([outage.attempts("filings"), outage.isFailing("filings")]).toEqual([null, false]);
+});
+
+test("after three failures of three streams in a row every request is tried once", () => {
+  const outage = createOutage();
+  for (const stream of COMPANY_LISTS) outage.failed(stream, "refused");
+  expect(outage.attempts("filings")).toBe(1);
+  outage.alive("usage");
+  expect(outage.attempts("filings")).toBeNull();
+});
+
+test("three requests in a row without a connection end the run; a refusal between them shows that there is one", () => {
+  const outage = createOutage();
+  outage.alive("usage");
+  outage.failed("accounts", "unreachable");
+  outage.failed("accounts", "unreachable");
+  outage.failed("contacts", "refused");
+  outage.failed("accounts", "unreachable");
+  outage.failed("accounts", "unreachable");
+  expect(outage.failed("signals", "unreachable")).toBe("unreachable");
+});
+
+test("twelve failures of one stream end a run only if nothing has answered in it", () => {
+  const ends = (outage = createOutage()) => Array.from({ length: 20 }, () => outage.failed("filings", "refused"));
+  expect(ends().indexOf("failing")).toBe(11);
+  const answered = createOutage();
+  answered.alive("accounts");
+  expect(ends(answered)).not.toContain("failing");
+});
+
+test("twelve failures in a row of three streams end the run; a sign of life begins a new row", () => {
+  const outage = createOutage();
+  outage.alive("accounts");
+  const fail = (times: number) =>
+    Array.from({ length: times }, (_, n) => outage.failed(COMPANY_LISTS[n % 3] ?? "filings", "refused"));
+  expect(fail(11)).not.toContain("failing");
+  outage.alive("filings");
+  expect(fail(11)).not.toContain("failing");
+  expect(fail(1)).toEqual(["failing"]);
+});

@@ -1,0 +1,55 @@
+// What proves that no row follows a page, with a count and without one.
+import { expect, test } from "vitest";
+import type { PageRead } from "../../../../src/sync/strategies/contract.ts";
+import { asksBeyond, countOf, followsOnlyPage, provesEnd } from "../../../../src/sync/strategies/list-end.ts";
+
+const aRead = (read: Partial<PageRead>): PageRead => ({
+  page: 1,
+  perPage: 100,
+  role: "cover",
+  ids: [],
+  rows: 0,
+  values: [],
+  total: null,
+  ...read,
+});
+
+test("a count decides, whatever the page holds", () => {
+  expect(provesEnd(aRead({ rows: 100, total: 100 }), 100)).toBe(true);
+  expect(provesEnd(aRead({ rows: 99, total: 100 }), 100)).toBe(false);
+  expect(provesEnd(aRead({ page: 2, rows: 0, total: 100, more: true }), 100)).toBe(true);
+});
+
+test("without a count the end is an empty page, or one shorter than a page that the service granted", () => {
+  expect(provesEnd(aRead({ rows: 0 }), 0)).toBe(true);
+  expect(provesEnd(aRead({ rows: 20 }), 0)).toBe(false);
+  expect(provesEnd(aRead({ rows: 20 }), 20)).toBe(false);
+  expect(provesEnd(aRead({ rows: 20 }), 21)).toBe(true);
+  expect(provesEnd(aRead({ rows: 100 }), 500)).toBe(false);
+  expect(provesEnd(aRead({ rows: 20, more: true }), 100)).toBe(false);
+});
+
+test("a count of zero beside rows counts nothing, and one of 10,000 may have been cut off", () => {
+  expect(countOf(0, 5)).toBeNull();
+  expect(countOf(0, 0)).toBe(0);
+  expect(countOf(10_000, 100)).toBeNull();
+  expect(countOf(10_001, 100)).toBe(10_001);
+  expect(countOf(null, 100)).toBeNull();
+});
+
+test("a request asks beyond the end only of a list without a count, behind the rows that are read", () => {
+  const next = { page: 2, perPage: 100, role: "cover" } as const;
+  expect(asksBeyond({ end: 100, total: null }, next)).toBe(true);
+  expect(asksBeyond({ end: 101, total: null }, next)).toBe(false);
+  expect(asksBeyond({ end: 100, total: 100 }, next)).toBe(false);
+  expect(asksBeyond({ end: 0, total: null }, { ...next, page: 1 })).toBe(false);
+});
+
+test("the empty page behind an only page asks for that page once more, if it was read in this run", () => {
+  const empty = aRead({ page: 2, rows: 0 });
+  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, empty)).toBe(true);
+  expect(followsOnlyPage({ end: 2, size: 2, fresh: false }, empty)).toBe(false);
+  expect(followsOnlyPage({ end: 4, size: 2, fresh: true }, empty)).toBe(false);
+  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, rows: 1 }))).toBe(false);
+  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, total: 2 }))).toBe(false);
+});

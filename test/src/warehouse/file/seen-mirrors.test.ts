@@ -1,0 +1,30 @@
+// Mirrors that a worker has seen: one that another process made counts within a minute.
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { watchMirrors } from "../../../../src/warehouse/file/seen-mirrors.ts";
+import { aFolder } from "../../../support/cli.ts";
+import { createManualClock } from "../../budget/manual-clock.ts";
+
+const DONE = { error: null };
+
+test("a mirror that another process makes is seen within a minute, and missed when it is gone", async () => {
+  const folder = aFolder();
+  const clock = createManualClock();
+  const stop = new AbortController();
+  const mirrors = watchMirrors([folder], { clock, signal: stop.signal });
+  mkdirSync(join(folder, "state", "archive"), { recursive: true });
+  await clock.advance(60_000);
+  rmSync(join(folder, "state"), { recursive: true });
+  await expect(mirrors.guard(folder, async () => DONE)).rejects.toMatchObject({ code: "MIRROR_GONE", exitCode: 1 });
+  mkdirSync(join(folder, "state", "archive"), { recursive: true });
+  expect(await mirrors.guard(folder, async () => DONE)).toBe(DONE);
+  stop.abort();
+});
+
+test("a directory in which no mirror was seen may get its first one", async () => {
+  const stop = new AbortController();
+  const mirrors = watchMirrors([], { clock: createManualClock(), signal: stop.signal });
+  expect(await mirrors.guard(aFolder(), async () => DONE)).toBe(DONE);
+  stop.abort();
+});

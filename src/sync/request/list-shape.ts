@@ -76,7 +76,12 @@ export interface RefusedRequest {
   /** Fields were named that API.md does not know. */
   readonly unknown?: boolean;
   readonly filters: boolean;
+  /** A page behind the first of a list whose shape the service accepted. */
+  readonly later?: boolean;
 }
+
+/** Words of a service that returns no page behind some row: no other form of the request reaches there. */
+const TOO_DEEP = /\bwindow\b|\boffset\b|\btoo (?:deep|far)\b|\bdeep pag/;
 
 /** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
 const TAG = /<[a-z/!][^>]*>/g;
@@ -123,6 +128,7 @@ export const shapeAfterRefusal = (
 ): ListShape | null => {
   const words = excerpt.toLowerCase();
   const blames = (pattern: RegExp) => pattern.test(words);
+  if (refused.later === true && blames(TOO_DEEP)) return null;
   if (refused.filters && blames(/filter/)) return { ...shape, filters: false };
   const less = refused.include ? withLessIncluded(shape, refused, words) : null;
   if (less !== null) return less;

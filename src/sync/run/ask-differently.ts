@@ -39,6 +39,7 @@ export const askDifferently = async (
     names: namesLightFields(task.stream, query),
     unknown: namesUnknownFields(task.stream, query),
     filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
+    later: request !== null && request.page > 1 && shapeOf(run, task.stream.name).settled,
   } satisfies RefusedRequest;
   const { name } = task.stream;
   if (request !== null) landed(task, request);

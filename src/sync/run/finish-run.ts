@@ -1,4 +1,5 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
+import type { Quota } from "../../api/outcome.ts";
 import { detailOf } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
@@ -61,27 +62,22 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .catch(() => undefined);
 };
 
-interface CreditsLeft {
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  /** ms since the epoch. */
-  readonly resetsAt: number | null;
-}
+type CreditsLeft = Omit<Quota, "used">;
 
 /** Credits left: the ledger's figure, or, where no response of the run had one, what the mirror knows. */
 const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun): Promise<CreditsLeft> => {
-  const counted = ledger.snapshot();
-  return (counted.remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null) ?? counted;
+  const left = ledger.snapshot();
+  return (left.remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null) ?? left;
 };
 
 const reportOf = (
   { run, mode }: BegunRun,
   status: RunStatus,
-  proven: ReadonlyMap<string, ProvenStream>,
-  { limit, remaining, resetsAt }: CreditsLeft,
+  known: { readonly proven: ReadonlyMap<string, ProvenStream>; readonly left: CreditsLeft },
 ): SyncReport => {
   const { warehouse, clock } = run.deps;
   const finishedAt = clock.now();
+  const { limit, remaining, resetsAt } = known.left;
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
   const resets_at = resetsAt === null ? null : isoTime(resetsAt);
@@ -93,14 +89,14 @@ const reportOf = (
     finished_at: isoTime(finishedAt),
     requests,
     credits: { spent, ambiguous, remaining, limit, resets_at },
-    streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, proven)],
+    streams: [...run.stats.reports(run.options.streams, status === "failed" ? "stopped" : ended, known.proven)],
     warehouse: warehouse.snapshot,
   };
 };
 
 /** Report of a run that a fault ended: what it sent and wrote. Its mirror may not be readable, so it proves nothing. */
 export const reportBroken = (begun: BegunRun): SyncReport =>
-  reportOf(begun, "failed", new Map(), begun.run.deps.ledger.snapshot());
+  reportOf(begun, "failed", { proven: new Map(), left: begun.run.deps.ledger.snapshot() });
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
   for (const { error, unconfirmed_because: because, ...counts } of streams) {
@@ -138,7 +134,10 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
-  const report = reportOf(begun, status, await readVerdicts(warehouse.database), await creditsLeft(run));
+  const report = reportOf(begun, status, {
+    proven: await readVerdicts(warehouse.database),
+    left: await creditsLeft(run),
+  });
   tellStreams(run, report);
   await warehouse.finishRun(run.runId, {
     status,

@@ -20,7 +20,11 @@ export interface CountContext {
  * What a `totalCount` counts. Nothing, beside rows, counts nothing, and neither does a count that was cut off, or may have
  * been: a round number that the page, or the mirror of a list without a count, goes beyond.
  */
-export const countOf = (totalCount: number | null, rows: number, { end, uncounted }: CountContext): number | null => {
+export const countOf = (
+  totalCount: number | null,
+  rows: number,
+  { end, uncounted }: CountContext = { end: rows, uncounted: 0 },
+): number | null => {
   if (totalCount === null || (totalCount === 0 && rows > 0) || totalCount === COUNTED_NO_FURTHER) return null;
   const isCut = ROUND.has(totalCount) && ((rows > 0 && end > totalCount) || uncounted > totalCount);
   return isCut ? null : totalCount;

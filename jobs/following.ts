@@ -28,7 +28,7 @@ export interface FollowedInput {
   /** When it was followed; null: it is in the configuration. */
   readonly since: string | null;
   readonly resolved_at: string | null;
-  /** Why the last attempt to resolve it failed. */
+  /** Why the last attempt to resolve it failed, or why none is made. */
   readonly error?: string;
 }
 
@@ -47,10 +47,24 @@ export interface Unfollowed {
 }
 
 const NOT_FOUND = "the service knows no company for this input; it is asked again weekly";
+const ACCOUNTS_ONLY = "not asked for: the setting `scope` has `companies: {accounts_only: true}`";
 
 const statusOf = (found: { readonly companyId: string | null; readonly status: string | null } | undefined) => {
   if (found === undefined || found.status === null) return "pending";
   return found.companyId === null ? "not_found" : "resolved";
+};
+
+/** True when syncs read companies of accounts only, so that no followed input is resolved. */
+export const readsAccountsOnly = ({ rowScope }: Config): boolean => rowScope.companies?.accounts_only === true;
+
+/** Why an input has no company, or lost it. */
+const problemOf = (
+  config: Config,
+  status: FollowedInput["status"],
+  found: { readonly error: string | null } | undefined,
+): string | null => {
+  if (status === "pending" && readsAccountsOnly(config)) return ACCOUNTS_ONLY;
+  return found?.error ?? (status === "not_found" ? NOT_FOUND : null);
 };
 
 /** Every followed input, of the configuration and of `follow`, in that order. Throws CONFIG_INVALID, QUERY_FAILED. */
@@ -62,7 +76,7 @@ export const followingJob = async (config: Config): Promise<readonly FollowedInp
   return companies.map((input) => {
     const found = resolved.get(input);
     const status = statusOf(found);
-    const error = found?.error ?? (status === "not_found" ? NOT_FOUND : null);
+    const error = problemOf(config, status, found);
     return {
       input,
       company_id: found?.companyId ?? null,

@@ -2,10 +2,13 @@
 import type { z } from "zod";
 import { DuckmirrorError } from "../core/errors.ts";
 
+/** The first problem as one line: the field, and what is wrong with it. */
+export const firstProblem = ({ issues: [issue] }: z.ZodError): string =>
+  `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}`;
+
 /** The body as the schema reads it; no body counts as an empty object. Throws USAGE with the first problem. */
 export const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
   const parsed = schema.safeParse(body ?? {});
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}` });
+  throw new DuckmirrorError("USAGE", { detail: firstProblem(parsed.error) });
 };

@@ -2,6 +2,7 @@
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+import { firstProblem } from "./parse-body.ts";
 
 export class HttpRefusal extends Error {
   readonly status: number;
@@ -69,7 +70,7 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
     return answer(STATUS[error.code] ?? 500, error.code, error.message, error.hint);
   }
   if (error instanceof z.ZodError)
-    return answer(400, "USAGE", z.prettifyError(error), "docs/SERVER.md shows what is asked.");
+    return answer(400, "USAGE", firstProblem(error), "docs/SERVER.md shows what is asked.");
   const status = fastifyStatus(error);
   if (status !== null && error instanceof Error) {
     return answer(status, "BAD_REQUEST", error.message, 'docs/SERVER.md, "For programs", shows what each route takes.');

@@ -10,6 +10,8 @@ export const PROBE_EVERY_MS = 30 * DAY_MS;
 /** Lists of a mirror with rows that are empty in two runs this far apart mean a lowered tier, ms. */
 const LOWERED_AFTER_MS = DAY_MS;
 
+const DOUBTED = "the account list is empty, for less than a day; syncs still ask for all lists";
+
 const knownTierSchema = z.object({
   tier: z.enum(["full", "public"]),
   /** When the tier was first seen, ms since the epoch, as below. */
@@ -49,6 +51,13 @@ export const tierAfter = (known: KnownTier | null, evidence: TierEvidence, now: 
 /** True when `evidence` says something new, or the known tier was last seen a day ago. */
 export const isNews = (known: KnownTier | null, evidence: TierEvidence, now: number): boolean =>
   known?.tier !== evidence.shows || known.doubted_at !== null || now - known.seen_at > DAY_MS;
+
+/**
+ * The tier as the last response showed it. While it is doubted, that is no Full Access, although syncs still ask for all
+ * lists.
+ */
+export const shownTier = (known: KnownTier): KnownTier =>
+  known.doubted_at === null ? known : { ...known, tier: "public", since: known.doubted_at, evidence: DOUBTED };
 
 /**
  * Routes of the Full Access tier that a sync may ask: all, none, or of these the account list alone, to find out.

@@ -9,6 +9,7 @@ import { Refusal } from "../../replica/refusal.ts";
 import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
+import { parseBody } from "../parse-body.ts";
 import { HttpRefusal, notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import { notesOf } from "../trail/request-notes.ts";
@@ -85,9 +86,7 @@ export const explorerRoutes = (app: FastifyInstance, context: ServerContext): vo
   app.get("/api/queries", async () => ({ queries: savedQueries() }));
 
   app.post("/api/query", async (request, reply) => {
-    const parsed = askSchema.safeParse(request.body);
-    if (!parsed.success) throw new DuckmirrorError("USAGE", { detail: z.prettifyError(parsed.error) });
-    const { sql, profile, limit } = parsed.data;
+    const { sql, profile, limit } = parseBody(askSchema, request.body);
     const { snapshots } = context.mirror(profile);
     if (running >= MOST_AT_ONCE) {
       reply.header("retry-after", "2");

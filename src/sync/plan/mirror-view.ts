@@ -126,6 +126,18 @@ export const countChangedContacts = async (database: Database, after: number): P
   return counted[0]?.rows ?? 0;
 };
 
+const leftRow = z.object({
+  credit_limit: z.number().nullable(),
+  remaining: z.number(),
+  resets_at: z.number().nullable(),
+});
+
+/** Credits left by the latest reading of this period, less those spent since; null: there is none. `now`: ms since the epoch. */
+export const readCreditsLeft = async (database: Database, now: number): Promise<Omit<Quota, "used"> | null> => {
+  const row = (await database.query(sqlText("plan/credits-left.sql"), [instant(now)], leftRow))[0];
+  return row === undefined ? null : { limit: row.credit_limit, remaining: row.remaining, resetsAt: row.resets_at };
+};
+
 const quotaRow = z.object({
   credit_limit: z.number().nullable(),
   used: z.number().nullable(),

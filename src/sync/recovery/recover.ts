@@ -14,8 +14,9 @@ import { type Candidate, stateKey } from "../plan/candidate.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
 import { initialShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
+import { pageReadOf } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, createTask, pageReadOf, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { countLoad, createTask, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 
 export interface Recovery {
@@ -91,7 +92,7 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
   const continues = task !== null && read !== null && task.walkId === header.walkId;
   const scopes: ScopeState[] = [];
   if (task !== null && read !== null && continues) {
-    takePage(task, pageReadOf(task.stream, read, envelope.data, envelope.page), header.receivedAt);
+    takePage(task, pageReadOf(task, read, envelope.data, envelope.page), header.receivedAt);
     scopes.push(walkingState(task, runId));
   } else if (task !== null && read === null && task.progress === null) {
     task.newest = task.candidate.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;

@@ -8,6 +8,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
+import { readCreditsLeft } from "../plan/mirror-view.ts";
 import { type ProvenStream, readVerdicts } from "../running/completeness.ts";
 import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
@@ -60,14 +61,27 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .catch(() => undefined);
 };
 
+interface CreditsLeft {
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  /** ms since the epoch. */
+  readonly resetsAt: number | null;
+}
+
+/** Credits left: the ledger's figure, or, where no response of the run had one, what the mirror knows. */
+const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun): Promise<CreditsLeft> => {
+  const counted = ledger.snapshot();
+  return (counted.remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null) ?? counted;
+};
+
 const reportOf = (
   { run, mode }: BegunRun,
   status: RunStatus,
   proven: ReadonlyMap<string, ProvenStream>,
+  { limit, remaining, resetsAt }: CreditsLeft,
 ): SyncReport => {
-  const { ledger, warehouse, clock } = run.deps;
+  const { warehouse, clock } = run.deps;
   const finishedAt = clock.now();
-  const { limit, remaining, resetsAt } = ledger.snapshot();
   const ended = status === "stopped" || status === "interrupted" ? status : "done";
   const { requests, credits: spent, ambiguous } = run.stats.totals();
   const resets_at = resetsAt === null ? null : isoTime(resetsAt);
@@ -85,7 +99,8 @@ const reportOf = (
 };
 
 /** Report of a run that a fault ended: what it sent and wrote. Its mirror may not be readable, so it proves nothing. */
-export const reportBroken = (begun: BegunRun): SyncReport => reportOf(begun, "failed", new Map());
+export const reportBroken = (begun: BegunRun): SyncReport =>
+  reportOf(begun, "failed", new Map(), begun.run.deps.ledger.snapshot());
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
   for (const { error, unconfirmed_because: because, ...counts } of streams) {
@@ -123,7 +138,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
-  const report = reportOf(begun, status, await readVerdicts(warehouse.database));
+  const report = reportOf(begun, status, await readVerdicts(warehouse.database), await creditsLeft(run));
   tellStreams(run, report);
   await warehouse.finishRun(run.runId, {
     status,

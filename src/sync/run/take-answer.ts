@@ -16,17 +16,9 @@ import { type SyncRun, shapeOf } from "../running/run-state.ts";
 import { closeTask, failTask } from "../running/task-ends.ts";
 import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import {
-  countFirstForm,
-  countLoad,
-  isExcerpt,
-  landed,
-  pageReadOf,
-  refusedPage,
-  type ScopeTask,
-  takePage,
-} from "../task/scope-task.ts";
+import { countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
@@ -137,7 +129,7 @@ export const takeListAnswer = async (
   if (ignoresFilters(run, task, wanted, outcome.data)) await readWhole(run, task.stream.name);
   const { name } = task.stream;
   const granted = run.granted.get(name) ?? 0;
-  const read = pageReadOf(task.stream, request, outcome.data, outcome.page, granted);
+  const read = pageReadOf(task, request, outcome.data, outcome.page, granted);
   run.granted.set(name, Math.max(granted, read.rows));
   if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(task, wanted, result);

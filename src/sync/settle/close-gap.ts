@@ -51,6 +51,10 @@ interface Asked {
   readonly ended: string | null;
 }
 
+/** A row that the walk returned is a suspect only while the mirror holds more rows than the service counts. */
+const exceedsCount = (task: ScopeTask, gone = 0): boolean =>
+  task.rows - gone > (countedBy(task) ?? Number.POSITIVE_INFINITY);
+
 /** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
 const askSuspects = async (
   run: SyncRun,
@@ -67,8 +71,7 @@ const askSuspects = async (
   const ask = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (ended !== null || run.deps.signal.aborted) return;
-      // A row that the walk returned is a suspect only while the mirror holds more rows than the service counts.
-      if (next.met && task.rows - gone.length <= (countedBy(task) ?? Number.POSITIVE_INFINITY)) return;
+      if (next.met && !exceedsCount(task, gone.length)) return;
       const answer = await askById(run, task, name, next.id);
       if (answer === "absent") gone.push(next.id);
       else if (answer === "alive") alive += 1;
@@ -108,7 +111,7 @@ const settleSuspects = async (run: SyncRun, task: ScopeTask, name: ScopedTable):
   const search = { table: name, walkId: task.walkId, walkBefore, limit: MOST_ASKED };
   const likely = isProven(task);
   const suspects = (await run.deps.warehouse.suspects(search)).filter(
-    ({ orphan, missedTwice }) => likely || orphan || missedTwice,
+    ({ met, orphan, missedTwice }) => (likely || orphan || missedTwice) && (!met || exceedsCount(task)),
   );
   if (suspects.length === 0) return null;
   const { missing } = await missingOf(run, task);

@@ -1,9 +1,18 @@
-// Coverage: the rows of a changing list that were read without a gap, and the next pages to read. Pure.
+// Coverage: the rows of a changing list that were read without a gap. Pure.
 // A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
 // verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
-import type { PageRead, Proof, ReadRequest } from "./contract.ts";
-import { asksBeyond, followsOnlyPage, provesEnd } from "./list-end.ts";
-import { endOf, type PageSpan, spanAt, startOf } from "./page-geometry.ts";
+import type { PageRead, Proof } from "./contract.ts";
+import { isHigher } from "./id-order.ts";
+import {
+  asksBeyond,
+  confirmsCount,
+  emptyFromAfter,
+  followsOnlyPage,
+  isEmptyAgain,
+  provesEnd,
+  totalAfter,
+} from "./list-end.ts";
+import { cannotShare, endOf, type PageSpan, startOf } from "./page-geometry.ts";
 
 /** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
 const TAIL_IDS = 8;
@@ -46,6 +55,11 @@ export interface Coverage {
   readonly bridges: number;
   /** Bridges of the whole walk so far. */
   readonly repairs: number;
+  /**
+   * Row at which a page was empty although the count goes on; null: none was. Pages behind it are requested one by one, because
+   * each may cost a credit for nothing.
+   */
+  readonly emptyFrom: number | null;
   /** Reads since one brought a further row. */
   readonly idle: number;
   /** False once a link was accepted without proof. */
@@ -70,6 +84,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   bridgeAt: null,
   bridges: 0,
   repairs: 0,
+  emptyFrom: null,
   idle: 0,
   proven: true,
   endsEarly: false,
@@ -85,22 +100,11 @@ export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage,
  */
 export const reopenedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: false, complete: false });
 
-const isHigher = (a: string, b: string): boolean => {
-  const integer = /^-?\d+$/;
-  return integer.test(a) && integer.test(b) && BigInt(a) > BigInt(b);
-};
-
-/** True when the ids are whole numbers in strictly descending order. */
-export const isDescending = (ids: readonly string[]): boolean =>
-  ids.every((id, index) => {
-    const previous = ids[index - 1];
-    return previous === undefined ? /^-?\d+$/.test(id) : isHigher(previous, id);
-  });
-
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   // The first page needs no link. In the worst case the walk starts again from it.
   if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
   if (coverage.end === 0) return false;
+  if (isEmptyAgain(coverage, read) || confirmsCount(coverage, read)) return true;
   const last = coverage.tail.at(-1);
   const first = read.ids[0];
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
@@ -146,7 +150,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     fresh: true,
     bridgeAt: null,
     bridges: 0,
-    proven: coverage.proven && !stuck && read.refused !== true,
+    proven: coverage.proven && !stuck && (read.refused !== true || confirmsCount(coverage, read)),
     endsEarly: coverage.proven && stuck && read.refused !== true && total !== null,
     complete: reachedEnd || stuck,
   };
@@ -180,10 +184,7 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
 };
 
 /** True when a page that only touches the end may join. Not after a resume, and not in overlapping walks. */
-const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
-
-/** True when no page holds the rows on both sides of `row`: each page size that the service grants divides it. */
-const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;
+export const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
 
 /** True when nothing shows that the list has changed since its first page. */
 const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
@@ -193,7 +194,9 @@ const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): b
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, size, waiting } = coverage;
   const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size);
-  const reaches = waiting.filter((read) => startOf(read) < end || (startOf(read) === end && touches));
+  const reaches = waiting.filter(
+    (read) => startOf(read) < end || (startOf(read) === end && (touches || confirmsCount(coverage, read))),
+  );
   return reaches.find((read) => read.role === "bridge") ?? reaches[0];
 };
 
@@ -216,9 +219,10 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   let coverage: Coverage = {
     ...before,
     granted: Math.max(before.granted, read.granted ?? 0),
-    total: read.total ?? before.total,
+    total: totalAfter(before.total, read),
     moved,
     overlap: before.overlap || moved,
+    emptyFrom: emptyFromAfter(before.emptyFrom, read),
     waiting: [...before.waiting, read].sort(byStart),
   };
   let bridged = false;
@@ -244,55 +248,4 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
       return breakLink(coverage, next, rest);
     }
   }
-};
-
-/**
- * Up to `room` pages to request now, given those in flight. The first page is requested alone, because only its
- * response shows the granted page size and the length of the list.
- */
-export const nextReads = (
-  coverage: Coverage,
-  inFlight: readonly ReadRequest[],
-  room: number,
-): readonly ReadRequest[] => {
-  if (coverage.complete || room <= 0) return [];
-  if (coverage.end === 0) {
-    return inFlight.length + coverage.waiting.length > 0 ? [] : [{ page: 1, perPage: coverage.size, role: "cover" }];
-  }
-  if (coverage.bridgeAt !== null) {
-    if (inFlight.some((read) => read.role === "bridge")) return [];
-    return [{ ...spanAt(coverage.bridgeAt, coverage.size), role: "bridge" }];
-  }
-  const reads: ReadRequest[] = [];
-  const taken = [
-    ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
-    ...coverage.waiting.map((read) => ({ start: startOf(read), end: startOf(read) + read.rows })),
-  ];
-  let row = coverage.end;
-  while (reads.length < room) {
-    const position = row;
-    const suffices = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
-    const touches = suffices || cannotShare(position, coverage.size);
-    const passed = taken.find(
-      (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
-    );
-    if (passed !== undefined) {
-      row = passed.end;
-      continue;
-    }
-    if (coverage.total !== null && row >= coverage.total) break;
-    if (coverage.total === null && reads.length + inFlight.length > 0) break;
-    const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
-    const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
-    // Pages of one or two rows cannot share a row and still advance.
-    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);
-    reads.push({ ...span, role: "cover" });
-    row = endOf(span);
-  }
-  // The list shrank to the covered length, but no page proves it: read its end once more.
-  if (reads.length === 0 && inFlight.length === 0) {
-    const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
-    return [{ ...spanAt(last, coverage.size), role: "bridge" }];
-  }
-  return reads;
 };

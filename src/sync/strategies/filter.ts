@@ -2,7 +2,8 @@
 // filter.
 // Pure. For a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
+import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
+import { nextReads } from "./next-reads.ts";
 
 export interface FilterState {
   readonly kind: "filter";

@@ -5,9 +5,30 @@ import { startOf } from "./page-geometry.ts";
 /** Search engines count no further by default: the service may have more rows than it says. */
 const COUNTED_NO_FURTHER = 10_000;
 
-/** What a `totalCount` counts. Nothing, beside rows, counts nothing, and neither does a count that may have been cut off. */
-export const countOf = (totalCount: number | null, rows: number): number | null =>
-  (totalCount === 0 && rows > 0) || totalCount === COUNTED_NO_FURTHER ? null : totalCount;
+/** Other round numbers at which services stop to count. A list may be exactly as long, so the page behind decides. */
+const ROUND = new Set([1_000, 5_000, 50_000, 100_000, 500_000, 1_000_000]);
+
+/** What is known of a list when a page of it arrives. */
+export interface CountContext {
+  /** Rows up to the end of the page. */
+  readonly end: number;
+  /** Rows of the list in the mirror, if its last walk ended without a count; else 0. */
+  readonly uncounted: number;
+}
+
+/**
+ * What a `totalCount` counts. Nothing, beside rows, counts nothing, and neither does a count that was cut off, or may have
+ * been: a round number that the page, or the mirror of a list without a count, goes beyond.
+ */
+export const countOf = (totalCount: number | null, rows: number, { end, uncounted }: CountContext): number | null => {
+  if (totalCount === null || (totalCount === 0 && rows > 0) || totalCount === COUNTED_NO_FURTHER) return null;
+  const isCut = ROUND.has(totalCount) && ((rows > 0 && end > totalCount) || uncounted > totalCount);
+  return isCut ? null : totalCount;
+};
+
+/** True when a full page ends at a round count, so that only the page behind it shows whether the count was cut off. */
+const mayBeCut = (read: PageRead, total: number): boolean =>
+  ROUND.has(total) && read.rows === read.perPage && startOf(read) + read.rows === total;
 
 /**
  * True when no row follows the page. A count decides if there is one. Without it, an empty page is the end, and so is a
@@ -15,7 +36,7 @@ export const countOf = (totalCount: number | null, rows: number): number | null 
  * rows). Otherwise the service may have reduced the page size silently, so the next page must be requested.
  */
 export const provesEnd = (read: PageRead, granted: number): boolean => {
-  if (read.total !== null) return startOf(read) + read.rows >= read.total;
+  if (read.total !== null) return startOf(read) + read.rows >= read.total && !mayBeCut(read, read.total);
   if (read.more === true) return false;
   return read.rows === 0 || read.rows < Math.min(read.perPage, granted);
 };
@@ -28,11 +49,25 @@ export interface ReadSoFar {
 }
 
 /**
- * True when a request asks for what follows the last known row of a list without a count. Some services refuse such a
- * page instead of returning an empty one.
+ * True when a request asks for what follows the last known row of a list without a count, or with a round one. Some
+ * services refuse such a page instead of returning an empty one.
  */
 export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boolean =>
-  total === null && end > 0 && startOf(request) >= end;
+  end > 0 && startOf(request) >= end && (total === null || (ROUND.has(total) && end === total));
+
+/** True when every counted row was read, and the page behind a round count must be requested. */
+export const isAtRoundCount = ({ end, total }: ReadSoFar): boolean =>
+  total !== null && ROUND.has(total) && end === total;
+
+/** True for an empty or refused page behind the count: it confirms the count. */
+export const confirmsCount = ({ end, total }: ReadSoFar, read: PageRead): boolean =>
+  read.rows === 0 && isAtRoundCount({ end, total }) && startOf(read) >= end && (read.total ?? total) === total;
+
+/** `totalCount` after a page: a page of rows behind it shows that it counts no further. */
+export const totalAfter = (total: number | null, read: PageRead): number | null =>
+  total !== null && read.total === null && read.rows > 0 && startOf(read) + read.rows > total && ROUND.has(total)
+    ? null
+    : (read.total ?? total);
 
 /**
  * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
@@ -43,3 +78,36 @@ export const followsOnlyPage = (
   { end, size, fresh }: Pick<ReadSoFar, "end"> & { readonly size: number; readonly fresh: boolean },
   read: PageRead,
 ): boolean => read.total === null && read.rows === 0 && end === size && fresh;
+
+/** What is known of a list where its rows were read to. */
+interface KnownEnd {
+  readonly end: number;
+  readonly moved: boolean;
+  readonly fresh: boolean;
+  readonly joinedTotal: number | null;
+}
+
+/**
+ * True when the second of two pages that should hold the last known rows is empty, in a list that shows no change: the
+ * service returns no rows from there on, whatever it counts.
+ */
+export const isEmptyAgain = ({ end, moved, fresh, joinedTotal }: KnownEnd, read: PageRead): boolean =>
+  read.role === "bridge" &&
+  read.rows === 0 &&
+  read.refused !== true &&
+  fresh &&
+  !moved &&
+  read.total !== null &&
+  read.total === joinedTotal &&
+  read.total >= end;
+
+/**
+ * Row from which pages were empty although the count goes on, after one more page; null: none was, or rows follow it by more than
+ * a page.
+ */
+export const emptyFromAfter = (emptyFrom: number | null, read: PageRead): number | null => {
+  const start = startOf(read);
+  if (read.rows > 0) return emptyFrom !== null && start + read.rows > emptyFrom + read.perPage ? null : emptyFrom;
+  const isEarly = read.refused !== true && read.total !== null && read.total > start;
+  return isEarly ? Math.min(emptyFrom ?? start, start) : emptyFrom;
+};

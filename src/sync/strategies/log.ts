@@ -1,7 +1,7 @@
 // Strategy log: reads an append-only list (the service's request history) from its newest end to the first known id.
 // Pure. Never deletes: the mirror keeps entries that the service drops.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { isDescending } from "./coverage.ts";
+import { isDescending } from "./id-order.ts";
 import { provesEnd } from "./list-end.ts";
 
 export interface LogState {

@@ -44,3 +44,13 @@ export const overlappingPages = (total: number, size: number): number => {
   }
   return pages;
 };
+
+/** The largest page that starts exactly at `row`. */
+export const spanFrom = (row: number, size: number): PageSpan => {
+  let perPage = size;
+  while (row % perPage !== 0) perPage -= 1;
+  return { page: row / perPage + 1, perPage };
+};
+
+/** True when no page holds the rows on both sides of `row`: each page size that the service grants divides it. */
+export const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;

@@ -166,7 +166,8 @@ const coverage = z.object({
   bridgeAt: z.number().nullable(),
   bridges: z.number(),
   repairs: z.number(),
-  // Missing in states of older versions.
+  // Missing in states of older versions, and so is the next one.
+  emptyFrom: z.number().nullable().default(null),
   idle: z.number().default(0),
   proven: z.boolean(),
   // Missing in states of older versions.

@@ -2,7 +2,9 @@
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/0020-drift-proof-paging.md.
 import { counted } from "../../core/text/units.ts";
 import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "./contract.ts";
-import { addRead, type Coverage, emptyCoverage, isDescending, nextReads } from "./coverage.ts";
+import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
+import { isDescending } from "./id-order.ts";
+import { nextReads } from "./next-reads.ts";
 
 /** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
 const MAX_PASSES = 2;
@@ -139,7 +141,7 @@ export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =
 
 /** The same walk from the head again, with overlapping pages; ids already seen stay. */
 export const secondPass = (state: WalkState): WalkState => {
-  const { size, granted } = state.coverage;
+  const { size, granted, emptyFrom } = state.coverage;
   const again = startWalk({ size, overlap: true, proof: state.proof });
-  return { ...again, coverage: { ...again.coverage, granted }, pass: state.pass + 1 };
+  return { ...again, coverage: { ...again.coverage, granted, emptyFrom }, pass: state.pass + 1 };
 };

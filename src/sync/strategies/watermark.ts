@@ -2,7 +2,8 @@
 // agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
 import { counted } from "../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
-import { addRead, type Coverage, emptyCoverage, nextReads } from "./coverage.ts";
+import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
+import { nextReads } from "./next-reads.ts";
 
 export interface WatermarkState {
   readonly kind: "watermark";

@@ -1,19 +1,15 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
 // Only the loop in sync/run changes it, through the functions here; decisions come from the pure strategies.
 
-import type { PageMeta } from "../../api/outcome.ts";
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
-import { forgottenHash, forgottenId, isForgottenId } from "../../core/forgotten.ts";
-import type { JsonValue } from "../../core/json.ts";
+import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
 import { type Purpose, workOf } from "../budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
-import { idOf, timeOf } from "../rows/loads.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
-import { countOf } from "../strategies/list-end.ts";
 import {
   acceptRead,
   nextStep,
@@ -186,51 +182,6 @@ export const workOfTask = ({ candidate, progress }: ScopeTask): Work =>
 
 /** What the task's next credit is spent on. */
 export const purposeOf = (task: ScopeTask): Purpose => ({ stream: task.stream.name, work: workOfTask(task) });
-
-/** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */
-const saysMore = (request: ReadRequest, rows: number, { page, perPage, totalPages }: PageMeta): boolean => {
-  const counts = totalPages !== null && (page ?? request.page) === request.page && totalPages > request.page;
-  return rows > 0 && (counts || (perPage !== null && perPage < request.perPage && rows >= perPage));
-};
-
-/**
- * A page of a list in the form of the strategies. `granted`: rows of the largest page of the stream that the service
- * returned before, in this run.
- */
-export const pageReadOf = (
-  stream: StreamSpec,
-  request: ReadRequest,
-  data: JsonValue,
-  meta: PageMeta,
-  granted = 0,
-): PageRead => {
-  const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
-  // An erased contact occupies a place in the list, but has no date that could show the list's order.
-  const known = records.filter((record) => forgottenHash(record) === null);
-  const ids = records.flatMap((record) => {
-    const forgotten = forgottenHash(record);
-    return (forgotten === null ? idOf(record) : forgottenId(forgotten)) ?? [];
-  });
-  return {
-    ...request,
-    ids,
-    rows: records.length,
-    values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
-    total: countOf(meta.totalCount, records.length),
-    ...(saysMore(request, records.length, meta) ? { more: true } : {}),
-    ...(granted > 0 ? { granted } : {}),
-  };
-};
-
-/** The page that a service refused, probably because no row is there. */
-export const refusedPage = (request: ReadRequest): PageRead => ({
-  ...request,
-  ids: [],
-  rows: 0,
-  values: [],
-  total: null,
-  refused: true,
-});
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 

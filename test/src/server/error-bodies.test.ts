@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => mirror.close());
 
 const text = z.string().min(5);
-const bodySchema = z.strictObject({ error: z.strictObject({ code: z.string().min(3), message: text, hint: text }) });
+const line = text.regex(/^[^\n]*$/, "more than one line");
+const bodySchema = z.strictObject({ error: z.strictObject({ code: z.string().min(3), message: line, hint: line }) });
 
 test.each([
   ["GET", "/nothing-here", undefined, 404],
@@ -24,6 +25,8 @@ test.each([
   ["GET", "/profiles/nobody/v1/accounts", undefined, 404],
   ["POST", "/api/query", "{not json", 400],
   ["POST", "/api/query", "{}", 400],
+  ["POST", "/api/query", `{"sql": 1, "limit": "x", "more": true}`, 400],
+  ["GET", "/api/changes?after=x&limit=-1", undefined, 400],
   ["POST", "/api/query", `{"sql": "${"x".repeat(300_000)}"}`, 413],
   ["POST", "/api/syncs", "{}", 409],
   ["GET", "/api/changes?after=x", undefined, 400],

@@ -167,3 +167,18 @@ test("each answer is stored with the id that the service gave it and its interfa
   const answers = "SELECT DISTINCT service_request_id, api_version FROM sync.requests WHERE stream = 'accounts'";
   expect(await rig.rows(answers)).toEqual([{ service_request_id: "r1", api_version: "1.0.0" }]);
 });
+
+test("where only the usage routes tell the quota, the report counts on from their last figure", async () => {
+  // Such a service says 999 in GET /v1/usage, and nothing in its other responses.
+  const service = createFakeService(anOrganization(2));
+  rig = await startSyncRig(service);
+  const first = await rig.sync();
+  const asked = service.log.findLastIndex(({ path }) => path === "/v1/usage");
+  const since = service.log.slice(asked + 1).filter(({ status }) => status === 200).length;
+  const { remaining } = first.report.credits;
+  // Requests that were in flight beside it may be counted or not.
+  expect(remaining).toBeLessThanOrEqual(999 - since);
+  expect(remaining).toBeGreaterThan(999 - since - 32);
+  const second = await rig.sync();
+  expect(second.report.credits).toMatchObject({ spent: 3, limit: 1000, remaining: Number(remaining) - 3 });
+});

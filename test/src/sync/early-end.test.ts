@@ -100,3 +100,43 @@ test("a row of a company's list that is counted before it is returned is mirrore
   await spentBy(rig, { streams: ["job_openings"] });
   expect(await count(rig, "job_openings WHERE id = 'late'")).toBe(1);
 });
+
+test.each([
+  { what: "ends far before its count", rows: 45, from: 1_000, most: [45, 35] },
+  { what: "returns empty pages from a row on", rows: 1_000, from: 40, most: [45, 35] },
+])("a list that $what is not paged through to its count", async ({ rows, from, most }) => {
+  const data = anOrganization(1);
+  const dated = (id: number) => ({ updatedAt: new Date(Date.UTC(2026, 0, 1) + id * 60_000).toISOString() });
+  data.signals = Array.from({ length: rows }, (_, row) => aSignal(row + 1, dated(row + 1)));
+  const service = createFakeService(data, { maxPerPage: 10 });
+  const cut: FakeService = {
+    ...service,
+    answer: (path, query) => {
+      const start = (Number(query.page) - 1) * Math.min(10, Number(query.perPage));
+      const answer = service.answer(path, query);
+      return start < from ? answer : { ...answer, body: { ...Object(answer.body), data: [] } };
+    },
+  };
+  const rig = await startSyncRig(
+    miscounting(cut, () => 1_000 - rows),
+    { DUCKMIRROR_STREAMS: "signals" },
+  );
+  afterTest(() => rig.close());
+  const spent: number[] = [];
+  for (let sync = 0; sync < 4; sync += 1) {
+    const { error, report } = await rig.sync();
+    expect(error).toBeNull();
+    const held = Number(await count(rig, "signals"));
+    expect(report.streams[0]).toMatchObject({
+      complete: false,
+      unconfirmed: 1_000 - held,
+      unconfirmed_because: `the mirror holds ${held} rows, the service counts 1,000`,
+    });
+    spent.push(report.credits.spent);
+  }
+  expect(Number(await count(rig, "signals"))).toBeGreaterThanOrEqual(Math.min(rows, from));
+  // Pages that were in flight together are paid for; later ones are not requested.
+  expect(spent[0]).toBeLessThanOrEqual(most[0] ?? 0);
+  expect(spent[1]).toBeLessThanOrEqual(most[1] ?? 0);
+  expect(spent.slice(2)).toEqual([1, 1]);
+});

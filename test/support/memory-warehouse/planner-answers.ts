@@ -216,6 +216,18 @@ export const plannerAnswers = ({
       const resetsAt = last.resetsAt ?? named.at(-1)?.resetsAt ?? null;
       return [{ credit_limit: limit, used, remaining, resets_at: resetsAt, captured_at: at }];
     },
+    [sqlText("plan/credits-left.sql")]: ([given]) => {
+      const now = Number(instantOf.parse(given).micros) / MICROS;
+      const last = readings()
+        .filter((one) => one.remaining !== null && one.at <= now && (one.resetsAt === null || one.resetsAt > now))
+        .at(-1);
+      if (last === undefined) return [];
+      const since = [...requests.values()].filter(
+        ({ charge, startedAt, durationMs }) => charge === "spent" && startedAt + durationMs > last.at + 1,
+      );
+      const remaining = Math.max(0, Number(last.remaining) - since.length);
+      return [{ credit_limit: last.limit, remaining, resets_at: last.resetsAt }];
+    },
     [sqlText("plan/period-readings.sql")]: periods,
     [sqlText("plan/past-runs.sql")]: ([most]) =>
       [...runs.values()]

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { readTier } from "../../../core/state/tier.ts";
+import { readTier, shownTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
@@ -19,7 +19,12 @@ import { renderTable, right } from "../../terminal/table.ts";
 const inputSchema = z.object({ runs: z.string().default("5") });
 
 /** What the command shows: the published state, and files of the data directory. */
-type Shown = MirrorStatus & { readonly disk: DiskUsage; readonly deliveries: readonly DeliveryFigures[] };
+interface Shown extends MirrorStatus {
+  readonly disk: DiskUsage;
+  readonly deliveries: readonly DeliveryFigures[];
+  /** Syncs do not ask for the lists of Full Access. */
+  readonly isClosed: boolean;
+}
 
 /** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
 const toJson = (status: Shown) => ({
@@ -92,10 +97,10 @@ const stateOf = (found: StreamStatus | undefined, isAsked: boolean): string => {
   return found.complete ? "complete" : unconfirmedText(found.unconfirmed);
 };
 
-const inOrder = (status: MirrorStatus) =>
+const inOrder = (status: Shown) =>
   STREAM_NAMES.map((stream) => {
     const found = status.streams.find((each) => each.stream === stream);
-    const isAsked = streamSpec(stream).tier === "public" || status.tier?.tier !== "public";
+    const isAsked = streamSpec(stream).tier === "public" || !status.isClosed;
     return { stream, found, state: stateOf(found, isAsked) };
   });
 
@@ -199,9 +204,12 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
   // `check` may have learned the tier since the last run.
   const known = await readTier(config.dataDir);
-  const tier = known === null ? published.tier : { ...known, since: new Date(known.since).toISOString() };
+  const shown = known === null ? null : shownTier(known);
+  const tier = shown === null ? published.tier : { ...shown, since: new Date(shown.since).toISOString() };
+  const isClosed = (known ?? published.tier)?.tier === "public";
   const deliveries = (await deliveryStates(config)).map((one) => deliveryFigures(one, published.snapshot.publishedAt));
-  const status = { ...published, tier, deliveries, disk: readDiskUsage(config.dataDir, context.clock.now()) };
+  const disk = readDiskUsage(config.dataDir, context.clock.now());
+  const status = { ...published, tier, isClosed, deliveries, disk };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

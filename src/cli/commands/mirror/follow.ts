@@ -1,6 +1,6 @@
 // duckmirror follow: follows companies besides those of tracked accounts, from the next sync on. Sends nothing.
 import { z } from "zod";
-import { followJob } from "../../../../jobs/following.ts";
+import { followJob, readsAccountsOnly } from "../../../../jobs/following.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
@@ -12,6 +12,9 @@ const inputSchema = z.object({
   file: z.string().optional(),
   column: z.string().optional(),
 });
+
+const READ_NEXT = "The next `duckmirror sync` reads them.";
+const NOT_READ = "No sync reads them: the setting `scope` has `companies: {accounts_only: true}`.";
 
 export const command = defineCommand({
   configure: (cli) =>
@@ -40,7 +43,7 @@ export const command = defineCommand({
     else {
       const before = known.length === 0 ? "" : ` (${counted(known.length, "input")} followed before)`;
       await terminal.out(`${counted(added.length, "company", "companies")} added${before}.\n`);
-      if (added.length > 0 && !shared.quiet) terminal.err("The next `duckmirror sync` reads them.\n");
+      if (added.length > 0 && !shared.quiet) terminal.err(`${readsAccountsOnly(config) ? NOT_READ : READ_NEXT}\n`);
     }
     return EXIT.done;
   },

@@ -10,6 +10,7 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/json.ts";
+import { shownTier } from "../../../core/state/tier.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
@@ -42,7 +43,7 @@ const reportOf = (config: Config, { accounts, more, tier, known }: CheckResult) 
     config_file: config.file,
     data_dir: config.dataDir,
     tier,
-    tier_since: known?.tier === tier ? isoTimeOrNull(known.since) : null,
+    tier_since: isoTimeOrNull(known === null ? null : shownTier(known).since),
     /** Rows of the whole list. */
     accounts: outcome.page.totalCount,
     /** Rows inside the setting `scope`; null: not counted. Contacts and signals are always counted inside it. */

@@ -1,6 +1,13 @@
 // The tier: what evidence changes, and which routes may be asked for then.
 import { describe, expect, test } from "vitest";
-import { accessOf, isNews, type KnownTier, PROBE_EVERY_MS, tierAfter } from "../../../../src/core/state/tier.ts";
+import {
+  accessOf,
+  isNews,
+  type KnownTier,
+  PROBE_EVERY_MS,
+  shownTier,
+  tierAfter,
+} from "../../../../src/core/state/tier.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -41,5 +48,8 @@ describe("the tier", () => {
     expect(tierAfter(doubted, held, NOW + DAY_MS)).toMatchObject({ tier: "public", since: NOW });
     expect(tierAfter(doubted, records, NOW + 1)).toMatchObject({ tier: "full", doubted_at: null });
     expect(tierAfter(null, held, NOW)).toMatchObject({ tier: "full", doubted_at: NOW });
+    // Until then users see what the last response showed.
+    expect(shownTier({ ...FULL, doubted_at: NOW })).toMatchObject({ tier: "public", since: NOW });
+    expect(shownTier(FULL)).toEqual(FULL);
   });
 });

@@ -1,18 +1,13 @@
 // How pages are joined, to the last field: what is proof, what is not, where a walk steps back to, what it asks for next.
 import { describe, expect, test } from "vitest";
 import type { PageRead, ReadRequest } from "../../../../src/sync/strategies/contract.ts";
-import {
-  addRead,
-  type Coverage,
-  emptyCoverage,
-  isDescending,
-  nextReads,
-  resumedCoverage,
-} from "../../../../src/sync/strategies/coverage.ts";
+import { addRead, type Coverage, emptyCoverage, resumedCoverage } from "../../../../src/sync/strategies/coverage.ts";
 import { acceptFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
+import { isDescending } from "../../../../src/sync/strategies/id-order.ts";
 import { acceptKnown, startKnown } from "../../../../src/sync/strategies/known.ts";
 import { asksBeyond, provesEnd } from "../../../../src/sync/strategies/list-end.ts";
 import { acceptLog, startLog } from "../../../../src/sync/strategies/log.ts";
+import { nextReads } from "../../../../src/sync/strategies/next-reads.ts";
 import {
   acceptRead,
   coverageOf,
@@ -128,6 +123,7 @@ describe("joining", () => {
       bridgeAt: null,
       bridges: 0,
       repairs: 0,
+      emptyFrom: null,
       idle: 0,
       proven: true,
       endsEarly: false,

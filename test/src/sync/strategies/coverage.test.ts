@@ -1,13 +1,8 @@
 // Coverage: pages that come back in any order are joined by proof, and nothing is asked for twice.
 import { expect, test } from "vitest";
 import type { PageRead, ReadRequest } from "../../../../src/sync/strategies/contract.ts";
-import {
-  addRead,
-  type Coverage,
-  emptyCoverage,
-  nextReads,
-  resumedCoverage,
-} from "../../../../src/sync/strategies/coverage.ts";
+import { addRead, type Coverage, emptyCoverage, resumedCoverage } from "../../../../src/sync/strategies/coverage.ts";
+import { nextReads } from "../../../../src/sync/strategies/next-reads.ts";
 
 const LENGTH = 45;
 

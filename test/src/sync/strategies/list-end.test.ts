@@ -30,11 +30,19 @@ test("without a count the end is an empty page, or one shorter than a page that 
 });
 
 test("a count of zero beside rows counts nothing, and one of 10,000 may have been cut off", () => {
-  expect(countOf(0, 5)).toBeNull();
-  expect(countOf(0, 0)).toBe(0);
-  expect(countOf(10_000, 100)).toBeNull();
-  expect(countOf(10_001, 100)).toBe(10_001);
-  expect(countOf(null, 100)).toBeNull();
+  const at = { end: 100, uncounted: 0 };
+  expect(countOf(0, 5, at)).toBeNull();
+  expect(countOf(0, 0, at)).toBe(0);
+  expect(countOf(10_000, 100, at)).toBeNull();
+  expect(countOf(10_001, 100, at)).toBe(10_001);
+  expect(countOf(null, 100, at)).toBeNull();
+});
+
+test("a round count counts until the page, or the mirror of a list without a count, goes beyond it", () => {
+  expect(countOf(1_000, 100, { end: 1_000, uncounted: 0 })).toBe(1_000);
+  expect(countOf(1_000, 100, { end: 1_100, uncounted: 0 })).toBeNull();
+  expect(countOf(1_000, 100, { end: 100, uncounted: 1_200 })).toBeNull();
+  expect(countOf(999, 100, { end: 1_100, uncounted: 1_200 })).toBe(999);
 });
 
 test("a request asks beyond the end only of a list without a count, behind the rows that are read", () => {

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
+import { learnTier } from "../../../../../src/core/state/tier.ts";
 import { noteDelivery } from "../../../../../src/deliver/notes.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { json, startScriptedServer } from "../../../../support/scripted-server.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal, aState, aWarehouse, T0 } from "../../../warehouse/builders.ts";
 
 const HOUR_MS = 3_600_000;
@@ -202,6 +204,25 @@ test("an empty mirror has no credits and no runs to show", async () => {
   const { code, out } = await cli(["status", "--data-dir", dataDir]);
   expect(code).toBe(0);
   expect(out).toContain("credits: the service has not reported any yet\nno runs yet\n");
+});
+
+test("a tier that was lowered after a sync is the one that `check` shows, at once", async () => {
+  const dataDir = aFolder();
+  await (await aWarehouse(dataDir)).publish();
+  const at = (ms: number) => ({ clock: { ...clock, now: () => ms } });
+  await learnTier(dataDir, { shows: "full", because: "accounts were returned" }, T0);
+  const service = await startScriptedServer();
+  service.play(json({ data: [], meta: { page: 1, perPage: 1, totalCount: 0, totalPages: 0 } }));
+  const env = { DUCKMIRROR_BASE_URL: service.origin, DUCKMIRROR_TOKEN: "t", DUCKMIRROR_DATA_DIR: dataDir };
+  const check = JSON.parse((await cli(["check", "--json"], { env, ...at(T0 + HOUR_MS) })).out);
+  await service.close();
+  const status = JSON.parse((await cli(["status", "--json"], { env, ...at(T0 + 2 * HOUR_MS) })).out);
+  const lowered = { tier: "public", tier_since: new Date(T0 + HOUR_MS).toISOString() };
+  expect([check, status]).toMatchObject([lowered, lowered]);
+  const { out } = await cli(["status"], { env });
+  expect(out).toMatch(
+    /^tier: public API only since \S+ \(the account list is empty, for less than a day; syncs still ask/m,
+  );
 });
 
 test("before the first sync it says so", async () => {

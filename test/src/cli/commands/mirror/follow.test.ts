@@ -52,6 +52,18 @@ test("reads a list of lines, a column of a CSV, and stdin", async () => {
   ]);
 });
 
+test("says that no sync reads an input that the scope leaves out, and why it stays pending", async () => {
+  const where = setup();
+  const env = { ...where.env, DUCKMIRROR_SCOPE: `{"companies": {"accounts_only": true}}` };
+  const run = await cli(["follow", "a.example"], { ...where, env });
+  expect(run.err).toContain("No sync reads them: the setting `scope`");
+  const { out } = await cli(["following", "--json"], { ...where, env });
+  expect(JSON.parse(out)).toMatchObject([
+    { status: "pending", error: "not asked for: the setting `scope` has `companies: {accounts_only: true}`" },
+  ]);
+  expect((await cli(["follow", "b.example"], where)).err).toContain("The next `duckmirror sync` reads them.");
+});
+
 test("unfollows, and says what it did", async () => {
   const where = setup();
   await cli(["follow", "a.example", "b.example"], where);

@@ -1,0 +1,61 @@
+// The next pages to request of a list, after those that were read without a gap. Pure.
+import type { ReadRequest } from "./contract.ts";
+import { type Coverage, touchSuffices } from "./coverage.ts";
+import { isAtRoundCount } from "./list-end.ts";
+import { cannotShare, endOf, spanAt, spanFrom, startOf } from "./page-geometry.ts";
+
+/**
+ * Up to `room` pages to request now, given those in flight. The first page is requested alone, because only its
+ * response shows the granted page size and the length of the list.
+ */
+export const nextReads = (
+  coverage: Coverage,
+  inFlight: readonly ReadRequest[],
+  room: number,
+): readonly ReadRequest[] => {
+  if (coverage.complete || room <= 0) return [];
+  if (coverage.end === 0) {
+    return inFlight.length + coverage.waiting.length > 0 ? [] : [{ page: 1, perPage: coverage.size, role: "cover" }];
+  }
+  if (coverage.bridgeAt !== null) {
+    if (inFlight.some((read) => read.role === "bridge")) return [];
+    return [{ ...spanAt(coverage.bridgeAt, coverage.size), role: "bridge" }];
+  }
+  const reads: ReadRequest[] = [];
+  const taken = [
+    ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
+    ...coverage.waiting.map((read) => ({ start: startOf(read), end: startOf(read) + read.rows })),
+  ];
+  let row = coverage.end;
+  while (reads.length < room) {
+    const position = row;
+    const suffices = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
+    const touches = suffices || cannotShare(position, coverage.size);
+    const passed = taken.find(
+      (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
+    );
+    if (passed !== undefined) {
+      row = passed.end;
+      continue;
+    }
+    if (coverage.total !== null && row >= coverage.total) {
+      const isOpen = coverage.fresh && row === coverage.end && isAtRoundCount(coverage);
+      if (isOpen && reads.length + inFlight.length === 0) return [{ ...spanFrom(row, coverage.size), role: "cover" }];
+      break;
+    }
+    if (coverage.total === null && reads.length + inFlight.length > 0) break;
+    if (coverage.emptyFrom !== null && row >= coverage.emptyFrom && row > coverage.end) break;
+    const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
+    const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
+    // Pages of one or two rows cannot share a row and still advance.
+    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);
+    reads.push({ ...span, role: "cover" });
+    row = endOf(span);
+  }
+  // The list shrank to the covered length, but no page proves it: read its end once more.
+  if (reads.length === 0 && inFlight.length === 0) {
+    const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
+    return [{ ...spanAt(last, coverage.size), role: "bridge" }];
+  }
+  return reads;
+};

@@ -161,7 +161,7 @@ test(
 
     const first = await Promise.all(names.map((name) => trigger(name)));
     expect(first.map(({ code, err }) => (code === 0 ? "" : err))).toEqual(names.map(() => ""));
-    for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || shared.length < 3; ) {
+    for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || shared.length < 6; ) {
       for (const sandbox of sandboxes) await sandbox.evolve(CHANGES);
       const before = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
       // The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next.

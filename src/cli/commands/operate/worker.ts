@@ -49,11 +49,12 @@ interface Syncing {
 
 type WorkerLog = ReturnType<typeof createWorkerLog>;
 
-/** Starts the worker's jobs: over Redis if configured, else in this process. */
+/** Starts the worker's jobs: over Redis if configured, else in this process. `signal` ends what only waits for time. */
 const startSyncing = async (
   { role, profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
   emit: WorkerLog["emit"],
-  { clock, scrubber, version, signal }: CommandContext,
+  { clock, scrubber, version }: CommandContext,
+  signal: AbortSignal,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../../queue/run-engine.ts");
   const { watchMirrors } = await import("../../../warehouse/file/seen-mirrors.ts");
@@ -139,14 +140,20 @@ const syncUntilStopped = async (syncing: Syncing, context: CommandContext): Prom
   const { config, listen, logger } = syncing;
   const door = await openDoor(config, listen, context.scrubber);
   const log = createWorkerLog(logger, context.clock, config.logFormat);
-  const worker = await startSyncing(syncing, log.emit, context);
+  // A worker that cannot start ends, too: a timer would keep its process alive.
+  const over = new AbortController();
   try {
-    await serveUntilStopped(worker, syncing, door, log.listen, context);
+    const worker = await startSyncing(syncing, log.emit, context, over.signal);
+    try {
+      await serveUntilStopped(worker, syncing, door, log.listen, context);
+    } finally {
+      logger.info("stopping: what is under way ends at its next checkpoint");
+      await worker.stop();
+      // Jobs that wait for a Redis that is gone would keep the process alive.
+      context.onHeld?.();
+    }
   } finally {
-    logger.info("stopping: what is under way ends at its next checkpoint");
-    await worker.stop();
-    // Jobs that wait for a Redis that is gone would keep the process alive.
-    context.onHeld?.();
+    over.abort();
   }
 };
 

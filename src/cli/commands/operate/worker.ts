@@ -136,24 +136,18 @@ const serveUntilStopped = async (
   }
 };
 
-const syncUntilStopped = async (syncing: Syncing, context: CommandContext): Promise<void> => {
+const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended: AbortSignal): Promise<void> => {
   const { config, listen, logger } = syncing;
   const door = await openDoor(config, listen, context.scrubber);
   const log = createWorkerLog(logger, context.clock, config.logFormat);
-  // A worker that cannot start ends, too: a timer would keep its process alive.
-  const over = new AbortController();
+  const worker = await startSyncing(syncing, log.emit, context, ended);
   try {
-    const worker = await startSyncing(syncing, log.emit, context, over.signal);
-    try {
-      await serveUntilStopped(worker, syncing, door, log.listen, context);
-    } finally {
-      logger.info("stopping: what is under way ends at its next checkpoint");
-      await worker.stop();
-      // Jobs that wait for a Redis that is gone would keep the process alive.
-      context.onHeld?.();
-    }
+    await serveUntilStopped(worker, syncing, door, log.listen, context);
   } finally {
-    over.abort();
+    logger.info("stopping: what is under way ends at its next checkpoint");
+    await worker.stop();
+    // Jobs that wait for a Redis that is gone would keep the process alive.
+    context.onHeld?.();
   }
 };
 
@@ -182,20 +176,26 @@ export const command = defineCommand({
       throw new DuckmirrorError("USAGE", { detail: `--role ${input.role} needs REDIS_URL (redis_url)` });
     }
     const logger = await context.logger(config);
-    const { unable } = await watchProfiles(configs, input.role === "fetch" ? "fetch" : "load", logger, context);
-    // Its runs do not belong to the trace of the process that started the worker.
-    const tracer = await context.tracer(config, null);
-    const running = { profiles: configs, config, logger, tracer, unable };
-    if (input.role === "fetch" && redisUrl !== null) {
-      const listen = input.listen === undefined ? null : listenOf(input, config);
-      await fetchUntilStopped({ ...running, redisUrl, listen }, context);
-      context.onHeld?.();
-      return EXIT.done;
+    // What only waits for time ends with the command, also when it cannot start.
+    const over = new AbortController();
+    const { clock, version, scrubber } = context;
+    const watching = { clock, version, scrubber, signal: AbortSignal.any([context.signal, over.signal]) };
+    try {
+      const { unable } = await watchProfiles(configs, input.role === "fetch" ? "fetch" : "load", logger, watching);
+      // Its runs do not belong to the trace of the process that started the worker.
+      const tracer = await context.tracer(config, null);
+      const running = { profiles: configs, config, logger, tracer, unable };
+      if (input.role === "fetch" && redisUrl !== null) {
+        const listen = input.listen === undefined ? null : listenOf(input, config);
+        await fetchUntilStopped({ ...running, redisUrl, listen }, context);
+        context.onHeld?.();
+        return EXIT.done;
+      }
+      const role = input.role === "load" ? "load" : "all";
+      await syncUntilStopped({ ...running, role, listen: listenOf(input, config) }, context, watching.signal);
+    } finally {
+      over.abort();
     }
-    await syncUntilStopped(
-      { ...running, role: input.role === "load" ? "load" : "all", listen: listenOf(input, config) },
-      context,
-    );
     return EXIT.done;
   },
 });

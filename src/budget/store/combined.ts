@@ -86,13 +86,25 @@ export const combined = <S>(store: StateStore<S>): StateStore<S> => {
     shared: store.shared,
     update: (step, options = {}) =>
       new Promise((resolve, reject) => {
+        const { signal } = options;
+        // Others of its batch may wait longer for the store.
+        const leave = () => reject(signal?.reason);
+        signal?.addEventListener("abort", leave, { once: true });
+        const settled = () => signal?.removeEventListener("abort", leave);
         waiting.push({
           options,
           apply: (state, now) => {
             const next = step(state, now);
-            return { state: next.state, done: () => resolve(next.result) };
+            const done = () => {
+              settled();
+              resolve(next.result);
+            };
+            return { state: next.state, done };
           },
-          refuse: reject,
+          refuse: (reason) => {
+            settled();
+            reject(reason);
+          },
         });
         if (!busy) void serve();
       }),

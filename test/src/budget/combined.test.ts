@@ -68,3 +68,17 @@ test("a broken fence refuses only the updates behind it", async () => {
   await Promise.all([broken, first, good, free]);
   expect(await names()).toEqual(["a", "c", "d"]);
 });
+
+test("one whose caller leaves while the store does not answer ends at once, whatever the others wait for", async () => {
+  const { store, go, names } = aStore();
+  const leaving = new AbortController();
+  const left = store.update(adding("a"), { signal: leaving.signal });
+  const other = store.update(adding("b"));
+  leaving.abort("left");
+  // The store has not answered: nobody has opened its gate.
+  await expect(left).rejects.toBe("left");
+  await go();
+  await go();
+  expect(await other).toBe(0);
+  expect(await names()).toEqual(["b"]);
+});

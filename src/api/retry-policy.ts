@@ -35,6 +35,8 @@ export interface VerdictContext {
   readonly maxAttempts?: number;
   /** Stream of the request, for messages. */
   readonly stream?: string;
+  /** The service has answered another request of this run, so its address is right. */
+  readonly serviceAnswers?: boolean;
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
@@ -224,11 +226,21 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: retry(Infinity, "REQUEST_FAILED"),
   },
   {
-    when: "any other status, redirects included",
+    when: "301, 302, 303, 307, 308",
+    credit: "free",
+    follows: "The scope fails. No redirect is followed.",
+    applies: (outcome) => [301, 302, 303, 307, 308].includes(refusedStatus(outcome) ?? 0),
+    decide: give("fail", "REDIRECTED"),
+  },
+  {
+    when: "any other status",
     credit: "free",
     follows: "The scope fails.",
     applies: ({ kind }) => kind === "refused",
-    decide: (...it) => give("fail", lacksRoute(it[0]) ? "ROUTE_NOT_FOUND" : "REQUEST_FAILED")(...it),
+    decide: (outcome, context) => {
+      const missing = context.serviceAnswers === true ? "ROUTE_MISSING" : "ROUTE_NOT_FOUND";
+      return give("fail", lacksRoute(outcome) ? missing : "REQUEST_FAILED")(outcome, context);
+    },
   },
   {
     when: "a request that was aborted before it left",

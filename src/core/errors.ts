@@ -116,7 +116,7 @@ export const ERRORS = {
   STREAMS_FAILED: row(
     EXIT.streamsFailed,
     "Some streams failed: {streams}.",
-    "The others are committed. Run sync again: only what failed is fetched again.",
+    "The others are committed. The warnings above say why, and what to do. Run sync again: only what failed is fetched again.",
   ),
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
@@ -157,6 +157,16 @@ export const ERRORS = {
     EXIT.streamsFailed,
     "{endpoint} was not found: {detail}",
     "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, something else answers in place of the service; try again later. Nothing was deleted.",
+  ),
+  ROUTE_MISSING: row(
+    EXIT.streamsFailed,
+    "{endpoint} was not found, although the service answers other requests: {detail}",
+    "The service may lack this route. If it stays so, leave its stream out of the setting `streams` (DUCKMIRROR_STREAMS). Nothing was deleted.",
+  ),
+  REDIRECTED: row(
+    EXIT.streamsFailed,
+    "{endpoint} was redirected: {detail}",
+    "No redirect is followed, so that the token goes nowhere else. If the service has moved, set `base_url` (DUCKMIRROR_BASE_URL) to its new address without `/v1`.",
   ),
   RATE_REFUSED: row(
     EXIT.streamsFailed,

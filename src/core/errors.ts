@@ -91,7 +91,7 @@ export const ERRORS = {
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`.",
+    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`; if one company only, the next sync reads all else first.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,

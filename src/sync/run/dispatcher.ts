@@ -9,7 +9,7 @@ import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
 import { shapeToAsk } from "../running/learn-shape.ts";
 import { type SyncRun, taskKey } from "../running/run-state.ts";
-import { failTask, putOff } from "../running/task-ends.ts";
+import { failTask, noteForbidden, putOff } from "../running/task-ends.ts";
 import { settleAbsentCompanies } from "../settle/apply-absences.ts";
 import { settleDeletes } from "../settle/apply-deletes.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
@@ -117,6 +117,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
+      if (requests.at(-1)?.status === 403) await noteForbidden(run, task);
       putOff(run, task);
       return emitPage(run, task);
     case "no-credit":

@@ -136,7 +136,7 @@ export const ERRORS = {
   DELETE_PROBE_FAILED: row(
     EXIT.streamsFailed,
     "{stream}: a row missing from the list still exists by id. Nothing was deleted.",
-    "The list was inconsistent while it was read. The next sync reads it again.",
+    "The list was inconsistent while it was read. The next sync reads it again. If each sync ends so, the service lists fewer rows than it has: the mirror keeps those it knows, and rows that it never saw may be missing.",
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
@@ -151,7 +151,7 @@ export const ERRORS = {
   REQUEST_FAILED: row(
     EXIT.streamsFailed,
     "{endpoint} failed: {detail}",
-    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection.",
+    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection. If the service fails at large pages, lower `max_page_size`.",
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,

@@ -496,6 +496,11 @@ export const ERRORS = {
     "The receiver of {name} did not take a message: {detail}",
     "`duckmirror alerts list` shows what waits and what was given up; `duckmirror alerts replay {name}` sends it again once the cause is mended.",
   ),
+  ALERT_TEST_UNDELIVERED: row(
+    EXIT.streamsFailed,
+    "The receiver of {name} did not take the test message: {detail}",
+    "Correct what the message names, then run `duckmirror alerts test {name}` again. A test message is not kept.",
+  ),
   ALERT_OFF: row(
     EXIT.streamsFailed,
     "The receiver of {name} answered 410 (Gone) at {at}, so the rule is off. Its messages are kept.",

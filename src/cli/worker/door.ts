@@ -164,9 +164,8 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;
-  const connection = await openAsking(config.redisUrl, (text) => {
-    if (!context.shared.quiet) context.terminal.err(`warning: ${text}\n`);
-  });
+  // The worker warns about this Redis; a command that runs every few minutes does not repeat it.
+  const connection = await openAsking(config.redisUrl, () => undefined);
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
   const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");

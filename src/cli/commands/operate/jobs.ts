@@ -44,6 +44,8 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
   error: problem,
 });
 
+const NONE_KEPT = "Without Redis (REDIS_URL) no failed jobs are kept. `duckmirror status` shows the last runs and their errors.\n";
+
 /** Dead letters. Without Redis none are kept; `status` shows failures. */
 const lettersOf = async ({ queues }: WorkerDoor): Promise<readonly DeadLetter[]> => {
   if (queues === null) return [];
@@ -77,7 +79,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
   if (fleet !== null) await terminal.out(renderQueues(fleet, columns) + renderMembers(fleet, columns));
   if (list.length === 0) {
-    if (onlyFailed) await terminal.out("No job has failed.\n");
+    if (onlyFailed) await terminal.out(door.queues === null ? NONE_KEPT : "No job has failed.\n");
     return;
   }
   const rows = list.map(({ id, profile, failedAt, problem }) => [

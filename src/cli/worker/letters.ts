@@ -49,7 +49,7 @@ const knownQueue = async ({ fleet }: Redis, name: string): Promise<string> => {
 const idsToRetry = async (choice: Choice, door: Redis): Promise<readonly string[]> => {
   if (choice.by === "id") return choice.ids;
   if (choice.by === "queue" && !Object.hasOwn(door.queues, await knownQueue(door, choice.queue))) {
-    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` forgets them`;
+    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` removes them`;
     throw new DuckmirrorError("USAGE", { detail });
   }
   const { deadLetters } = await import("../../queue/bullmq/dead-letters.ts");

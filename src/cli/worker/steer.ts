@@ -15,7 +15,7 @@ export const addTargets = (cli: Command, verb: string): Command =>
   cli
     .option("--queue <name>", `${verb} one queue, as \`duckmirror jobs\` names it`)
     .option("--fleet", `${verb} the start of all syncs`)
-    .addHelpText("after", `\n--profile NAME ${verb}s one profile. Several targets may be named at once.`);
+    .addHelpText("after", `\n--profile NAME ${verb}s one profile. Several targets may be named at once. Needs Redis (REDIS_URL), which keeps what is paused.`);
 
 type Target = Pick<Pause, "kind" | "name">;
 

@@ -43,8 +43,8 @@ export interface LoadCounts {
   readonly unchanged: number;
   /** Records in `sync.rejects` (no usable key). */
   readonly rejected: number;
-  /** Misfits: records in `sync.rejects` because their table is strict. The walk still counts their keys as seen. */
-  readonly refused?: number;
+  /** Records in `sync.rejects` because their table is strict. The walk still counts their keys as seen. */
+  readonly misfits?: number;
 }
 
 /**

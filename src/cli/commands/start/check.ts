@@ -144,7 +144,7 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--offline", "check the configuration only: no request, no credit")
-      .option("--probe", "ask for the tier now, as every check that is not --offline does")
+      .option("--probe", "ask for the tier now; every check does, except with --offline")
       .option(
         "--totals",
         "also count contacts and signals (and accounts, with a scope), one credit each, so that `plan` knows them",

@@ -1,4 +1,5 @@
-// Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types only.
+// Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types, and the kinds of
+// work.
 // Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
 import type { LedgerStream, StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";

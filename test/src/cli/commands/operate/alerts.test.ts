@@ -80,7 +80,7 @@ test("a test message that is not taken is an error that says how to try again, a
   const env = envOf(await aMirror(), url, RULE);
   expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
     code: 5,
-    err: expect.stringMatching(/ALERT_TEST_UNDELIVERED[^]*`duckmirror alerts test failed` again/),
+    err: expect.stringMatching(/ALERT_TEST_UNDELIVERED[\s\S]*`duckmirror alerts test failed` again/),
   });
   expect(JSON.parse((await cli(["alerts", "--json"], { env })).out).alerts).toMatchObject([{ waiting: 0, dead: [] }]);
 });

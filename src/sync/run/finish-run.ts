@@ -10,7 +10,7 @@ import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
-import { type ProvenStream, readVerdicts } from "../running/completeness.ts";
+import { type ProvenStream, readCompleteness } from "../running/completeness.ts";
 import { markFollowers } from "../running/follower-marks.ts";
 import type { SyncRun } from "../running/run-state.ts";
 import { closeScope, eraseOutside } from "../running/scope-marks.ts";
@@ -135,7 +135,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const report = reportOf(begun, status, {
-    proven: await readVerdicts(warehouse.database),
+    proven: await readCompleteness(warehouse.database),
     left: await creditsLeft(run),
   });
   tellStreams(run, report);

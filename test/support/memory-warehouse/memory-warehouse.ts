@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { StreamName } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { FOLLOWER_MARKS } from "../../../src/sync/running/follower-marks.ts";
+import { FOLLOWER_MARKS } from "../../../src/sync/run/state/follower-marks.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";

@@ -134,9 +134,11 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return published;
     },
     pruneArchive: (limits) =>
-      journal.inTurn(async () => {
-        const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
-        const openRuns = new Set(open.map((run) => run.run_id));
+      journal.inTurn(() => {
+        const openRuns = async () => {
+          const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
+          return new Set(open.map((run) => run.run_id));
+        };
         return keepWithinLimits({ archiveDir, snapshot, openRuns, now: clock.now() }, limits);
       }),
     close: async () => {

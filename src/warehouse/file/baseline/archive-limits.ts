@@ -102,8 +102,8 @@ interface Place {
   readonly archiveDir: string;
   /** Just published. */
   readonly snapshot: string;
-  /** Runs that have not ended: their files stay. */
-  readonly openRuns: ReadonlySet<string>;
+  /** Runs that have not ended: their files stay. Called only where something may have to go. */
+  readonly openRuns: () => Promise<ReadonlySet<string>>;
   /** ms since the epoch. */
   readonly now: number;
 }
@@ -120,10 +120,16 @@ export const keepWithinLimits = async (
   { archiveDir, snapshot, openRuns, now }: Place,
   limits: ArchiveLimits,
 ): Promise<ArchivePruned> => {
-  const files = (await archiveFiles(archiveDir)).filter(({ runId }) => runId === null || !openRuns.has(runId));
+  const all = await archiveFiles(archiveDir);
   const nothing = { files: 0, bytes: 0, newBaseline: false };
   const { size: mirrorBytes } = await stat(snapshot);
-  if (beyondLimits(files, relaxed(limits, mirrorBytes), { now, mirrorBytes }).length === 0) return nothing;
+  const isWithin = (some: readonly ArchiveFile[]) =>
+    beyondLimits(some, relaxed(limits, mirrorBytes), { now, mirrorBytes }).length === 0;
+  // Most syncs end here. The database was closed for publishing; asking it would open it again.
+  if (isWithin(all)) return nothing;
+  const open = await openRuns();
+  const files = all.filter(({ runId }) => runId === null || !open.has(runId));
+  if (isWithin(files)) return nothing;
   const journal = files.filter(({ firstEntry }) => firstEntry !== null);
   const beyond = beyondLimits(files, limits, { now, mirrorBytes }).filter(
     (file) => file.firstEntry === null || Number.isFinite(lastEntryOf(file, journal)),

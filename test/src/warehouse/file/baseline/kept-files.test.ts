@@ -41,7 +41,12 @@ const anOldMirror = async (limits: ArchiveLimits = LIMITS) => {
   }
   const keep = (openRuns: readonly string[]) =>
     keepWithinLimits(
-      { archiveDir: warehouse.archiveDir, snapshot: warehouse.snapshot, openRuns: new Set(openRuns), now: Date.now() },
+      {
+        archiveDir: warehouse.archiveDir,
+        snapshot: warehouse.snapshot,
+        openRuns: async () => new Set(openRuns),
+        now: Date.now(),
+      },
       limits,
     );
   return { state, folder, old, warehouse, keep };

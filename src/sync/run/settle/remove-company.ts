@@ -23,12 +23,8 @@ export const removeLists = async (
   const deleted = new Map<StreamName, number>();
   for (const name of COMPANY_LISTS) {
     const { table } = streamSpec(name);
-    // Keys of a walk without rows, so that every row of the company counts as missing.
-    const walkId = `${runId}/${name}/${company}/gone`;
-    const sampleSize = await warehouse.countRows(table, company);
-    if (sampleSize === 0) continue;
-    const { sample: ids } = await warehouse.missing({ table, walkId, company, sampleSize });
-    deleted.set(name, await warehouse.deleteKeys({ table, ids, company, runId, now }));
+    const ids = await warehouse.idsOfCompany(table, company);
+    if (ids.length > 0) deleted.set(name, await warehouse.deleteKeys({ table, ids, company, runId, now }));
   }
   return deleted;
 };

@@ -5,7 +5,7 @@ import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
-import { type Purpose, workOf } from "../budgets/caps.ts";
+import { type Purpose, workOf } from "../plan/budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";

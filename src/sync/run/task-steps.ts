@@ -40,7 +40,7 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
   if (isExcerpt(task)) return closeTask(run, task);
   // The key of a misfit counts as seen although it may have no row, so as many rows may be gone unnoticed.
   const deletes =
-    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
+    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.misfits > 0);
   await noteContent(run, task, step.whole);
   if (step.addsUp) {
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);

@@ -65,7 +65,7 @@ const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
   const time =
     minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
-  if (forecast.atLeast) return "how many requests in all is not known, and so are the credits";
+  if (forecast.atLeast) return "the number of requests, and so of credits, is not known yet";
   if (forecast.most > forecast.requests) {
     return `${rangeText(forecast)} requests, as many credits: the largest page is not known, between ${DEFAULT_PAGE} rows, the default, and what is asked for\n\`duckmirror check\` finds it out for one credit`;
   }

@@ -74,7 +74,7 @@ const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp =
   const shape = options.shapes.get(stream.name) ?? initialShape(1);
   const isRead = due.some((candidate) => candidate.stream === stream.name && candidate.mode === "walk");
   const twice = isRead && isChoiceOpen(shape) && namedOnDemand(stream, shape, options).length > 0;
-  return { stream: stream.name, requests: twice ? 1 : 0, because: "page once more, with fields by name" };
+  return { stream: stream.name, requests: twice ? 1 : 0, because: "page again, asking for its fields by name" };
 };
 
 const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {

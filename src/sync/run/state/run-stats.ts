@@ -87,7 +87,7 @@ export const createRunStats = (): RunStats => {
       stats.inserted += counts.inserted;
       stats.updated += counts.updated;
       stats.unchanged += counts.unchanged;
-      stats.rejected += counts.rejected + (counts.refused ?? 0);
+      stats.rejected += counts.rejected + (counts.misfits ?? 0);
     },
     totals: () => {
       const all = [...byStream.values()];

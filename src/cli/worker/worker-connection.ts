@@ -22,19 +22,19 @@ import { keyForWorker } from "./door-keys.ts";
 /** Time limit of a request to the worker, ms. */
 const ANSWER_MS = 30_000;
 
-export interface FleetDoor {
+export interface FleetConnection {
   readonly all: AllQueues;
   readonly steering: Steering;
   /** Throws REDIS_UNAVAILABLE. */
   read(): Promise<Fleet>;
 }
 
-export interface WorkerDoor {
+export interface WorkerConnection {
   readonly triggers: Triggers;
   /** null without Redis: nothing outlives the worker then. */
   readonly queues: Queues | null;
   /** All queues, members and pauses; null without Redis. */
-  readonly fleet: FleetDoor | null;
+  readonly fleet: FleetConnection | null;
   /** Asks the worker for syncs of all its profiles; null with Redis, where each is requested by itself. */
   readonly startAll: ((ask: SyncAsk) => Promise<readonly ProfileStart[]>) | null;
   /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
@@ -87,7 +87,7 @@ const profilesSchema = z.object({
 export const httpWorker = (
   place: WorkerPlace,
   key: Secret | null,
-): Pick<WorkerDoor, "triggers" | "startAll" | "unable"> => {
+): Pick<WorkerConnection, "triggers" | "startAll" | "unable"> => {
   const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
     const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
@@ -149,7 +149,10 @@ export const httpWorker = (
 };
 
 /** Opens the connection. Throws REDIS_UNAVAILABLE and the like; without Redis it calls nothing yet. */
-export const openDoor = async (profiles: readonly Config[], context: CommandContext): Promise<WorkerDoor> => {
+export const connectWorker = async (
+  profiles: readonly Config[],
+  context: CommandContext,
+): Promise<WorkerConnection> => {
   const [config] = profiles;
   if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
   if (config.redisUrl === null) {
@@ -164,9 +167,8 @@ export const openDoor = async (profiles: readonly Config[], context: CommandCont
   const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;
-  const connection = await openAsking(config.redisUrl, (text) => {
-    if (!context.shared.quiet) context.terminal.err(`warning: ${text}\n`);
-  });
+  // The worker warns about this Redis; a command that runs every few minutes does not repeat it.
+  const connection = await openAsking(config.redisUrl, () => undefined);
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
   const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");

@@ -1,4 +1,4 @@
-// Letters: responses in the mailbox, encrypted for their mirror and delivery. Layout before encryption: length of the
+// Sealed answers: responses in the mailbox, encrypted for their mirror and delivery. Layout before encryption: length of the
 // note (4 bytes), note (JSON), body.
 import { z } from "zod";
 import type { DuckmirrorError } from "../../core/errors.ts";
@@ -12,7 +12,7 @@ const LENGTH_BYTES = 4;
 
 const placeOf = (mirror: string, delivery: string): string => `${mirror} ${delivery}`;
 
-export const lockLetter = (seals: Seals, mirror: string, delivery: string, { note, body }: Packed): Buffer => {
+export const sealAnswer = (seals: Seals, mirror: string, delivery: string, { note, body }: Packed): Buffer => {
   const text = Buffer.from(JSON.stringify(note));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(text.length);
@@ -28,33 +28,33 @@ const jsonText = z.string().transform((text, context): unknown => {
   }
 });
 
-export type Letter =
-  | { readonly kind: "letter"; readonly packed: Packed }
+export type OpenedAnswer =
+  | { readonly kind: "answer"; readonly packed: Packed }
   | { readonly kind: "none" }
   /** Only a program of another version reads it. */
   | { readonly kind: "unread"; readonly error: DuckmirrorError }
   /** Nobody with this organization's token wrote it for this delivery: it is not believed. */
   | { readonly kind: "strange" };
 
-const STRANGE: Letter = { kind: "strange" };
+const STRANGE: OpenedAnswer = { kind: "strange" };
 
-const unlockLetter = (seals: Seals, mirror: string, delivery: string, locked: Buffer): Letter => {
-  const letter = seals.unlock(locked, placeOf(mirror, delivery));
-  if (letter === null || letter.length < LENGTH_BYTES) return STRANGE;
-  const bodyAt = LENGTH_BYTES + letter.readUInt32BE();
-  const { data: json } = jsonText.safeParse(letter.toString("utf8", LENGTH_BYTES, bodyAt));
+const unsealed = (seals: Seals, mirror: string, delivery: string, locked: Buffer): OpenedAnswer => {
+  const plain = seals.unlock(locked, placeOf(mirror, delivery));
+  if (plain === null || plain.length < LENGTH_BYTES) return STRANGE;
+  const bodyAt = LENGTH_BYTES + plain.readUInt32BE();
+  const { data: json } = jsonText.safeParse(plain.toString("utf8", LENGTH_BYTES, bodyAt));
   if (isForOthers(json)) return { kind: "unread", error: unreadable(delivery, json) };
   const { data: note } = noteSchema.safeParse(json);
   if (note === undefined || deliveryId(note.request.requestId, note.nth) !== delivery) return STRANGE;
-  return { kind: "letter", packed: { note, body: letter.subarray(bodyAt) } };
+  return { kind: "answer", packed: { note, body: plain.subarray(bodyAt) } };
 };
 
-/** Reads a letter from the mailbox. Rejects with Redis's errors. */
-export const openLetter = async (
+/** Reads an answer from the mailbox. Rejects with Redis's errors. */
+export const openAnswer = async (
   { mailbox, seals, mirror }: { readonly mailbox: Mailbox; readonly seals: Seals; readonly mirror: string },
   delivery: string,
-): Promise<Letter> => {
+): Promise<OpenedAnswer> => {
   const locked = await mailbox.read(delivery);
   if (locked === null) return { kind: "none" };
-  return unlockLetter(seals, mirror, delivery, locked);
+  return unsealed(seals, mirror, delivery, locked);
 };

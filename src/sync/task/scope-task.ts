@@ -1,12 +1,11 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
-// The loop in sync/run changes it, with what it calls in sync/running, sync/settle and change-course.ts; decisions come from the
-// pure strategies.
+// The loop in sync/run and change-course.ts change it; decisions come from the pure strategies.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
-import { type Purpose, workOf } from "../budgets/caps.ts";
+import { type Purpose, workOf } from "../plan/budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";

@@ -185,7 +185,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   {
     when: "429",
     credit: "free",
-    follows: "Every request waits until Retry-After or the reset, else a growing while.",
+    follows: "Every request waits until Retry-After or the reset, else for a growing time.",
     applies: (outcome) => refusedStatus(outcome) === 429,
     decide: waitForRate,
   },

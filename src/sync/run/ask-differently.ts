@@ -6,13 +6,13 @@ import { type ChangeReading, withoutChanges } from "../request/changes-refused.t
 import type { FetchResult } from "../request/fetcher.ts";
 import { embedsOf, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
-import { type SyncRun, settledLists, shapeOf } from "../running/run-state.ts";
-import { failTask } from "../running/task-ends.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { beginAnew } from "./begin-anew.ts";
+import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
 /** What the refused request may send that only a reading of changes sends. */

@@ -3,8 +3,8 @@ import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
 import { readLastQuota } from "../plan/mirror-view.ts";
-import { missingParents, readVerdicts } from "../running/completeness.ts";
-import type { SyncRun } from "../running/run-state.ts";
+import { missingParents, readVerdicts } from "./state/completeness.ts";
+import type { SyncRun } from "./state/run-state.ts";
 
 export interface End {
   readonly status: RunStatus;

@@ -4,8 +4,8 @@ import { type PlanReport, planJob, planJson } from "../../../../jobs/plan.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
-import { priceText } from "../../../sync/forecast/price-text.ts";
 import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
+import { priceText } from "../../../sync/plan/forecast/price-text.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf } from "../../terminal/plan/outlook-lines.ts";
@@ -73,7 +73,7 @@ const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
   const time =
     minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
-  if (forecast.atLeast) return "how many requests in all is not known, and so are the credits";
+  if (forecast.atLeast) return "the number of requests, and so of credits, is not known yet";
   if (forecast.most > forecast.requests) {
     return `${rangeText(forecast)} requests, as many credits: ${unknownTexts(forecast).join("; ")}`;
   }

@@ -64,8 +64,8 @@ const showQuery = async (name: string, dataDir: string, { terminal }: CommandCon
 export const command = defineCommand({
   configure: (cli) =>
     cli
-      .option("--accounts <n>", "tracked accounts of the generated organization", "40")
-      .option("--seed <n>", "another seed, other data", "1"),
+      .option("--accounts <n>", "tracked accounts of the generated organization (default: 40)")
+      .option("--seed <n>", "another seed gives other data (default: 1)"),
   examples: {
     "duckmirror demo": "a complete mirror of a generated service, and a tour",
     "duckmirror demo --accounts 200": "a larger one",

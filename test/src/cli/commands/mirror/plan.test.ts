@@ -46,9 +46,7 @@ test("before the first sync and without a check, it says what it does not know a
   expect(out).toContain(
     "not known: the lengths of accounts, contacts, signals and usage, and with it how many companies",
   );
-  expect(out).toContain(
-    "`duckmirror check` finds out about accounts and usage for one credit; `duckmirror check --totals`",
-  );
+  expect(out).toContain("`duckmirror check` counts accounts and usage for one credit; `duckmirror check --totals`");
   expect(out).not.toContain("≥");
 });
 
@@ -90,9 +88,7 @@ test("after `check --totals` it foresees the first sync, and `status` shows how 
   expect(run).toMatchObject({ credits: plan.credits, at_least: false, spent: credits.spent });
   expect(run.error_percent).toBeCloseTo((100 * (plan.credits - credits.spent)) / credits.spent, 1);
   expect(forecasts.median_error_percent).toBe(Math.abs(run.error_percent));
-  expect((await cli(["status"], { env, cwd })).out).toMatch(
-    /^forecasts of the last 1 sync: off by [\d.]+% in the median/m,
-  );
+  expect((await cli(["status"], { env, cwd })).out).toMatch(/^forecast of the last sync: off by [+-]?[\d.]+%$/m);
   expect((await cli(["plan"], { env, cwd })).out).toMatch(
     /^about [\d,]+ will be left at the reset; unspent credits roll over for up to 3 billing cycles, by the service's documentation$/m,
   );

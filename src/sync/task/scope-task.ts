@@ -1,6 +1,5 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
-// The loop in sync/run changes it, with what it calls in sync/running, sync/settle and change-course.ts; decisions come from the
-// pure strategies.
+// The loop in sync/run and change-course.ts change it; decisions come from the pure strategies.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";

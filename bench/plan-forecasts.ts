@@ -1,11 +1,11 @@
 // Forecasts of the syncs of a simulated month and what the syncs spent: as `plan` makes them and `status` judges them.
 import type { StreamName } from "../src/catalog/streams.ts";
-import type { Credits } from "../src/sync/forecast/credits-now.ts";
-import { forecastOf } from "../src/sync/forecast/forecast.ts";
-import { errorPercent } from "../src/sync/forecast/forecast-error.ts";
-import { outlookOf } from "../src/sync/forecast/outlook.ts";
-import { type PastRun, ratesOf } from "../src/sync/forecast/past-runs.ts";
 import type { Candidate, Context } from "../src/sync/plan/candidate.ts";
+import type { Credits } from "../src/sync/plan/forecast/credits-now.ts";
+import { forecastOf } from "../src/sync/plan/forecast/forecast.ts";
+import { errorPercent } from "../src/sync/plan/forecast/forecast-error.ts";
+import { outlookOf } from "../src/sync/plan/forecast/outlook.ts";
+import { type PastRun, ratesOf } from "../src/sync/plan/forecast/past-runs.ts";
 
 /** As many as the program learns from (past-runs.ts). */
 const LEARN_FROM = 20;

@@ -13,7 +13,7 @@ import { vocabulary } from "../src/catalog/vocabulary.ts";
 import type { Clock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
 import { Secret } from "../src/core/secret.ts";
-import { copyContents } from "../src/warehouse/publish/rewrite-file.ts";
+import { copyContents } from "../src/warehouse/file/publish/rewrite-file.ts";
 import { readDiskUsage } from "../src/warehouse/read/disk-usage.ts";
 import { atMost, type BenchCase, type Figure } from "./case.ts";
 

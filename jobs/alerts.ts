@@ -189,6 +189,6 @@ export const testAlert = async (config: AlertsConfig, name: string, context: Ale
   const attempt = await send(message);
   const verdict = verdictOf(attempt, { attempts: 1, madeAt: now, now, random: 0 });
   if (verdict.kind === "sent") return { found, taken: true, error: null };
-  const error = new DuckmirrorError("ALERT_UNDELIVERED", { name, detail: verdict.detail });
+  const error = new DuckmirrorError("ALERT_TEST_UNDELIVERED", { name, detail: verdict.detail });
   return { found, taken: false, error };
 };

@@ -13,8 +13,8 @@ import {
   readBackup,
   restoreSmallFiles,
   writeBackup,
-} from "../src/warehouse/baseline/backup.ts";
-import { copyDurably, makeBaseline } from "../src/warehouse/baseline/baseline.ts";
+} from "../src/warehouse/file/baseline/backup.ts";
+import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../src/core/state/following.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
-import { eraseUnfollowed } from "../src/sync/settle/remove-company.ts";
+import { eraseUnfollowed } from "../src/sync/run/settle/remove-company.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { readResolved } from "../src/warehouse/read/read-following.ts";

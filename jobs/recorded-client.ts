@@ -2,14 +2,15 @@
 // call in a call file; the next process that holds the warehouse books them in the ledger.
 import type { Client } from "../src/api/client.ts";
 import type { ApiCall, ApiOutcome } from "../src/api/outcome.ts";
-import { causeOf, verdictOf } from "../src/api/retry-policy.ts";
+import { causeOf } from "../src/api/outcome-text.ts";
+import { verdictOf } from "../src/api/retry-policy.ts";
 import { type LedgerStream, streamOfRoute } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
-import { appendCallLine } from "../src/warehouse/calls/call-files.ts";
-import type { CallLine } from "../src/warehouse/calls/call-lines.ts";
+import { appendCallLine } from "../src/warehouse/journal/call-files.ts";
+import type { CallLine } from "../src/warehouse/journal/call-lines.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
 

@@ -59,6 +59,22 @@ test("every file that a comment or a document names exists", () => {
   expect(missingNames([{ path: "src/a.ts", text }], ["src/lib/b.ts"])).toEqual(["src/a.ts:1: gone.ts"]);
 });
 
+test("docs/ARCHITECTURE.md has the figures of the structure as it is", () => {
+  const document = readFileSync(new URL("docs/ARCHITECTURE.md", root), "utf8");
+  const rows = [...document.matchAll(/^\| `([\w/]+)` \|[^|]*\| (?:(\d+) files and )?(\d+) folders, (.*) \|$/gm)];
+  const written = rows.map(([, folder, files, folders, figures]) => [
+    folder,
+    `${Number(files ?? 0) + Number(folders)} parts, ${figures}`,
+  ]);
+  const { folders } = structureOf(sources.filter(({ path }) => /^(src|jobs)\//.test(path)));
+  const counted = folders.map(({ folder, parts, arrows, floors }) => [
+    folder,
+    `${parts} parts, ${arrows} arrows, ${floors} floors`,
+  ]);
+  expect(written.length).toBeGreaterThan(5);
+  expect(counted).toEqual(expect.arrayContaining(written));
+});
+
 test("--help waits for nothing but the option parser and colours", () => {
   expect([...packagesAtStart("src/cli/main.ts", sources)].sort()).toEqual(["commander", "picocolors"]);
 });
@@ -84,6 +100,10 @@ describe("the checker refuses", () => {
     ["a job that imports the queue", "jobs/a.ts", 'import { x } from "../src/queue/b.ts";'],
     ["a folder that looks up", "src/sync/plan/a.ts", 'import { x } from "../run/b.ts";'],
     ["a folder that looks up in the warehouse", "src/warehouse/record/a.ts", 'import { x } from "../file/b.ts";'],
+    ["a folder that looks up inside its folder", "src/sync/run/state/a.ts", 'import { x } from "../settle/b.ts";'],
+    ["a folder that imports the files above it", "src/sync/run/settle/a.ts", 'import { x } from "../b.ts";'],
+    ["files that import a folder above them", "src/sync/plan/a.ts", 'import { x } from "./forecast/b.ts";'],
+    ["a folder that nobody ordered", "src/sync/run/extra/a.ts", "export const x = 1;"],
     ["a file beside the folders of its layer", "src/warehouse/b.ts", "export const x = 1;"],
     ["a layer nobody knows", "src/extra/a.ts", "export const x = 1;"],
     ["DuckDB outside the warehouse", "src/sync/run/a.ts", 'import { x } from "@duckdb/node-api";'],

@@ -1,5 +1,5 @@
 -- Purpose: whether each stream is proven complete, and the reason if not. Grain: one row per stream.
--- scopes: number of its known lists or records. Readers: src/sync/running/completeness.ts.
+-- scopes: number of its known lists or records. Readers: src/sync/run/state/completeness.ts.
 SELECT
   stream,
   any_value(complete) AS complete,

@@ -2,7 +2,7 @@
 -- Grain: one row per mirrored table. Tables of the same stream share its checks.
 -- Only followed lists count: the organization's lists, companies of mirrored accounts and of followed inputs,
 -- insights of mirrored accounts. Each run records its configured streams in sync.capabilities as `wanted`.
--- Readers: operators, alerts, dbt source freshness, src/sync/running/completeness.ts, sql/status/streams.sql,
+-- Readers: operators, alerts, dbt source freshness, src/sync/run/state/completeness.ts, sql/status/streams.sql,
 -- sql/server/freshness.sql.
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
@@ -183,7 +183,13 @@ streams AS (
     CASE
       WHEN count(open_because) = 0 THEN NULL
       WHEN count(*) = 1 THEN any_value(open_because)
-      ELSE count(open_because) || ' of ' || count(*) || ' lists: ' || mode(open_because)
+      ELSE count(open_because) || ' of ' || count(*) ||
+        CASE judged.stream
+          WHEN 'companies' THEN ' profiles: '
+          WHEN 'account_insights' THEN ' insights: '
+          WHEN 'usage' THEN ' parts: '
+          ELSE ' lists: '
+        END || mode(open_because)
     END AS because
   FROM judged
   GROUP BY judged.stream

@@ -1,5 +1,5 @@
-// Parses the envelope of a 200 (API.md, "Envelope objects"), tolerating malformed parts. Other members are passed on
-// unchanged. Pure.
+// Parses the envelope of a 200 (API.md, "Envelope objects"), and the quota and ids in the body of any response. Tolerates
+// malformed parts; other members are passed on unchanged. Pure.
 import { z } from "zod";
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";

@@ -4,6 +4,7 @@ import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
+import { causeOf, endpointOf } from "./outcome-text.ts";
 
 type FailContext = Readonly<Record<string, string | number>>;
 export type Verdict =
@@ -62,41 +63,6 @@ const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint
 /** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
 const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
 
-/** The request as text for messages: stream, route with ids, page. */
-const endpointOf = ({ call }: ApiOutcome, { stream }: VerdictContext): string => {
-  const { page } = call.query;
-  const where = `${ENDPOINTS[call.endpoint].method} ${call.path}${page === undefined ? "" : `, page ${page}`}`;
-  return stream === undefined ? where : `${stream} (${where})`;
-};
-
-/** Most characters of an error body in a message. */
-const MOST_QUOTED = 300;
-
-/** Body of a refusal as text for people: the title of an HTML page, the start of anything else. */
-const quoted = (excerpt: string): string => {
-  if (excerpt.startsWith("<")) {
-    const title = /<title[^>]*>([^<]{1,200})/i.exec(excerpt)?.[1]?.trim();
-    return title === undefined ? ", a page of HTML" : `, a page titled "${title}"`;
-  }
-  if (excerpt === "") return "";
-  return `, ${excerpt.length > MOST_QUOTED ? `${excerpt.slice(0, MOST_QUOTED)}…` : excerpt}`;
-};
-
-/** Cause of a failure as text; empty for success. */
-export const causeOf = (outcome: ApiOutcome): string => {
-  switch (outcome.kind) {
-    case "refused":
-      return `status ${outcome.status}${quoted(outcome.excerpt)}`;
-    case "broken":
-    case "invalid":
-      return outcome.detail;
-    case "ok":
-      return "";
-    default:
-      return outcome satisfies never;
-  }
-};
-
 type Decide = (outcome: ApiOutcome, context: VerdictContext) => Verdict;
 
 const give =
@@ -104,7 +70,7 @@ const give =
   (outcome, context) => ({
     kind,
     code,
-    context: { endpoint: endpointOf(outcome, context), detail: causeOf(outcome), ...more(outcome) },
+    context: { endpoint: endpointOf(outcome, context.stream), detail: causeOf(outcome), ...more(outcome) },
   });
 
 /** A repeated POST has a second effect, unless the first certainly had none. */
@@ -187,7 +153,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   {
     when: "429",
     credit: "free",
-    follows: "Every request waits until Retry-After or the reset, else a growing while.",
+    follows: "Every request waits until Retry-After or the reset, else for a growing time.",
     applies: (outcome) => refusedStatus(outcome) === 429,
     decide: waitForRate,
   },

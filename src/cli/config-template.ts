@@ -4,8 +4,8 @@ import type { FlagValues } from "../core/config/config.ts";
 import { envName } from "../core/config/setting-names.ts";
 import { settingList } from "../core/config/settings.ts";
 
-const HEAD = `# duckmirror configuration. Flags and environment variables go over this file, defaults under it.
-# A setting behind a # has its default, or an example where it has none.
+const HEAD = `# duckmirror configuration. Flags and environment variables override it; it overrides the defaults.
+# A line that begins with "# name:" shows the default of a setting, or an example if it has no default.
 # Relative paths start at this file. Durations: 90s, 12h, 7d. Sizes: 64MiB.
 `;
 

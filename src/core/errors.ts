@@ -35,7 +35,7 @@ export const ERRORS = {
   SINCE_UNSUPPORTED: row(
     EXIT.usage,
     "--since: the service has no date filter for {streams}",
-    "It filters {able} by date. Without --since, `duckmirror sync` reads what changed since the last sync.",
+    "Name only streams that the service filters by date ({able}), or leave out --since: `duckmirror sync` then reads what changed since the last sync.",
   ),
   USAGE: row(EXIT.usage, "{detail}", "Run the command with --help to see its options and examples."),
   CONFIG_INVALID: row(
@@ -76,7 +76,7 @@ export const ERRORS = {
   TOKEN_FILE_UNREADABLE: row(
     EXIT.usage,
     "The token file {file} cannot be read: {detail}",
-    "Check DUCKMIRROR_TOKEN_FILE and the file's permissions.",
+    "Check that DUCKMIRROR_TOKEN_FILE (or `token_file`) names the file that holds the token, and the file's permissions.",
   ),
   TOKEN_COMMAND_FAILED: row(
     EXIT.usage,
@@ -101,7 +101,7 @@ export const ERRORS = {
   BUDGET_SPENT: row(
     EXIT.budget,
     "The run reached its allowance of {allowance:credit}.",
-    "The mirror is consistent. Run sync again to continue, or raise --max-credits.",
+    "The mirror is consistent, and the next sync continues from here. To spend more at once, raise --max-credits (or the setting `max_credits`).",
   ),
   BUDGET_REACHED: row(
     EXIT.budget,
@@ -121,7 +121,7 @@ export const ERRORS = {
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
     "{stream}: nothing could be read, because the mirror knows no {parents} yet.",
-    "Read the accounts as well: `duckmirror sync {stream} --with-parents`. For data of companies, `companies` (DUCKMIRROR_COMPANIES) may name them instead.",
+    "Read the accounts as well: `duckmirror sync {stream} --with-parents`. To read companies without accounts, follow them: `duckmirror follow`.",
   ),
   TIER_LOWERED: row(
     EXIT.streamsFailed,
@@ -130,7 +130,7 @@ export const ERRORS = {
   ),
   MASS_DELETE_REFUSED: row(
     EXIT.streamsFailed,
-    "{stream}: the service no longer returns {missing} of {rows:row}, more than max_delete_share allows to delete. Nothing was deleted.",
+    "{stream}: the service no longer returns {missing} of {rows:row}, more than the setting `max_delete_share` allows to delete at once. Nothing was deleted.",
     "If these rows are really gone, run `duckmirror sync {stream} --full --allow-mass-delete`.",
   ),
   DELETE_PROBE_FAILED: row(
@@ -175,7 +175,7 @@ export const ERRORS = {
   ),
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
-    "{endpoint} answered with something that is not the documented envelope: {detail}",
+    "{endpoint} answered with something other than the documented JSON: {detail}",
     "The body is kept in the archive. Check that base_url points at the service and not at a proxy or login page.",
   ),
   RESPONSE_TOO_LARGE: row(
@@ -312,7 +312,7 @@ export const ERRORS = {
   ACCOUNT_UNKNOWN: row(
     EXIT.streamsFailed,
     "No tracked account matches {input}.",
-    "Only tracked accounts have insights; `duckmirror lookup company` finds any company. Without Full Access no account is visible.",
+    "`lookup account` finds tracked accounts only; `duckmirror lookup company` finds any company. Without Full Access no account is visible.",
   ),
   ACCOUNT_AMBIGUOUS: row(
     EXIT.streamsFailed,
@@ -438,7 +438,7 @@ export const ERRORS = {
   ),
   DESTINATION_AHEAD: row(
     EXIT.usage,
-    "The destination {name} holds change {found}, the last one of this mirror is {last}. It was left as it is.",
+    "The destination {name} holds change {found}, but the last change of this mirror is {last}. It was left as it is.",
     "The mirror was probably restored from an older copy. If you want to continue with it, run `duckmirror deliver {name} --take-over`.",
   ),
   DESTINATION_AWAY: row(
@@ -468,12 +468,12 @@ export const ERRORS = {
   ),
   DESTINATION_UNCONDITIONAL: row(
     EXIT.usage,
-    "The destination {name} writes files although the condition of the request does not hold, so two deliveries at once would mix their sets.",
-    "Use a service or a version that supports conditional writes (If-Match and If-None-Match on PUT), or a folder.",
+    "The destination {name} ignores the conditions of a write (If-Match, If-None-Match), so two deliveries at once could mix their files.",
+    "Use a service, or a version of it, that supports conditional writes, or a folder.",
   ),
   EXTENSION_CLIENT_MISSING: row(
     EXIT.usage,
-    "DuckDB's client with extensions is not installed.",
+    "DuckDB's client that loads extensions is not installed; kind `ducklake` needs it.",
     "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/0128-two-duckdbs.md says why it is a second one).",
   ),
   EXTENSION_MISSING: row(
@@ -499,12 +499,17 @@ export const ERRORS = {
   ALERT_BUSY: row(
     EXIT.writerBusy,
     "Another process is sending the alerts of {name}.",
-    "Probably the worker. Wait a moment and try again.",
+    "It is probably the worker. Wait a moment and try again.",
   ),
   ALERT_UNDELIVERED: row(
     EXIT.streamsFailed,
     "The receiver of {name} did not take a message: {detail}",
-    "`duckmirror alerts list` shows what waits and what was given up; `duckmirror alerts replay {name}` sends it again once the cause is mended.",
+    "A message that waits is sent again later. `duckmirror alerts list` shows what was given up; `duckmirror alerts replay {name}` sends both at once: run it when the cause is mended.",
+  ),
+  ALERT_TEST_UNDELIVERED: row(
+    EXIT.streamsFailed,
+    "The receiver of {name} did not take the test message: {detail}",
+    "Correct what the message names, then run `duckmirror alerts test {name}` again. A test message is not kept.",
   ),
   ALERT_OFF: row(
     EXIT.streamsFailed,
@@ -519,7 +524,7 @@ export const ERRORS = {
   ALERTS_DAMAGED: row(
     EXIT.unexpected,
     "The file {file} of an alert rule cannot be read: {detail}",
-    "Move the rule's folder away; the rule begins with the next change.",
+    "Move the rule's folder away. The rule then begins with the next change, and messages that waited are not sent.",
   ),
   RUN_UNKNOWN: row(
     EXIT.usage,

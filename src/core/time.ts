@@ -100,6 +100,9 @@ export const headerTimeMs = (text: string): number | null => {
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** The same; null where there is none. */
+/** A moment for people, without seconds: `2026-12-01 00:00 UTC`. */
+export const minuteText = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`;
+
 export const isoTimeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { jsonOrNull } from "../core/json.ts";
-import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/baseline/backup.ts";
+import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/file/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 

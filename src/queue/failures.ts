@@ -1,5 +1,5 @@
-// Failures as a queue stores them: one line that starts with the code, without stack or secret. BullMQ stores both
-// for thirty days.
+// Failures as a queue stores them: one line that starts with the code, without stack or secret, because a
+// dead letter is kept for thirty days.
 
 import type { Problem } from "../../jobs/family.ts";
 import { DuckmirrorError, detailOf, ERRORS } from "../core/errors.ts";

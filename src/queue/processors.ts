@@ -1,5 +1,5 @@
-// Handles a job that a worker took: validates it, calls the job's function, stores the result. Each function returns
-// the job's result, throws to leave a dead letter, or postpones the job.
+// Handles jobs that a worker took, for a publish, an export or a schedule's tick: validates each, calls its function,
+// stores the result. Each function returns the job's result, throws to leave a dead letter, or postpones the job.
 import type { Job } from "bullmq";
 import { exportJob } from "../../jobs/export.ts";
 import { familyNamed } from "../../jobs/families.ts";

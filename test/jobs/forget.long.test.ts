@@ -12,7 +12,7 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";
-import { makeBaseline } from "../../src/warehouse/baseline/baseline.ts";
+import { makeBaseline } from "../../src/warehouse/file/baseline/baseline.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aFolder } from "../support/cli.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";

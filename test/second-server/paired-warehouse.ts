@@ -90,6 +90,8 @@ export const pairedWarehouse = (
     metRows: (search) => both(`metRows ${textOf(search)}`, (warehouse) => warehouse.metRows(search)),
     seenCount: (walkId) => both(`seenCount ${walkId}`, (warehouse) => warehouse.seenCount(walkId)),
     countRows: (table, company) => both(`countRows ${table}`, (warehouse) => warehouse.countRows(table, company)),
+    idsOfCompany: (table, company) =>
+      both(`idsOfCompany ${table}`, (warehouse) => warehouse.idsOfCompany(table, company)),
     deleteMissing: (request) => both("deleteMissing", (warehouse) => warehouse.deleteMissing(request)),
     deleteKeys: (request) => both("deleteKeys", (warehouse) => warehouse.deleteKeys(request)),
     publish: () => busy(() => files.publish()),

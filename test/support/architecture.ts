@@ -43,23 +43,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Inside a layer of several folders: folder → folders it may import, the highest first. */
+/** Files directly in a folder, beside its folders. */
+const ITS_FILES = "";
+
+/** Inside a folder of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  "src/sync": [
-    "verify",
-    "lookup",
-    "run",
-    "settle",
-    "running",
-    "recovery",
-    "task",
-    "budgets",
-    "forecast",
-    "plan",
-    "request",
-    "rows",
-    "strategies",
-  ],
+  "src/sync": ["verify", "lookup", "run", "recovery", "task", "plan", "request", "rows", "strategies"],
+  "src/sync/run": [ITS_FILES, "settle", "state"],
+  "src/sync/plan": ["forecast", "budgets", ITS_FILES],
   "src/warehouse": [
     "forget",
     "export",
@@ -67,15 +58,15 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "box",
     "read",
     "load",
-    "calls",
-    "baseline",
-    "publish",
     "journal",
     "archive",
     "audit",
     "record",
     "duckdb",
   ],
+  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish"],
+  "src/warehouse/read": ["changes", ITS_FILES],
+  "src/warehouse/duckdb": ["extended", ITS_FILES],
 };
 
 /** Files that start, or are, a process of their own, and so touch `process`. */
@@ -161,24 +152,25 @@ const arrowProblems = (file: Parsed): string[] => {
   });
 };
 
-/** `src/sync/plan/due.ts` → its layer's folders and `plan`; null where a layer is one folder. */
-const folderOf = (path: string) => {
-  const [first, layer, folder] = path.split("/");
-  const order = FOLDERS[`${first}/${layer}`];
-  return order === undefined || folder === undefined ? null : { order, folder };
+/** `src/sync/plan/due.ts` seen from `src/sync` is in `plan`, seen from `src/sync/plan` among its files; null: elsewhere. */
+const folderWithin = (above: string, path: string): string | null => {
+  if (!path.startsWith(`${above}/`)) return null;
+  const [folder = ITS_FILES, ...rest] = path.slice(above.length + 1).split("/");
+  return rest.length === 0 ? ITS_FILES : folder;
 };
 
-const folderProblems = (file: Parsed): string[] => {
-  const from = folderOf(file.path);
-  if (from === null) return [];
-  if (!from.order.includes(from.folder)) return [`${file.path}: its layer has no such folder`];
-  return file.imports.flatMap(({ specifier }) => {
-    const target = isRelative(specifier) ? resolveFrom(file.path, specifier) : "";
-    const to = folderOf(target);
-    if (to?.order !== from.order || from.order.indexOf(to.folder) >= from.order.indexOf(from.folder)) return [];
-    return [`${file.path}: ${from.folder} must not import ${target}`];
+const folderProblems = (file: Parsed): string[] =>
+  Object.entries(FOLDERS).flatMap(([above, order]) => {
+    const from = folderWithin(above, file.path);
+    if (from === null) return [];
+    if (!order.includes(from)) return [`${file.path}: ${above} has no such folder`];
+    return file.imports.flatMap(({ specifier }) => {
+      const target = isRelative(specifier) ? resolveFrom(file.path, specifier) : "";
+      const to = folderWithin(above, target);
+      if (to === null || order.indexOf(to) >= order.indexOf(from)) return [];
+      return [`${file.path}: ${from || `the files of ${above}`} must not import ${target}`];
+    });
   });
-};
 
 const globalProblems = (file: Parsed): string[] => {
   if (layerOf(file.path) === null || layerOf(file.path) === "cli" || PROGRAMS.includes(file.path)) return [];

@@ -7,8 +7,11 @@ const EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [1, "unexpected"],
   [2, "usage or configuration"],
   [3, "credentials refused"],
-  [4, "stopped by credit budget or quota; the mirror is consistent, the next sync continues"],
-  [5, "some streams failed, the others are committed; or `verify` found differences"],
+  [4, "stopped by credits or time; the mirror is consistent, the next sync continues"],
+  [
+    5,
+    "some streams failed, the others are committed; or the service or Redis cannot be reached, `lookup` found no single answer, `verify` found differences",
+  ],
   [6, "another writer holds the warehouse"],
   [130, "interrupted; everything fetched is committed"],
 ];
@@ -44,7 +47,8 @@ ${table(
 
 ## What follows from an answer of the service
 
-Read from top to bottom; the first row that applies counts. Only a 200 costs a credit.
+Read from top to bottom; the first row that applies counts. Only a 200 costs a credit. A *scope* is what is read on its own: the
+organization's list of a stream, one company's list, or one record. If it fails, the other scopes go on.
 
 ${table(
   ["answer", "credit", "what follows"],

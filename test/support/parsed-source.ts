@@ -72,7 +72,7 @@ const nameOf = (node: ts.Node): string => {
   return name?.getText() ?? "(unnamed)";
 };
 
-export const parse = (file: SourceFile): Parsed => {
+const parseAnew = (file: SourceFile): Parsed => {
   const imports: Import[] = [];
   const globals: string[] = [];
   const datesRead: string[] = [];
@@ -99,6 +99,15 @@ export const parse = (file: SourceFile): Parsed => {
   };
   visit(source);
   return { ...file, imports, globals, datesRead, functions };
+};
+
+/** Parsed files: parsing all takes seconds, and several checks read them. */
+const known = new WeakMap<SourceFile, Parsed>();
+
+export const parse = (file: SourceFile): Parsed => {
+  const parsed = known.get(file) ?? parseAnew(file);
+  known.set(file, parsed);
+  return parsed;
 };
 
 export const isRelative = (specifier: string) => specifier.startsWith(".");

@@ -32,8 +32,10 @@ export interface TestRedis {
   readonly port: number;
   /** Ends it in order. */
   stop(): Promise<void>;
-  /** SIGKILL. */
+  /** SIGKILL; `restart` brings it back. */
   kill(): Promise<void>;
+  /** SIGKILL, for good. */
+  discard(): Promise<void>;
   /** Kills it unless it is down already, and starts it again on the same port. */
   restart(): Promise<void>;
   /** Freezes it: connections stay open, nothing is answered. */
@@ -77,6 +79,14 @@ const argumentsOf = (options: RedisOptions, port: number): readonly string[] => 
   ];
 };
 
+/** Folders of servers, removed when this process ends: by one listener, however many servers a file starts. */
+const homes = new Set<string>();
+const leave = (home: string): void => {
+  rmSync(home, { recursive: true, force: true });
+  homes.delete(home);
+};
+process.once("exit", () => homes.forEach(leave));
+
 /** Starts it and waits until it takes connections; null when the port was taken meanwhile. */
 const launch = async (options: RedisOptions, port: number, cwd: string): Promise<ChildProcess | null> => {
   const binary = redisBinary();
@@ -109,8 +119,7 @@ export const startRedis = async (options: RedisOptions = {}): Promise<TestRedis>
   let port = options.port ?? (await freePort());
   // A replica writes its primary's copy to where it was started.
   const home = mkdtempSync(join(tmpdir(), "duckmirror-redis-"));
-  const leave = () => rmSync(home, { recursive: true, force: true });
-  process.once("exit", leave);
+  homes.add(home);
   let child = await launch(options, port, home);
   for (let attempt = 1; child === null && options.port === undefined && attempt < 10; attempt += 1) {
     port = await freePort();
@@ -132,8 +141,11 @@ export const startRedis = async (options: RedisOptions = {}): Promise<TestRedis>
     port,
     stop: async () => {
       await end("SIGTERM");
-      process.off("exit", leave);
-      leave();
+      leave(home);
+    },
+    discard: async () => {
+      await end("SIGKILL");
+      leave(home);
     },
     kill,
     restart: async () => {

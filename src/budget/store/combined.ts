@@ -31,22 +31,22 @@ const whileWanted = async <T>(
   }
 };
 
-/** Makes one update of these. An update whose caller has left by now is not made. */
+/** Makes one update of these. One whose caller has left by now, or whose step throws, is not made; the others are. */
 const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S>[]): Promise<void> => {
   const [first] = batch;
   if (first === undefined) return;
-  const left = new Set<Waiting<S>>();
   const step = (start: S, now: number): Stepped<S, readonly (() => void)[]> => {
     let state = start;
     const done: (() => void)[] = [];
     for (const each of batch) {
-      if (each.options.signal?.aborted) {
-        left.add(each);
-        continue;
+      try {
+        each.options.signal?.throwIfAborted();
+        const applied = each.apply(state, now);
+        state = applied.state;
+        done.push(applied.done);
+      } catch (error) {
+        done.push(() => each.refuse(error));
       }
-      const applied = each.apply(state, now);
-      state = applied.state;
-      done.push(applied.done);
     }
     return { state, result: done };
   };
@@ -55,7 +55,6 @@ const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S
     const { fence } = first.options;
     const stored = await whileWanted(signals, (signal) => store.update(step, { signal, fence }));
     for (const done of stored) done();
-    for (const each of left) each.refuse(each.options.signal?.reason);
   } catch (error) {
     for (const each of batch) {
       const { signal } = each.options;

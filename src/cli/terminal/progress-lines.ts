@@ -37,7 +37,8 @@ export const countsText = (stream: StreamProgress): readonly string[] => {
   const left = timeLeftMs(stream);
   return [
     ofTotal(page.pagesDone, page.pagesTotal, "page"),
-    ofTotal(page.rows, page.rowsTotal, "row"),
+    // A stream of single records, such as insights, has no rows of a list to count.
+    ...(page.rows === 0 && page.rowsTotal === null ? [] : [ofTotal(page.rows, page.rowsTotal, "row")]),
     counted(page.credits, "credit"),
     ...(rate === null || stream.finished ? [] : [`${Math.round(rate)}/min`]),
     ...(left === null || stream.finished ? [] : [`${formatDuration(left)} left`]),

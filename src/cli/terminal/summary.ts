@@ -1,7 +1,7 @@
 // The table after a sync, from its report.
 import type { StreamReport, StreamStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
-import { timeMs } from "../../core/time.ts";
+import { minuteText, timeMs } from "../../core/time.ts";
 import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -66,7 +66,7 @@ const rejectedLine = ({ streams }: SyncReport, paint: (text: string) => string):
 const creditLine = ({ credits }: SyncReport): string => {
   const left = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
   const limit = credits.limit === null || left === "" ? "" : ` of ${formatCount(credits.limit)}`;
-  const reset = credits.resets_at === null ? "" : `, reset ${credits.resets_at.slice(0, 16).replace("T", " ")} UTC`;
+  const reset = credits.resets_at === null ? "" : `, reset ${minuteText(credits.resets_at)}`;
   const unsure =
     credits.ambiguous === 0 ? "" : ` (up to ${formatCount(credits.ambiguous)} more: answers lost on the way)`;
   return `${counted(credits.spent, "credit")} spent${unsure}${left}${limit}${reset}`;

@@ -10,7 +10,7 @@ import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
-import { unwritable } from "../../core/unwritable.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { keysPath, readKeys } from "../../server/door/key-store.ts";
 
 interface DoorKeys {

@@ -2,8 +2,8 @@
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { CommandContext } from "../command.ts";
-import type { WorkerDoor } from "./door.ts";
 import { recorded } from "./recorded.ts";
+import type { WorkerConnection } from "./worker-connection.ts";
 
 export type LetterAction = "retry" | "drop";
 
@@ -28,10 +28,10 @@ export const chosenLetters = ({ ids, all, queue }: Typed): Choice => {
   return all ? { by: "all" } : { by: "id", ids };
 };
 
-type Redis = Required<{ [Part in "queues" | "fleet"]: NonNullable<WorkerDoor[Part]> }>;
+type Redis = Required<{ [Part in "queues" | "fleet"]: NonNullable<WorkerConnection[Part]> }>;
 
-/** The parts of the door that need Redis. Throws USAGE without it. */
-const inRedis = ({ queues, fleet }: WorkerDoor): Redis => {
+/** The parts of the connection that need Redis. Throws USAGE without it. */
+const inRedis = ({ queues, fleet }: WorkerConnection): Redis => {
   if (queues !== null && fleet !== null) return { queues, fleet };
   throw new DuckmirrorError("USAGE", {
     detail: "failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync",
@@ -46,29 +46,34 @@ const knownQueue = async ({ fleet }: Redis, name: string): Promise<string> => {
 };
 
 /** Ids of the letters to retry. Requests and pages are not retried: their run ended, and the next one asks again. */
-const idsToRetry = async (choice: Choice, door: Redis): Promise<readonly string[]> => {
+const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly string[]> => {
   if (choice.by === "id") return choice.ids;
-  if (choice.by === "queue" && !Object.hasOwn(door.queues, await knownQueue(door, choice.queue))) {
-    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` forgets them`;
+  if (choice.by === "queue" && !Object.hasOwn(worker.queues, await knownQueue(worker, choice.queue))) {
+    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` removes them`;
     throw new DuckmirrorError("USAGE", { detail });
   }
   const { deadLetters } = await import("../../queue/bullmq/dead-letters.ts");
-  const letters = await deadLetters(door.queues);
+  const letters = await deadLetters(worker.queues);
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
 };
 
-const retry = async (choice: Choice, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
-  const redis = inRedis(door);
+const retry = async (
+  choice: Choice,
+  worker: WorkerConnection,
+  config: Config,
+  context: CommandContext,
+): Promise<number> => {
+  const redis = inRedis(worker);
   const { retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
   const ids = await idsToRetry(choice, redis);
   let problem: unknown = null;
   for (const id of ids) {
     try {
-      const again = () => retryLetter(redis.queues, door.triggers, id);
+      const again = () => retryLetter(redis.queues, worker.triggers, id);
       retried.push({
         id,
-        run_id: await recorded({ action: "retry" }, door, config, context, again, (runId) => ({ runId })),
+        run_id: await recorded({ action: "retry" }, worker, config, context, again, (runId) => ({ runId })),
       });
     } catch (error) {
       // Of many, an unreadable letter does not stop the others.
@@ -81,9 +86,14 @@ const retry = async (choice: Choice, door: WorkerDoor, config: Config, context: 
   return problem === null ? EXIT.done : context.printProblem(problem).exitCode;
 };
 
-const drop = async (choice: Choice, door: WorkerDoor, config: Config, context: CommandContext): Promise<number> => {
+const drop = async (
+  choice: Choice,
+  worker: WorkerConnection,
+  config: Config,
+  context: CommandContext,
+): Promise<number> => {
   const { shared, terminal, printJson } = context;
-  const redis = inRedis(door);
+  const redis = inRedis(worker);
   const { dropLetters } = await import("../../queue/fleet/drop-letters.ts");
   const names = (await redis.fleet.all.list()).map(({ queue }) => queue.name);
   const which =
@@ -95,7 +105,7 @@ const drop = async (choice: Choice, door: WorkerDoor, config: Config, context: C
         };
   const work = () => dropLetters(redis.fleet.all, redis.queues, which);
   const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.dropped.length });
-  const { dropped, kept } = await recorded({ action: "drop" }, door, config, context, work, rowsOf);
+  const { dropped, kept } = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
   if (shared.json) await printJson({ dropped, kept });
   else {
     for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
@@ -108,7 +118,8 @@ const drop = async (choice: Choice, door: WorkerDoor, config: Config, context: C
 export const actOnLetters = (
   action: LetterAction,
   choice: Choice,
-  door: WorkerDoor,
+  worker: WorkerConnection,
   config: Config,
   context: CommandContext,
-): Promise<number> => (action === "retry" ? retry(choice, door, config, context) : drop(choice, door, config, context));
+): Promise<number> =>
+  action === "retry" ? retry(choice, worker, config, context) : drop(choice, worker, config, context);

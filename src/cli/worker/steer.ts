@@ -5,8 +5,8 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Pause } from "../../core/report/fleet.ts";
 import type { CommandContext } from "../command.ts";
 import { pauseName } from "../terminal/fleet-tables.ts";
-import { openDoor } from "./door.ts";
 import { recorded } from "./recorded.ts";
+import { connectWorker } from "./worker-connection.ts";
 
 export const steerInput = z.object({ queue: z.string().optional(), fleet: z.boolean().default(false) });
 
@@ -15,7 +15,10 @@ export const addTargets = (cli: Command, verb: string): Command =>
   cli
     .option("--queue <name>", `${verb} one queue, as \`duckmirror jobs\` names it`)
     .option("--fleet", `${verb} the start of all syncs`)
-    .addHelpText("after", `\n--profile NAME ${verb}s one profile. Several targets may be named at once.`);
+    .addHelpText(
+      "after",
+      `\n--profile NAME ${verb}s one profile. Several targets may be named at once. Needs Redis (REDIS_URL), which keeps what is paused.`,
+    );
 
 type Target = Pick<Pause, "kind" | "name">;
 
@@ -40,8 +43,8 @@ export const steer = async (
   const profiles = await context.loadProfiles();
   const [config] = profiles;
   if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
-  const door = await openDoor(profiles, context);
-  const { fleet } = door;
+  const worker = await connectWorker(profiles, context);
+  const { fleet } = worker;
   try {
     if (fleet === null) {
       throw new DuckmirrorError("USAGE", { detail: `\`${verb}\` needs Redis (REDIS_URL), which keeps what is paused` });
@@ -50,10 +53,10 @@ export const steer = async (
     for (const target of targets) {
       const deed = { action: verb, subject: pauseName(target) };
       const work = () => fleet.steering[verb](target);
-      done.push({ ...target, changed: await recorded(deed, door, config, context, work, () => ({})) });
+      done.push({ ...target, changed: await recorded(deed, worker, config, context, work, () => ({})) });
     }
     const { paused } = await fleet.read();
-    const active = await door.triggers.active();
+    const active = await worker.triggers.active();
     const running = active.filter(({ state }) => state === "running").length;
     if (shared.json) {
       await context.printJson({ [verb === "pause" ? "pauses" : "resumes"]: done, paused, running });
@@ -67,6 +70,6 @@ export const steer = async (
     }
     return EXIT.done;
   } finally {
-    await door.close();
+    await worker.close();
   }
 };

@@ -294,7 +294,7 @@ export const settingsJsonSchema = () => {
   });
   const own = Object.entries(schema.properties ?? {}).filter(([name]) => !PROGRAM_WIDE.includes(name));
   const profile = { type: "object", properties: Object.fromEntries(own), additionalProperties: false } as const;
-  const description = "Organization → settings of its own. They go over the environment and the rest of the file.";
+  const description = "Organization → settings of its own. They override the environment and the rest of the file.";
   const profiles = { description, type: "object", additionalProperties: profile } as const;
   return { ...schema, properties: { ...schema.properties, profiles } };
 };

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
-import { unwritable } from "../unwritable.ts";
+import { unwritable } from "./unwritable.ts";
 
 const WAIT_MS = 20;
 const MOST_WAITS = 100;

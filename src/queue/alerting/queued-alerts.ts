@@ -1,6 +1,6 @@
 // Alerts on BullMQ: one job per rule, asked for after each publish and once a minute. While one waits, another ask adds
 // nothing, because it will take what is new by then; while one runs, another ask is followed by one more. Messages, their
-// attempts and dead letters are files of the rule (alerts/store), so that Redis may forget everything.
+// attempts and dead letters are files of the rule (alerts/store), so that Redis may lose everything.
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { isCode } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
 // Dead letters: failed jobs, kept for thirty days. Retrying one requests a new sync of its streams, because its flow
-// has ended without it.
+// has ended without it; of a delivery, an alert pass or a verification, that work anew.
 import type { Job } from "bullmq";
 import { familyNamed } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";

@@ -1,4 +1,4 @@
-// The worker with Redis: takes the jobs of syncs, publishes, exports and schedules, and ends cleanly.
+// The worker with Redis: takes the jobs of every queue but those of fetchers and pages (take-queues.ts), and ends cleanly.
 import { setMaxListeners } from "node:events";
 import { FAMILIES } from "../../../jobs/families.ts";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";

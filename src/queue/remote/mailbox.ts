@@ -41,7 +41,7 @@ local nth = redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
 redis.call('PEXPIRE', KEYS[3], ARGV[7])
 return {'go', now, nth}`);
 
-/** KEYS: answers, sizes. ARGV: delivery, letter, its bytes, lifetime in ms. */
+/** KEYS: answers, sizes. ARGV: delivery, answer, its bytes, lifetime in ms. */
 const PUT = script(`
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -106,8 +106,8 @@ export const deliveryId = (requestId: string, nth: number): string => `${request
 export interface Mailbox {
   /** Asks whether the request may be sent now. */
   depart(ask: DepartureAsk): Promise<Departure>;
-  /** Stores an encrypted response (letters.ts); storing the same one again changes nothing. */
-  put(delivery: string, letter: Buffer): Promise<void>;
+  /** Stores an encrypted response (sealed-answers.ts); storing the same one again changes nothing. */
+  put(delivery: string, answer: Buffer): Promise<void>;
   read(delivery: string): Promise<Buffer | null>;
   /** The response was taken; its request is never sent again. null: the response belongs to no request. */
   drop(delivery: string, requestId: string | null): Promise<void>;
@@ -157,8 +157,8 @@ export const openMailbox = (redis: Redis, mirror: string, mostWaitingBytes = MOS
       const [kind, at, nth] = departureSchema.parse(await run(DEPART, keys, args));
       return { kind, at, nth };
     },
-    put: async (delivery, letter) => {
-      await run(PUT, [answers, sizes], [delivery, letter, letter.length, TTL_MS]);
+    put: async (delivery, answer) => {
+      await run(PUT, [answers, sizes], [delivery, answer, answer.length, TTL_MS]);
     },
     read: (delivery) => redis.hgetBuffer(answers, delivery),
     drop: async (delivery, requestId) => {

@@ -13,9 +13,9 @@ export interface Seals {
   /** Signature of an order. */
   sign(order: string): string;
   isSignature(signature: string, order: string): boolean;
-  /** Encrypts a letter for one place, so that it cannot be moved to another. */
-  lock(letter: Buffer, place: string): Buffer;
-  /** The letter; null when it was not encrypted with this key for this place, or was changed. */
+  /** Encrypts a text for one place, so that it cannot be moved to another. */
+  lock(text: Buffer, place: string): Buffer;
+  /** The text; null when it was not encrypted with this key for this place, or was changed. */
   unlock(locked: Buffer, place: string): Buffer | null;
 }
 
@@ -34,11 +34,11 @@ export const createSeals = (token: Secret, organization: string): Seals => {
       const right = mac(order);
       return given.length === right.length && timingSafeEqual(given, right);
     },
-    lock: (letter, place) => {
+    lock: (plain, place) => {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", answerKey, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(place));
-      const text = [cipher.update(letter), cipher.final()];
+      const text = [cipher.update(plain), cipher.final()];
       return Buffer.concat([nonce, cipher.getAuthTag(), ...text]);
     },
     unlock: (locked, place) => {

@@ -1,4 +1,5 @@
-// Headlines and descriptions of signals and news by type. Slots: prose.ts; {aTitle}, {round}, {amount}, ... per event.
+// Templates of the headlines and descriptions of signals and news by type, and of the lines of account insights. prose.ts
+// fills the words in braces: {aTitle}, {round}, {amount}, ... per event.
 
 export interface EventTemplate {
   readonly subtype: string;

@@ -6,11 +6,11 @@ import { ENDPOINTS, pathOf } from "../../catalog/endpoints.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { unwritable } from "../../core/unwritable.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
-import { appendCallLine } from "../../warehouse/calls/call-files.ts";
-import type { CallLine, SentCall } from "../../warehouse/calls/call-lines.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
+import { appendCallLine } from "../../warehouse/journal/call-files.ts";
+import type { CallLine, SentCall } from "../../warehouse/journal/call-lines.ts";
 import type { QuotaReading, RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
@@ -19,7 +19,7 @@ import type { Sender } from "../request/sender.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
-import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
+import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type LookupFound, nothingFound } from "./mirror-answer.ts";
 
 export interface AskDeps {

@@ -3,7 +3,7 @@
 import type { Redactor } from "../../api/redact.ts";
 import { readArchive } from "../../warehouse/archive/read-archive.ts";
 import { type ArchivedAnswer, parseArchived } from "./archived-answer.ts";
-import { redactedResponse } from "./redacting.ts";
+import { redactedResponse } from "./redacted-archive.ts";
 
 /** Responses read ahead while searching for one; far more than were ever in flight. Beyond them it does not exist. */
 const MOST_AHEAD = 1024;

@@ -4,7 +4,8 @@
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { causeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { causeOf } from "../../api/outcome-text.ts";
+import { type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";

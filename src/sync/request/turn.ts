@@ -1,5 +1,5 @@
 // Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the
-// intent, send, settle. Every request is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
+// intent, send, settle. Every request of a run is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
 
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";

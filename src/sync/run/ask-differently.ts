@@ -1,19 +1,19 @@
 // After a refusal (400): the same request in another form, or the end of its task.
-import { causeOf } from "../../api/retry-policy.ts";
+import { causeOf } from "../../api/outcome-text.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { embedsOf, type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
-import { type SyncRun, settledLists, shapeOf } from "../running/run-state.ts";
-import { failTask } from "../running/task-ends.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { inPagesOf } from "../strategies/progress.ts";
 import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { beginAnew } from "./begin-anew.ts";
+import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
 /**

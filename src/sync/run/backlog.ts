@@ -1,16 +1,16 @@
 // Backlog: planned candidates without a task, most valuable first. Starts them as tasks while the run needs more
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
-import { workOf } from "../budgets/caps.ts";
+import { workOf } from "../plan/budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { contentNames } from "../request/calls.ts";
-import { withholdList } from "../running/embeddable-lists.ts";
-import { isFiltered, type SyncRun, shapeOf, taskKey } from "../running/run-state.ts";
-import { accessIn } from "../running/tier-book.ts";
 import { createTask } from "../task/scope-task.ts";
 import { enoughReady } from "./ready-tasks.ts";
+import { withholdList } from "./state/embeddable-lists.ts";
+import { isFiltered, type SyncRun, shapeOf, taskKey } from "./state/run-state.ts";
+import { accessIn } from "./state/tier-book.ts";
 import { advance } from "./task-steps.ts";
 
 export interface Backlog {

@@ -3,12 +3,12 @@
 // the list still reaches that far, the service refuses the page itself: the list fails and its cursor stays, so that
 // its pages are not paid for again.
 import type { DuckmirrorError } from "../../core/errors.ts";
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
-import { commitState, failTask } from "../running/task-ends.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { startOf } from "../strategies/page-geometry.ts";
 import { turnIntoWalk } from "../task/change-course.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
+import { type SyncRun, shapeOf } from "./state/run-state.ts";
+import { commitState, failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
 /** Pages that a resumed task counts before it has received one. */

@@ -3,24 +3,24 @@ import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
-import { openBudgets } from "../budgets/budget-book.ts";
-import { creditsNow } from "../forecast/credits-now.ts";
-import { type Forecast, forecastJson, forecastOf } from "../forecast/forecast.ts";
-import { ratesOf, readPastRuns } from "../forecast/past-runs.ts";
+import { openBudgets } from "../plan/budgets/budget-book.ts";
+import { creditsNow } from "../plan/forecast/credits-now.ts";
+import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
+import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
 import { readShapes, rememberTier, rememberWanted, wideningLists } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { createCommitter } from "../running/committer.ts";
-import { embeddableLists } from "../running/embeddable-lists.ts";
-import { createEnding } from "../running/ending.ts";
-import { createQuotaRecorder, type QuotaRecorder } from "../running/quota-recorder.ts";
-import type { SyncDeps, SyncOptions, SyncRun } from "../running/run-state.ts";
-import { createRunStats } from "../running/run-stats.ts";
-import { openScope } from "../running/scope-marks.ts";
-import { noteTier } from "../running/tier-book.ts";
+import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
+import { createCommitter } from "./state/committer.ts";
+import { embeddableLists } from "./state/embeddable-lists.ts";
+import { createEnding } from "./state/ending.ts";
+import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
+import { createRunStats } from "./state/run-stats.ts";
+import { openScope } from "./state/scope-marks.ts";
+import { noteTier } from "./state/tier-book.ts";
 
 /** A run under way, with what its report needs in the end. */
 export interface BegunRun {

@@ -8,17 +8,17 @@ import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
-import { forecastErrorJson } from "../forecast/forecast-error.ts";
+import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
-import { type ProvenStream, readVerdicts } from "../running/completeness.ts";
-import { markFollowers } from "../running/follower-marks.ts";
-import type { SyncRun } from "../running/run-state.ts";
-import { closeScope, eraseOutside } from "../running/scope-marks.ts";
-import { dropOwners } from "../settle/apply-absences.ts";
-import { dropInsights } from "../settle/apply-deletes.ts";
-import { eraseFollowers } from "../settle/remove-company.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
+import { dropOwners } from "./settle/apply-absences.ts";
+import { dropInsights } from "./settle/apply-deletes.ts";
+import { eraseFollowers } from "./settle/remove-company.ts";
+import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
+import { markFollowers } from "./state/follower-marks.ts";
+import type { SyncRun } from "./state/run-state.ts";
+import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
 const reportJson = (report: SyncReport): JsonObject => {
   const streams = report.streams.map(
@@ -135,7 +135,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const report = reportOf(begun, status, {
-    proven: await readVerdicts(warehouse.database),
+    proven: await readCompleteness(warehouse.database),
     left: await creditsLeft(run),
   });
   tellStreams(run, report);

@@ -2,8 +2,8 @@
 // the tasks. Changes nothing.
 import type { StreamName } from "../../catalog/streams.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
-import { type SyncRun, settledLists, shapeOf } from "../running/run-state.ts";
 import { purposeOf, type ScopeTask } from "../task/scope-task.ts";
+import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;

@@ -1,10 +1,10 @@
 // Runs one sync: recovers killed runs, plans, fetches and loads, settles deletes, publishes, reports.
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { SyncDeps, SyncOptions } from "../running/run-state.ts";
 import { beginRun } from "./begin-run.ts";
 import { dispatch } from "./dispatcher.ts";
 import { finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
 import { type End, endOf } from "./how-it-ended.ts";
+import type { SyncDeps, SyncOptions } from "./state/run-state.ts";
 import { BrokenRun, type SyncResult } from "./sync-result.ts";
 
 export type { SyncResult };

@@ -11,16 +11,16 @@ import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
-import { settleForm, settleShape, storeShape } from "../running/learn-shape.ts";
-import { type SyncRun, shapeOf } from "../running/run-state.ts";
-import { closeTask, failTask } from "../running/task-ends.ts";
-import { learnFrom } from "../running/tier-book.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
+import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
+import { type SyncRun, shapeOf } from "./state/run-state.ts";
+import { closeTask, failTask } from "./state/task-ends.ts";
+import { learnFrom } from "./state/tier-book.ts";
 import { advance, finishAbsent } from "./task-steps.ts";
 
 /** Rows of the ledger that are committed with an answer. */
@@ -214,7 +214,8 @@ export const takeSingleAnswer = async (
     states: [state],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
   });
-  if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
+  // An input that the service does not know is a row of company_inputs, and no company.
+  if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
   countEmbedded(run, loads, counts);
   await settleForm(run, task);
   closeTask(run, task);

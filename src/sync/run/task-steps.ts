@@ -5,16 +5,16 @@ import type { ScopedTable } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
-import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";
-import { markReturned } from "../running/scope-marks.ts";
-import { closeTask, commitState, failTask } from "../running/task-ends.ts";
-import { settleDeletes } from "../settle/apply-deletes.ts";
-import { closeGap, endLook } from "../settle/close-gap.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
+import { settleDeletes } from "./settle/apply-deletes.ts";
+import { closeGap, endLook } from "./settle/close-gap.ts";
+import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { markReturned } from "./state/scope-marks.ts";
+import { closeTask, commitState, failTask } from "./state/task-ends.ts";
 import { afterPart, doubtIn, endWidening, giveUpWidening, readsWiderChanges } from "./widen-scope.ts";
 
 /** Distinct ids of the task's walk. */
@@ -40,7 +40,7 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
   if (isExcerpt(task)) return closeTask(run, task);
   // The key of a misfit counts as seen although it may have no row, so as many rows may be gone unnoticed.
   const deletes =
-    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.refused > 0);
+    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.misfits > 0);
   await noteContent(run, task, step.whole);
   if (step.addsUp) {
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);

@@ -9,14 +9,14 @@
 // counts prove that it holds no other.
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { rememberScope } from "../plan/remembered.ts";
-import { isFiltered, type SyncRun, shapeOf } from "../running/run-state.ts";
-import { beginScope } from "../running/scope-marks.ts";
-import { commitState } from "../running/task-ends.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { turnIntoChanges } from "../task/change-course.ts";
 import { unreadState, walkingState } from "../task/scope-state.ts";
 import { type ScopeTask, uncountable } from "../task/scope-task.ts";
+import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginScope } from "./state/scope-marks.ts";
+import { commitState } from "./state/task-ends.ts";
 
 const wideningTable = ({ candidate, stream: { name } }: ScopeTask): ScopedTable | null =>
   candidate.widens !== undefined && isScopedTable(name) ? name : null;

@@ -1,5 +1,5 @@
-// Strategy log: reads an append-only list (the service's request history) from its newest end to the first known id.
-// Pure. Never deletes: the mirror keeps entries that the service drops.
+// Strategy log: reads an append-only list (the service's request history) from its newest end to the first known
+// id, the first time to its other end. Pure. Never deletes: the mirror keeps entries that the service drops.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { isDescending } from "./id-order.ts";
 import { provesEnd } from "./list-end.ts";

@@ -20,7 +20,7 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
   task.pages = 0;
   task.onlyPage = new Set();
   task.rejected = 0;
-  task.refused = 0;
+  task.misfits = 0;
   task.forgotten = new Set();
   task.content = task.wantedContent;
   task.firstMirror = task.rows === 0;

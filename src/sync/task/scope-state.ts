@@ -45,7 +45,7 @@ export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
           firstNewest: task.firstNewest,
           firstMirror: task.firstMirror,
           rejected: task.rejected,
-          refused: task.refused,
+          refused: task.misfits,
           forgotten: [...task.forgotten],
           content: task.content,
         }),

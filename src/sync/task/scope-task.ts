@@ -1,11 +1,11 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
-// Only the loop in sync/run changes it, through the functions here; decisions come from the pure strategies.
+// The loop in sync/run and change-course.ts change it; decisions come from the pure strategies.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
-import { type Purpose, workOf } from "../budgets/caps.ts";
+import { type Purpose, workOf } from "../plan/budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
@@ -46,8 +46,8 @@ export interface ScopeTask {
   firstMirror: boolean;
   rows: number;
   rejected: number;
-  /** Misfits: records that a strict table did not take; their keys count as seen. */
-  refused: number;
+  /** Records that a strict table did not take; their keys count as seen. */
+  misfits: number;
   /** Records of erased people in the list: the service counts them, the mirror does not hold them. */
   forgotten: ReadonlySet<string>;
   /** Heavy fields requested now, and heavy fields requested on every page so far. */
@@ -128,7 +128,7 @@ export const createTask = (input: {
     firstMirror: resumed?.firstMirror ?? (rows === 0 && input.filtered !== true),
     rows,
     rejected: resumed?.rejected ?? 0,
-    refused: resumed?.refused ?? 0,
+    misfits: resumed?.refused ?? 0,
     forgotten: new Set(resumed?.forgotten),
     wantedContent: input.content ?? resumed?.content ?? [],
     content:
@@ -156,7 +156,7 @@ export const createTask = (input: {
 
 /** Number of records that the service counts and the mirror cannot hold. */
 export const uncountable = (task: ScopeTask): number =>
-  task.closing ?? task.rejected + task.refused + task.forgotten.size;
+  task.closing ?? task.rejected + task.misfits + task.forgotten.size;
 
 /** True for a reading that concludes nothing about its list (`sync --since`), so it stores no state either. */
 export const isExcerpt = ({ progress }: Pick<ScopeTask, "progress">): boolean =>
@@ -221,7 +221,7 @@ export const countFirstForm = (task: ScopeTask, { inserted, updated }: LoadCount
 export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.rows += counts.inserted;
   task.rejected += counts.rejected;
-  task.refused += counts.refused ?? 0;
+  task.misfits += counts.misfits ?? 0;
   const { inserted, updated } = task.firstForm;
   task.last = {
     inserted: counts.inserted + inserted,

@@ -11,6 +11,7 @@ const storedCursor = z.object({
   firstNewest: z.number().nullable(),
   firstMirror: z.boolean(),
   rejected: z.number(),
+  /** Misfits, by the name that earlier versions stored. */
   refused: z.number().default(0),
   forgotten: z.array(z.string()).default([]),
   content: z.array(z.string()).readonly().default([]),

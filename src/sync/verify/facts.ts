@@ -6,7 +6,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
-import type { SyncDeps } from "../running/run-state.ts";
+import type { SyncDeps } from "../run/state/run-state.ts";
 import type { VerifyFacts } from "./checks.ts";
 
 const LISTS: ReadonlySet<StreamName> = new Set([...ORGANIZATION_LISTS, ...COMPANY_LISTS]);

@@ -1,6 +1,6 @@
 // Findings of a verification: what its checks have found so far, and how it ends because of them. Pure.
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import type { Ending } from "../running/ending.ts";
+import type { Ending } from "../run/state/ending.ts";
 import type { Check } from "./checks.ts";
 import type { Finding } from "./lists.ts";
 import type { CheckReport, Difference } from "./report.ts";

@@ -5,7 +5,7 @@ import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../.
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
-import { guardDeletes, PROBES } from "../task/delete-guard.ts";
+import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
 import type { Difference } from "./report.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";

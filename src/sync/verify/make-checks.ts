@@ -1,6 +1,6 @@
 // Makes the checks of a verification one after the other, until none is left, the run ends, the service is down, or the
 // credits left are needed to repair what was found.
-import type { SyncDeps } from "../running/run-state.ts";
+import type { SyncDeps } from "../run/state/run-state.ts";
 import type { Check, VerifyFacts } from "./checks.ts";
 import { pagesIn } from "./facts.ts";
 import { afterCheck, type Findings, isDown, NO_FINDINGS } from "./findings.ts";

@@ -1,4 +1,4 @@
-// Checks of single records, and of counts per signal type.
+// Checks of `verify`: a sample of accounts by their ids, one record, and the number of signals per type.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject } from "../../core/json.ts";

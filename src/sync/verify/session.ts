@@ -4,13 +4,13 @@ import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
-import type { BudgetBook } from "../budgets/budget-book.ts";
+import type { BudgetBook } from "../plan/budgets/budget-book.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import { loadsOf } from "../rows/loads.ts";
-import type { Ending } from "../running/ending.ts";
-import type { SyncDeps, SyncOptions } from "../running/run-state.ts";
+import type { Ending } from "../run/state/ending.ts";
+import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import type { Difference } from "./report.ts";
 
 export interface VerifyRun {

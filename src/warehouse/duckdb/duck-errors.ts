@@ -1,4 +1,5 @@
-// Translates DuckDB's errors. They carry no code, so this file, and no other, reads their text.
+// Translates DuckDB's errors. They carry no code, so this file, and no other, decides by their text what happened.
+// (read/unknown-table.ts only rewrites a suggestion in one.)
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 
 const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;

@@ -8,7 +8,7 @@ import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
-import { unwritable } from "../../core/unwritable.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";

@@ -7,9 +7,6 @@ import { replaceFile } from "../archive/replace-file.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { type Compacted, compact } from "../publish/compact.ts";
-import { type Published, publishSnapshot } from "../publish/publish.ts";
-import type { RewriteMeans } from "../publish/rewrite-file.ts";
 import {
   fileVersion,
   type Look,
@@ -22,6 +19,9 @@ import {
   lookTableRow,
   readLooks,
 } from "../read/looks.ts";
+import { type Compacted, compact } from "./publish/compact.ts";
+import { type Published, publishSnapshot } from "./publish/publish.ts";
+import type { RewriteMeans } from "./publish/rewrite-file.ts";
 
 /** When a sync without news publishes nevertheless. */
 export interface PublishPolicy {

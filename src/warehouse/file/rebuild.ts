@@ -8,7 +8,6 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
-import { type Baseline, copyDurably, proveBaseline } from "../baseline/baseline.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -16,11 +15,12 @@ import { applyOnce, openJournal } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
-import { besides } from "../publish/fresh-folder.ts";
-import { type Published, publishSnapshot, removeLeftovers } from "../publish/publish.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
+import { type Baseline, copyDurably, proveBaseline } from "./baseline/baseline.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
+import { besides } from "./publish/fresh-folder.ts";
+import { type Published, publishSnapshot, removeLeftovers } from "./publish/publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 /** The new file while it is filled. */

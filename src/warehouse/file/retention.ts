@@ -1,4 +1,4 @@
-// Retention: removes versions of history that are older than configured.
+// Retention: removes versions of history that are older than configured, and their changes from the feed.
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";

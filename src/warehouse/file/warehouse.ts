@@ -6,7 +6,6 @@ import type { TableName } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
-import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "../baseline/archive-limits.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -14,10 +13,11 @@ import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
-import { removeLeftovers } from "../publish/publish.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "./baseline/archive-limits.ts";
 import { startPendingFeed } from "./feed-check.ts";
+import { removeLeftovers } from "./publish/publish.ts";
 import { type PublishedFile, type PublishPlace, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
@@ -30,8 +30,8 @@ export interface Warehouse extends Changes, MirrorReader {
   readonly strictness: TableStrictness;
   /** Committed requests of a run. */
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
-  /** Mirrored rows in scope that the walk did not return, with up to `sampleSize` of their ids (default 20). */
-  missing(scope: walks.WalkScope & { readonly sampleSize?: number }): Promise<walks.Missing>;
+  /** Mirrored rows in scope that the walk did not return, with a few of their ids. */
+  missing(scope: walks.WalkScope): Promise<walks.Missing>;
   /** Rows that were probably deleted although no walk that adds up has confirmed it; the most probable first. */
   suspects(search: SuspectSearch): Promise<readonly Suspect[]>;
   /** A few rows that the walk returned, so the service must know them by id. */
@@ -39,6 +39,8 @@ export interface Warehouse extends Changes, MirrorReader {
   /** Distinct records that the walk returned. */
   seenCount(walkId: string): Promise<number>;
   countRows(table: TableName, company?: string): Promise<number>;
+  /** Ids, as text, of a company's rows in a table that is kept per company. */
+  idsOfCompany(table: TableName, company: string): Promise<readonly string[]>;
   /** Replaces the snapshot atomically with the present state. */
   publish(): Promise<PublishedFile>;
   /**
@@ -122,11 +124,12 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
       return new Set(rows.map((row) => row.request_id));
     },
-    missing: ({ sampleSize = 20, ...scope }) => walks.findMissing(database, scope, sampleSize),
+    missing: (scope) => walks.findMissing(database, scope),
     suspects: (search) => findSuspects(database, search),
     metRows: (search) => findMet(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
+    idsOfCompany: (table, company) => walks.idsOfCompany(database, table, company),
     publish: () => publishing(publishNow),
     publishNews: async (runId, policy) => {
       const published = await publishing((place) => publishNews(place, policy, runId));
@@ -134,9 +137,11 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return published;
     },
     pruneArchive: (limits) =>
-      journal.inTurn(async () => {
-        const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
-        const openRuns = new Set(open.map((run) => run.run_id));
+      journal.inTurn(() => {
+        const openRuns = async () => {
+          const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
+          return new Set(open.map((run) => run.run_id));
+        };
         return keepWithinLimits({ archiveDir, snapshot, openRuns, now: clock.now() }, limits);
       }),
     close: async () => {

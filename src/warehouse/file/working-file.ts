@@ -6,12 +6,12 @@ import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/m
 import { DuckmirrorError } from "../../core/errors.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
-import { unwritable } from "../../core/unwritable.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
-import { removeFreshFolders } from "../publish/fresh-folder.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { migrate } from "./migrate.ts";
+import { removeFreshFolders } from "./publish/fresh-folder.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 

@@ -8,7 +8,7 @@ import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { copyContents, type RewriteMeans } from "../publish/rewrite-file.ts";
+import { copyContents, type RewriteMeans } from "../file/publish/rewrite-file.ts";
 import type { Person, Trace } from "./rows.ts";
 import { formsOf, matchesIn } from "./search-bytes.ts";
 

@@ -148,6 +148,7 @@ const entrySchema = z.discriminatedUnion("kind", [
   }),
   /** The change feed was emptied and starts after this number with the rows that exist. */
   z.object({ kind: z.literal("feed-started"), after: z.number(), now: ms }),
+  /** Only in journals of older versions: the keys of a walk were dropped. */
   z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
 ]);

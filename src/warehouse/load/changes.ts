@@ -1,5 +1,6 @@
-// Every change of the working database: writes its journal entry and makes it, live or from the journal.
-// Invariant: every change of the mirror, its history or its states is in the journal.
+// The changes of the working database: writes the journal entry of each and makes it, live or from the journal.
+// Invariant: every change of the mirror, its history or its states is in the journal, but for what retention removes: a replay
+// brings it back, and the next sync removes it again.
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";

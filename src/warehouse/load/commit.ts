@@ -161,10 +161,10 @@ export const writeCheckpoint = async (
       const inserted = written.inserted.get(index) ?? 0;
       const updated = written.updated.get(index) ?? 0;
       const mineRejected = batch.rejects.filter((reject) => reject.load === load);
-      const refused = mineRejected.filter(({ seen }) => seen).length;
-      const rejected = mineRejected.length - refused;
+      const misfits = mineRejected.filter(({ seen }) => seen).length;
+      const rejected = mineRejected.length - misfits;
       const unchanged = rows - inserted - updated;
-      counts[index] = { inserted, updated, unchanged, rejected, ...(refused === 0 ? {} : { refused }) };
+      counts[index] = { inserted, updated, unchanged, rejected, ...(misfits === 0 ? {} : { misfits }) };
     }
   }
   await writeScopeStates(tx, checkpoint.scopes);

@@ -21,7 +21,7 @@ export interface Missing {
   readonly rows: number;
   /** Mirrored rows in scope that the walk did not return. */
   readonly missing: number;
-  /** Ids of missing rows as text, evenly spread and the same each time. */
+  /** Ids of up to 20 missing rows as text, evenly spread and the same each time. */
   readonly sample: readonly string[];
 }
 
@@ -71,20 +71,26 @@ export const countRows = async (sql: Sql, table: TableName, company?: string): P
   return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
 };
 
-/** Mirrored rows in scope that the walk did not return, with at most `sampleSize` of their ids. */
-export const findMissing = async (
-  sql: Sql,
-  { table, walkId, company }: WalkScope,
-  sampleSize: number,
-): Promise<Missing> => {
+/** Ids, as text, of a company's rows in a table that is kept per company. */
+export const idsOfCompany = async (sql: Sql, table: TableName, company: string): Promise<readonly string[]> => {
+  const { inScope, scopeParams, id } = scopedSql(table, company);
+  const query = `SELECT ${id} AS id FROM main.${quoted(table)} AS t WHERE ${inScope} ORDER BY ALL`;
+  return (await sql.query(query, scopeParams, idRow)).map((row) => row.id);
+};
+
+/** Ids that are given of missing rows, at most. */
+const SAMPLE = 20;
+
+/** Mirrored rows in scope that the walk did not return. */
+export const findMissing = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<Missing> => {
   const scoped = scopedSql(table, company);
   const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(table, scoped)}`;
   const params = [...scoped.scopeParams, walkId, table];
   const rows = await countRows(sql, table, company);
   const missing = (await sql.query(`SELECT count(*) AS "rows" ${from}`, params, countsRow))[0]?.rows ?? 0;
-  if (missing === 0 || sampleSize === 0) return { rows, missing, sample: [] };
+  if (missing === 0) return { rows, missing, sample: [] };
   const picked = `SELECT ${scoped.id} AS id ${from} ORDER BY md5(${scoped.id}), id LIMIT ?`;
-  const sample = await sql.query(picked, [...params, sampleSize], idRow);
+  const sample = await sql.query(picked, [...params, SAMPLE], idRow);
   return { rows, missing, sample: sample.map(({ id }) => id) };
 };
 

@@ -1,9 +1,9 @@
 // Credits as `status` shows them: the service's last figures, this mirror's spending, and requests with an unknown charge.
 // Calls of other commands that the next sync has yet to book are included.
 import { z } from "zod";
-import { readCallFiles } from "../calls/call-files.ts";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { readCallFiles } from "../journal/call-files.ts";
 import { type LookCredits, lookCreditsRow } from "./looks.ts";
 
 const count = z.number();

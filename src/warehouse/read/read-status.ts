@@ -131,7 +131,8 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
 export const readStatus = async (snapshot: string, options: { readonly runs: number }) => {
   assertReadable(snapshot);
-  const file = statSync(snapshot);
+  // In whole ms, as deliveries note them: a fraction would make a destination look behind.
+  const file = statSync(snapshot, { bigint: true });
   const looks = looksSince(snapshot);
   const last = looks.at(-1);
   try {
@@ -146,8 +147,8 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         tier: tier ?? null,
         snapshot: {
           path: snapshot,
-          bytes: file.size,
-          publishedAt: file.mtimeMs,
+          bytes: Number(file.size),
+          publishedAt: Number(file.mtimeMs),
           /** Share of the file's blocks that hold nothing. */
           freeShare: blocks === undefined ? 0 : blocks.free_blocks / Math.max(1, blocks.total_blocks),
         },

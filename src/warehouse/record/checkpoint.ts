@@ -1,4 +1,5 @@
-// Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types only.
+// Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types, and the kinds of
+// work.
 // Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
 import type { LedgerStream, StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
@@ -43,8 +44,8 @@ export interface LoadCounts {
   readonly unchanged: number;
   /** Records in `sync.rejects` (no usable key). */
   readonly rejected: number;
-  /** Misfits: records in `sync.rejects` because their table is strict. The walk still counts their keys as seen. */
-  readonly refused?: number;
+  /** Records in `sync.rejects` because their table is strict. The walk still counts their keys as seen. */
+  readonly misfits?: number;
 }
 
 /**

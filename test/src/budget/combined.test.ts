@@ -82,3 +82,19 @@ test("one whose caller leaves while the store does not answer ends at once, what
   expect(await other).toBe(0);
   expect(await names()).toEqual(["b"]);
 });
+
+test("one whose step throws is refused with its own error, the others are made", async () => {
+  const { store, go, names } = aStore();
+  const first = store.update(adding("a"));
+  const failing = expect(
+    store.update(() => {
+      throw new RangeError("no such step");
+    }),
+  ).rejects.toThrow("no such step");
+  const last = store.update(adding("c"));
+  await go();
+  await go();
+  await failing;
+  expect(await Promise.all([first, last])).toEqual([0, 1]);
+  expect(await names()).toEqual(["a", "c"]);
+});

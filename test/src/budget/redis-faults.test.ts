@@ -18,7 +18,7 @@ const organization = organizationKey("https://api.example/", "a token");
 
 const start = async (options: RedisOptions = {}): Promise<TestRedis> => {
   const redis = await startRedis(options);
-  onTestFinished(redis.kill);
+  onTestFinished(redis.discard);
   return redis;
 };
 

@@ -35,7 +35,7 @@ export const aDataDir = async (): Promise<string> => {
 
 export const aRedis = async (options: RedisOptions = {}): Promise<TestRedis> => {
   const redis = await startRedis(options);
-  afterTest(() => redis.kill());
+  afterTest(() => redis.discard());
   return redis;
 };
 

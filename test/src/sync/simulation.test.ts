@@ -7,7 +7,7 @@ import type { Clock } from "../../../src/core/clock.ts";
 import type { KnownTier } from "../../../src/core/state/tier.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../src/sync/running/run-state.ts";
+import type { SyncOptions } from "../../../src/sync/run/state/run-state.ts";
 import { parseCursor } from "../../../src/sync/task/stored-cursor.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { StreamName } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { FOLLOWER_MARKS } from "../../../src/sync/running/follower-marks.ts";
+import { FOLLOWER_MARKS } from "../../../src/sync/run/state/follower-marks.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
@@ -217,12 +217,12 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       alive();
       capabilities.set(name, value);
     },
-    missing: async ({ table, walkId, company, sampleSize = SAMPLE }) => {
+    missing: async ({ table, walkId, company }) => {
       alive();
       const ids = unmet(table, walkId, company)
         .map(({ id }) => id)
         .sort(byParts((id) => [md5(id), id]));
-      return { rows: rows.matches(table, company).length, missing: ids.length, sample: ids.slice(0, sampleSize) };
+      return { rows: rows.matches(table, company).length, missing: ids.length, sample: ids.slice(0, SAMPLE) };
     },
     deleteMissing: async ({ table, walkId, company, expected, scope }) => {
       alive();
@@ -248,6 +248,11 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return rows.seen.get(walkId)?.size ?? 0;
     },
     countRows: async (name, company) => rows.matches(name, company).length,
+    idsOfCompany: async (name, company) =>
+      rows
+        .matches(name, company)
+        .map(({ id }) => id)
+        .sort(),
     publish: async () => published(),
     publishNews: async () => published(),
     pruneArchive: async () => ({ files: 0, bytes: 0, newBaseline: false }),

@@ -41,7 +41,7 @@ export const command = defineCommand({
     if (shared.json) await printJson({ removed, erased });
     else {
       const rows = erased === null ? "" : ` ${counted(erased, "row")} erased.`;
-      await terminal.out(`${counted(removed.length, "company", "companies")} followed no more.${rows}\n`);
+      await terminal.out(`${counted(removed.length, "company is", "companies are")} no longer followed.${rows}\n`);
       if (later && !shared.quiet) terminal.err("The next `duckmirror sync` erases their rows.\n");
     }
     return EXIT.done;

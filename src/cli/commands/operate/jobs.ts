@@ -7,9 +7,9 @@ import type { DeadLetter } from "../../../queue/bullmq/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderMembers, renderPauses, renderQueues } from "../../terminal/fleet-tables.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { openDoor, type WorkerDoor } from "../../worker/door.ts";
 import { actOnLetters, chosenLetters, type LetterAction } from "../../worker/letters.ts";
 import { recorded } from "../../worker/recorded.ts";
+import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 const ACTIONS: readonly LetterAction[] = ["retry", "drop"];
 
@@ -44,18 +44,21 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
   error: problem,
 });
 
+const NONE_KEPT =
+  "Without Redis (REDIS_URL) no failed jobs are kept. `duckmirror status` shows the last runs and their errors.\n";
+
 /** Dead letters. Without Redis none are kept; `status` shows failures. */
-const lettersOf = async ({ queues }: WorkerDoor): Promise<readonly DeadLetter[]> => {
+const lettersOf = async ({ queues }: WorkerConnection): Promise<readonly DeadLetter[]> => {
   if (queues === null) return [];
   const { deadLetters } = await import("../../../queue/bullmq/dead-letters.ts");
   return deadLetters(queues);
 };
 
-const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, printJson }: CommandContext) => {
-  const list = await lettersOf(door);
-  const active = onlyFailed ? [] : await door.triggers.active();
-  const fleet = onlyFailed ? null : ((await door.fleet?.read()) ?? null);
-  const unable = onlyFailed ? [] : await door.unable();
+const show = async (onlyFailed: boolean, worker: WorkerConnection, { shared, terminal, printJson }: CommandContext) => {
+  const list = await lettersOf(worker);
+  const active = onlyFailed ? [] : await worker.triggers.active();
+  const fleet = onlyFailed ? null : ((await worker.fleet?.read()) ?? null);
+  const unable = onlyFailed ? [] : await worker.unable();
   if (shared.json) {
     const failed = list.map(failedJson);
     const { queues, members, paused } = fleet ?? { queues: [], members: [], paused: [] };
@@ -77,7 +80,7 @@ const show = async (onlyFailed: boolean, door: WorkerDoor, { shared, terminal, p
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
   if (fleet !== null) await terminal.out(renderQueues(fleet, columns) + renderMembers(fleet, columns));
   if (list.length === 0) {
-    if (onlyFailed) await terminal.out("No job has failed.\n");
+    if (onlyFailed) await terminal.out(worker.queues === null ? NONE_KEPT : "No job has failed.\n");
     return;
   }
   const rows = list.map(({ id, profile, failedAt, problem }) => [
@@ -97,7 +100,7 @@ export const command = defineCommand({
       .argument("[ids...]", "failed jobs")
       .option("--all", "retry or drop every failed job")
       .option("--queue <name>", "retry or drop the failed jobs of one queue")
-      .option("--failed", "only jobs that failed; they are kept for 30 days")
+      .option("--failed", "only jobs that failed; Redis keeps them for 30 days")
       .option("--retry <id>", "ask again for what a failed job was to do, and drop it; `all` for every one")
       .option("--cancel <run>", "end a sync at its next checkpoint, or before it starts"),
   examples: {
@@ -105,7 +108,7 @@ export const command = defineCommand({
     "duckmirror jobs --failed --json": "for a monitor",
     "duckmirror jobs --retry all": "after the cause is mended",
     "duckmirror jobs retry --queue publish": "those of one queue; `--all` for every one, or ids",
-    "duckmirror jobs drop 20261121T050000Z-k3x9a1.signals": "forget one failed job; `--queue` or `--all` for many",
+    "duckmirror jobs drop 20261121T050000Z-k3x9a1.signals": "remove one failed job; `--queue` or `--all` for many",
     "duckmirror jobs --cancel 20261121T050000Z-k3x9a1": "end one sync",
   },
   input: inputSchema,
@@ -122,29 +125,29 @@ export const command = defineCommand({
     const profiles = await context.loadProfiles();
     const [config] = profiles;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
-    const door = await openDoor(profiles, context);
+    const worker = await connectWorker(profiles, context);
     try {
-      if (action !== undefined && choice !== null) return await actOnLetters(action, choice, door, config, context);
+      if (action !== undefined && choice !== null) return await actOnLetters(action, choice, worker, config, context);
       if (input.retry !== undefined) {
         const named = chosenLetters(
           input.retry === "all" ? { ids: [], all: true } : { ids: [input.retry], all: false },
         );
-        return await actOnLetters("retry", named, door, config, context);
+        return await actOnLetters("retry", named, worker, config, context);
       }
       if (input.cancel === undefined) {
-        await show(input.failed, door, context);
+        await show(input.failed, worker, context);
         return EXIT.done;
       }
       const run = input.cancel;
       const cancel = async () => {
-        if (!(await door.triggers.cancel(run))) throw new DuckmirrorError("RUN_UNKNOWN", { run });
+        if (!(await worker.triggers.cancel(run))) throw new DuckmirrorError("RUN_UNKNOWN", { run });
       };
-      await recorded({ action: "cancel" }, door, config, context, cancel, () => ({ runId: run }));
+      await recorded({ action: "cancel" }, worker, config, context, cancel, () => ({ runId: run }));
       if (context.shared.json) await context.printJson({ run_id: run, cancelling: true });
       else await context.terminal.out(`${run} is being cancelled\n`);
       return EXIT.done;
     } finally {
-      await door.close();
+      await worker.close();
     }
   },
 });

@@ -18,7 +18,7 @@ import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
 import { untilEnded } from "../../worker/asking/await-sync.ts";
 import { recordedStarts } from "../../worker/asking/recorded-starts.ts";
-import { openDoor, type WorkerDoor } from "../../worker/door.ts";
+import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 /** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
 const AWAITED_AT_ONCE = 16;
@@ -54,21 +54,21 @@ const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
 
 interface Asking {
   readonly ask: SyncAsk;
-  readonly door: WorkerDoor;
+  readonly worker: WorkerConnection;
   /** Requests the sync of one profile again, with its line in the audit trail. */
   readonly start: (ask: SyncAsk) => Promise<ProfileStart>;
   readonly warn: (text: string) => void;
   readonly context: CommandContext;
 }
 
-const warnIfPaused = async ({ door, warn }: Asking, { runId, profile }: AskedSync): Promise<void> => {
-  const pauses = await door.fleet?.read().then((fleet) => pausesOf(profile, fleet));
+const warnIfPaused = async ({ worker, warn }: Asking, { runId, profile }: AskedSync): Promise<void> => {
+  const pauses = await worker.fleet?.read().then((fleet) => pausesOf(profile, fleet));
   for (const text of pauses ?? []) warn(`${runId} waits: ${text}`);
 };
 
-const warnIfNobodyWorks = async ({ door, warn }: Asking): Promise<void> => {
+const warnIfNobodyWorks = async ({ worker, warn }: Asking): Promise<void> => {
   // From the register, because Redis's own list of connections is only for its administrator.
-  const fleet = await door.fleet?.read().catch(() => undefined);
+  const fleet = await worker.fleet?.read().catch(() => undefined);
   const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
   if (fleet !== undefined && takes.length === 0) warn("no worker takes jobs from this Redis now; syncs wait for one");
 };
@@ -83,13 +83,13 @@ interface Ended {
 
 /** Waits for the end of one sync. Throws as `untilEnded`. */
 const ended = async (started: ProfileStart, asking: Asking): Promise<Ended> => {
-  const { ask, door, warn, start } = asking;
+  const { ask, worker, warn, start } = asking;
   const { clock, signal } = asking.context;
   const sync = await untilEnded(
     started.runId,
     { ...ask, profile: started.profile },
     {
-      triggers: { find: door.triggers.find, start },
+      triggers: { find: worker.triggers.find, start },
       clock,
       signal,
       timeoutMs: ask.timeoutMs ?? null,
@@ -146,8 +146,8 @@ const showStarted = async (started: readonly ProfileStart[], all: boolean, askin
   const { shared, terminal, printJson } = asking.context;
   const json = started.map(({ profile, runId, joined }) => ({ profile, run_id: runId, joined }));
   const [first] = json;
-  if (!all && started[0] !== undefined && asking.door.fleet !== null) {
-    const asked = await asking.door.triggers.find(started[0].runId);
+  if (!all && started[0] !== undefined && asking.worker.fleet !== null) {
+    const asked = await asking.worker.triggers.find(started[0].runId);
     if (asked?.paused === true) await warnIfPaused(asking, asked);
   }
   if (shared.json) await printJson(all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined });
@@ -166,11 +166,11 @@ const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): 
 
 const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], context: CommandContext) => {
   const { shared, terminal } = context;
-  const door = await openDoor(profiles, context);
+  const worker = await connectWorker(profiles, context);
   try {
     const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
-    const starts = await recordedStarts(door, profiles, context);
-    const asking: Asking = { ask, door, start: starts.one, warn, context };
+    const starts = await recordedStarts(worker, profiles, context);
+    const asking: Asking = { ask, worker, start: starts.one, warn, context };
     const started = input.allProfiles ? await starts.all(ask) : [await starts.one(ask)];
     await warnIfNobodyWorks(asking);
     if (!input.wait) return await showStarted(started, input.allProfiles, asking);
@@ -181,7 +181,7 @@ const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], 
     if (input.allProfiles || first === undefined) return await showAll(ends, context);
     return await showOne(first, input.args.length > 0, context);
   } finally {
-    await door.close();
+    await worker.close();
   }
 };
 

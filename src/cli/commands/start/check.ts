@@ -12,7 +12,7 @@ import { EXIT } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { shownTier } from "../../../core/state/tier.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
-import { isoTimeOrNull } from "../../../core/time.ts";
+import { isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 
 const inputSchema = z
@@ -87,13 +87,13 @@ const tierText = (report: CheckReport): string =>
 const creditText = ({ credits }: CheckReport): string => {
   if (credits.remaining === null) return "not reported";
   const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
-  return `${formatCount(credits.remaining)}${limit} left${credits.resets_at ? `, reset ${credits.resets_at}` : ""}`;
+  return `${formatCount(credits.remaining)}${limit} left${credits.resets_at ? `, reset ${minuteText(credits.resets_at)}` : ""}`;
 };
 
 const rateText = ({ rate_limit: rate }: CheckReport): string => {
   const configured = rate.configured_per_minute === null ? "auto" : `${rate.configured_per_minute} per minute`;
   const reported = rate.per_minute === null ? "not reported" : `${Math.round(rate.per_minute)} per minute`;
-  return `${reported} by the service, ${configured} configured`;
+  return `service: ${reported}; setting \`rate_limit\`: ${configured}`;
 };
 
 const render = (report: CheckReport, context: CommandContext): string => {
@@ -144,7 +144,7 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--offline", "check the configuration only: no request, no credit")
-      .option("--probe", "ask for the tier now, as every check that is not --offline does")
+      .option("--probe", "ask for the tier now; every check does, except with --offline")
       .option(
         "--totals",
         "also count contacts and signals (and accounts, with a scope), one credit each, so that `plan` knows them",

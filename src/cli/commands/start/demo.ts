@@ -9,8 +9,8 @@ import { resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { Secret } from "../../../core/secret.ts";
+import { unwritable } from "../../../core/state/unwritable.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
-import { unwritable } from "../../../core/unwritable.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../../warehouse/read/query.ts";
@@ -65,8 +65,8 @@ const showQuery = async (name: string, dataDir: string, { terminal }: CommandCon
 export const command = defineCommand({
   configure: (cli) =>
     cli
-      .option("--accounts <n>", "tracked accounts of the generated organization", "40")
-      .option("--seed <n>", "another seed, other data", "1"),
+      .option("--accounts <n>", "tracked accounts of the generated organization (default: 40)")
+      .option("--seed <n>", "another seed gives other data (default: 1)"),
   examples: {
     "duckmirror demo": "a complete mirror of a generated service, and a tour",
     "duckmirror demo --accounts 200": "a larger one",

@@ -74,14 +74,14 @@ export const creditLinesOf = (report: PlanReport): readonly string[] => {
 /** What the forecast lacks, and how to find out. */
 export const unknownLinesOf = ({ forecast: { unknown } }: PlanReport): readonly string[] => {
   if (unknown.length === 0) return [];
-  const follows = unknown.includes("accounts") ? ", and with it how many companies and insights there are" : "";
+  const follows = unknown.includes("accounts") ? ", and so how many companies and insights there are" : "";
   const length = unknown.length === 1 ? "the length of" : "the lengths of";
   const others = unknown.some((stream) => stream === "contacts" || stream === "signals");
   const ways = [
     ...(unknown.includes("accounts") || unknown.includes("usage")
-      ? ["`duckmirror check` finds out about accounts and usage for one credit"]
+      ? ["`duckmirror check` counts accounts and usage for one credit"]
       : []),
-    ...(others ? ["`duckmirror check --totals` about accounts, contacts and signals for three credits"] : []),
+    ...(others ? ["`duckmirror check --totals` counts accounts, contacts and signals for three credits"] : []),
   ];
   return [`not known: ${length} ${listText(unknown)}${follows}`, ways.join("; ")];
 };
@@ -91,7 +91,7 @@ export const projectionOf = ({ outlook, forecast }: PlanReport, columns: number)
   const streams = outlook.streams.filter(({ withContent, creditsPerDay }) => withContent > 0 || creditsPerDay > 0);
   if (forecast.atLeast || streams.length === 0) return [];
   return [
-    "Credits a day from then on:",
+    "Credits a day from then on, while nothing changes, for changes, and in all without and with opt-in content:",
     renderTable(
       [{ name: "stream" }, right("unchanged"), right("changes"), right("no content"), right("all content")],
       streams.map((stream) => [

@@ -1,6 +1,6 @@
 // The credits of `status`: as JSON and as lines for people.
 import { counted, formatCount } from "../../../core/text/units.ts";
-import { isoTimeOrNull } from "../../../core/time.ts";
+import { isoTime, isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import type { CreditStatus } from "../../../warehouse/read/read-credits.ts";
 
 /** Most undecided requests that are named; --json names all. */
@@ -40,8 +40,7 @@ const creditLine = ({ credits }: CreditStatus, ago: (ms: number | null) => strin
   if (credits === null) return "credits: the service has not reported any yet";
   const limit = credits.limit === null ? "" : ` of ${formatCount(credits.limit)}`;
   const ambiguous = credits.ambiguousHere === 0 ? "" : `, ${formatCount(credits.ambiguousHere)} more may have been`;
-  const reset =
-    credits.resetsAt === null ? "" : `, reset ${isoTimeOrNull(credits.resetsAt)?.slice(0, 16).replace("T", " ")} UTC`;
+  const reset = credits.resetsAt === null ? "" : `, reset ${minuteText(isoTime(credits.resetsAt))}`;
   const period = credits.resetsAt === null ? "in the month before" : "in this period";
   return (
     `credits: ${formatCount(credits.remaining)}${limit} left${reset} (reported ${ago(credits.capturedAt)}); ` +

@@ -8,7 +8,7 @@ import { type ProfileStart, profileOf, STARTS_AT_ONCE } from "../../../queue/ask
 import { tracedTriggers } from "../../../queue/traced-triggers.ts";
 import { audited } from "../../audited.ts";
 import type { CommandContext } from "../../command.ts";
-import type { WorkerDoor } from "../door.ts";
+import type { WorkerConnection } from "../worker-connection.ts";
 
 export interface RecordedStarts {
   /** Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers, as `all`. */
@@ -18,16 +18,16 @@ export interface RecordedStarts {
 }
 
 export const recordedStarts = async (
-  door: WorkerDoor,
+  worker: WorkerConnection,
   profiles: readonly Config[],
   context: CommandContext,
 ): Promise<RecordedStarts> => {
   const [first] = profiles;
   const tracer = first === undefined ? noTracer : await context.tracer(first);
-  const triggers = tracedTriggers(door.triggers, tracer);
+  const triggers = tracedTriggers(worker.triggers, tracer);
 
   const one = async (ask: SyncAsk): Promise<ProfileStart> => {
-    if (door.startAll !== null) return { ...(await triggers.start(ask)), profile: ask.profile };
+    if (worker.startAll !== null) return { ...(await triggers.start(ask)), profile: ask.profile };
     const config = profileOf(profiles, ask.profile);
     const deed = { action: "sync", subject: ask.streams.join(",") || null } as const;
     const start = () => triggers.start({ ...ask, profile: config.profile });
@@ -37,6 +37,6 @@ export const recordedStarts = async (
   return {
     one,
     all: (ask) =>
-      door.startAll?.(ask) ?? mapAtOnce(profiles, STARTS_AT_ONCE, ({ profile }) => one({ ...ask, profile })),
+      worker.startAll?.(ask) ?? mapAtOnce(profiles, STARTS_AT_ONCE, ({ profile }) => one({ ...ask, profile })),
   };
 };

@@ -12,13 +12,13 @@ import { LEASE_MS } from "../../../budget/credits/organization-ledger.ts";
 import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { inSpan, type Span, type Tracer } from "../../../core/tracing.ts";
-import { lockLetter } from "../letters.ts";
 import { type Departure, deliveryId, type Mailbox } from "../mailbox.ts";
 import { callOf, type FetchPayload } from "../messages.ts";
 import { fenceKeyOf } from "../names.ts";
 import { denialOf, type Organization } from "../organizations.ts";
 import { type Packed, packAnswer, packDenial } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
+import { sealAnswer } from "../sealed-answers.ts";
 
 /** Longest wait for a new slot, because the request's place in the fetcher is worth more. */
 const SLOT_WAIT_MS = 100;
@@ -106,8 +106,8 @@ const deliver = async (
 ): Promise<void> => {
   const delivery = deliveryId(requestId, nth);
   const stubborn = { clock, forMs: DELIVERY_PATIENCE_MS, signal: hardSignal };
-  const letter = lockLetter(organization.seals, mirror, delivery, packed);
-  await patiently(() => mailbox.put(delivery, letter), stubborn);
+  const answer = sealAnswer(organization.seals, mirror, delivery, packed);
+  await patiently(() => mailbox.put(delivery, answer), stubborn);
   await patiently(() => announce(delivery), stubborn);
 };
 

@@ -6,15 +6,15 @@ import type { Clock } from "../../../core/clock.ts";
 import { lostAttemptRows } from "../../../sync/request/ledger-rows.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { RequestRecord } from "../../../warehouse/record/checkpoint.ts";
-import { openLetter } from "../letters.ts";
 import { deliveryId, type Mailbox } from "../mailbox.ts";
 import type { Packed } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
+import { openAnswer } from "../sealed-answers.ts";
 import type { Seals } from "../seals.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 
-/** Text about a letter that is dropped unread. */
-export const strangeLetter = (delivery: string): string =>
+/** Text about an answer that is dropped unread. */
+export const strangeAnswer = (delivery: string): string =>
   `Redis holds an answer (${delivery}) that no fetcher of this organization wrote: it is dropped unread`;
 
 /** Ledger row of a response after another one, or after its run; null: it cost nothing. */
@@ -88,18 +88,18 @@ export const createArrivals = (deps: {
   const finished = new Set<string>();
 
   const take = async (delivery: string): Promise<void> => {
-    const letter = await patiently(() => openLetter(deps, delivery), patience);
-    if (letter.kind === "none") return;
-    if (letter.kind === "unread") {
+    const answer = await patiently(() => openAnswer(deps, delivery), patience);
+    if (answer.kind === "none") return;
+    if (answer.kind === "unread") {
       // It stays for a loader that reads it; a run of this one must not wait for ever.
-      sender.pending().get(requestOf(delivery))?.resolve({ kind: "denied", error: letter.error });
+      sender.pending().get(requestOf(delivery))?.resolve({ kind: "denied", error: answer.error });
       return;
     }
-    if (letter.kind === "strange") {
-      warn(strangeLetter(delivery));
+    if (answer.kind === "strange") {
+      warn(strangeAnswer(delivery));
       return patiently(() => mailbox.drop(delivery, null), patience);
     }
-    const { packed } = letter;
+    const { packed } = answer;
     const { requestId } = packed.note.request;
     if (!finished.has(delivery)) {
       const fate = await sender.deliver(packed);

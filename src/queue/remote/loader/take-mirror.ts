@@ -1,5 +1,6 @@
-// A run takes its mirror's place in Redis, and over what earlier runs left there: a loader's run, and also a run that
-// sends its requests itself, after a loader of the same mirror was killed.
+// At its start a run claims its mirror in Redis, so that no other loader's requests count, and takes over the responses
+// that earlier runs left there. A loader's run does so, and also a run that sends its requests itself, after a loader of
+// the same mirror was killed.
 import type { AccessContext } from "../../../../jobs/service-access.ts";
 import type { Redactor } from "../../../api/redact.ts";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";

@@ -12,12 +12,12 @@ import { type IntentRecord, openArchive } from "../../../warehouse/archive/archi
 import { readArchive, readIntents } from "../../../warehouse/archive/read-archive.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
-import { openLetter } from "../letters.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Packed, unpackAnswer } from "../packed-answer.ts";
+import { openAnswer } from "../sealed-answers.ts";
 import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
-import { account, accountLost, deliveriesOf, strangeLetter } from "./arrivals.ts";
+import { account, accountLost, deliveriesOf, strangeAnswer } from "./arrivals.ts";
 
 /** Time limit for requests in flight at a fetcher, ms. */
 const WAIT_MS = 15_000;
@@ -185,12 +185,12 @@ export const takeOver = async (warehouse: Warehouse, deps: TakeOverDeps): Promis
 
   const keep = createKeeper(warehouse, crashed, deps);
   for (const delivery of await mailbox.deliveries()) {
-    const letter = await openLetter(deps, delivery);
+    const answer = await openAnswer(deps, delivery);
     // Paid for, and readable to the program that asked for it.
-    if (letter.kind === "unread") continue;
-    if (letter.kind === "letter") await keep(letter.packed);
-    if (letter.kind === "strange") warn(strangeLetter(delivery));
-    await mailbox.drop(delivery, letter.kind === "letter" ? letter.packed.note.request.requestId : null);
+    if (answer.kind === "unread") continue;
+    if (answer.kind === "answer") await keep(answer.packed);
+    if (answer.kind === "strange") warn(strangeAnswer(delivery));
+    await mailbox.drop(delivery, answer.kind === "answer" ? answer.packed.note.request.requestId : null);
   }
   // The record of sent requests stays until the run ends in order: if this process is killed before recovery has booked
   // them, the next one must not take them for unsent.

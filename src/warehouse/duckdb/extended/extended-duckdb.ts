@@ -68,8 +68,8 @@ const goodAnswer = (answer: FromExtended): Answer => {
     case "columns":
     case "batch":
       return answer;
-    case "refused":
-      throw new DuckmirrorError("USAGE", { detail: "one SELECT at a time can be asked: what writes is refused" });
+    case "notReading":
+      throw new DuckmirrorError("USAGE", { detail: "only one SELECT at a time is run, and nothing that writes" });
     case "tooLarge": {
       const detail = `one of its rows has more than ${ROW_CHARACTERS / 1_000_000} million characters`;
       throw new DuckmirrorError("QUERY_LIMIT", { detail });

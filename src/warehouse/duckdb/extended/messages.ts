@@ -40,13 +40,13 @@ export type ToExtended =
 
 /**
  * `rows`: of the statement, as JSON values; integers over 2^53 as text. `columns`, then `batch` for each `next`, empty at the
- * end: of a user's statement. `refused`: the statement does not only read. `tooLarge`: one row has too many characters.
+ * end: of a user's statement. `notReading`: the statement does not only read. `tooLarge`: one row has too many characters.
  */
 export const fromExtendedSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("rows"), rows: z.array(z.record(z.string(), z.unknown())) }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("batch"), batch: z.array(z.array(z.custom<OutValue>())) }),
-  z.object({ kind: z.literal("refused") }),
+  z.object({ kind: z.literal("notReading") }),
   z.object({ kind: z.literal("tooLarge") }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
   z.object({ kind: z.literal("clientMissing") }),

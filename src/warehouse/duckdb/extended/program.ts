@@ -69,7 +69,7 @@ const answer = async (message: ToExtended): Promise<FromExtended> => {
   if (message.kind === "query") {
     const asked = await ask(connection, message);
     batches = asked?.batches ?? null;
-    return asked === null ? { kind: "refused" } : { kind: "columns", columns: asked.columns };
+    return asked === null ? { kind: "notReading" } : { kind: "columns", columns: asked.columns };
   }
   if (message.kind === "next") return { kind: "batch", batch: (await batches?.next())?.value ?? [] };
   const reader = await connection.runAndReadAll(message.sql);

@@ -4,7 +4,7 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { assertOwnFolder } from "../../../core/own-files.ts";
 import { timeMs } from "../../../core/time.ts";
-import { callsDir } from "../../calls/call-files.ts";
+import { callsDir } from "../../journal/call-files.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that the old working file stays after a replay, and a file of calls without a readable line. */

@@ -91,6 +91,11 @@ describe("the lines of a terminal", () => {
     expect(Math.max(...linesOf(runAfter([0, aPage()], [1, wait]), 20).map((line) => line.length))).toBeLessThan(20);
   });
 
+  test("count no rows of a stream of single records, which has none", () => {
+    const insights = aPage({ stream: "insights", rows: 0, pagesDone: 4, pagesTotal: 40, rowsTotal: null });
+    expect(linesOf(runAfter([0, insights]))[0]).toBe("insights  4/40 pages  1 credit");
+  });
+
   test("show what is planned before the first page and what came of a stream after its last", () => {
     const planned = runAfter([0, { kind: "stream-planned", stream: "filings", requests: 40, because: "never synced" }]);
     expect(linesOf(planned)[0]).toBe("filings  40 requests planned");

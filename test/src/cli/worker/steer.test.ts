@@ -8,7 +8,7 @@ import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { cli } from "../../../support/cli.ts";
+import { aFolder, cli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
@@ -106,6 +106,17 @@ test("a pause needs a target that exists, and Redis", async () => {
   const local = await cli(["pause", "--fleet"], { env });
   expect([local.code, local.err]).toEqual([2, expect.stringContaining("needs Redis (REDIS_URL)")]);
   for (const command of ["pause", "resume", "jobs"]) expect((await run(command, "--help")).out).toContain("Examples:");
+});
+
+test("without Redis `jobs --failed` says that failed jobs are not kept, and names the command that shows failures", async () => {
+  const env = { DUCKMIRROR_BASE_URL: "https://api.example", DUCKMIRROR_DATA_DIR: aFolder() };
+  const { code, out } = await cli(["jobs", "--failed"], { env });
+  expect([code, out]).toEqual([0, expect.stringContaining("`duckmirror status` shows the last runs")]);
+});
+
+test("a command that asks Redis does not repeat what the worker warns about", async () => {
+  const { run } = await aShell();
+  expect(await run("jobs")).toMatchObject({ code: 0, err: "" });
 });
 
 test("jobs lists all queues, the members and what is paused; --failed stays as it was", async () => {

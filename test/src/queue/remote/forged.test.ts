@@ -5,10 +5,10 @@ import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { lockLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { type FetchPayload, requestOf, signedJob } from "../../../../src/queue/remote/messages.ts";
+import { sealAnswer } from "../../../../src/queue/remote/sealed-answers.ts";
 import type { Seals } from "../../../../src/queue/remote/seals.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrg, aRedis } from "../worker-rig.ts";
@@ -231,9 +231,9 @@ test(`none of ${Object.keys(LETTERS).length} forged answers is believed, and the
     body: text,
   });
   const { seals } = sealsOf(config);
-  const lock = (place: string, more: object = {}) => lockLetter(seals, mirror, place, noted(more));
+  const lock = (place: string, more: object = {}) => sealAnswer(seals, mirror, place, noted(more));
   const letter = lock(`${ID}.1`);
-  const other = lockLetter(sealsOf(config, new Secret("another-token")).seals, mirror, `${ID}.1`, noted({}));
+  const other = sealAnswer(sealsOf(config, new Secret("another-token")).seals, mirror, `${ID}.1`, noted({}));
   for (const [name, forge] of Object.entries(LETTERS)) {
     const before = warned.length;
     await mailbox.put(`${ID}.1`, forge(letter, lock, other));

@@ -2,9 +2,9 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
-import { lockLetter, openLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
+import { openAnswer, sealAnswer } from "../../../../src/queue/remote/sealed-answers.ts";
 import { readArchive, readIntents } from "../../../../src/warehouse/archive/read-archive.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrg, aRedis, type Organization } from "../worker-rig.ts";
@@ -227,9 +227,9 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   const mailbox = openMailbox(client, mirror);
   const answer = await vi.waitFor(
     async () => {
-      const letter = await openLetter({ mailbox, seals, mirror }, "run-1-1.2");
-      if (letter.kind !== "letter") throw new Error("no answer yet");
-      return letter.packed;
+      const opened = await openAnswer({ mailbox, seals, mirror }, "run-1-1.2");
+      if (opened.kind !== "answer") throw new Error("no answer yet");
+      return opened.packed;
     },
     { timeout: 120_000 },
   );
@@ -238,7 +238,7 @@ test("an attempt of a fetcher that died counts, and its answer, should it come a
   if (sent.kind === "outcome") sent.kept?.();
   // The one that was thought dead only stood still, and hands its answer in.
   const { note, body } = answer;
-  await mailbox.put("run-1-1.1", lockLetter(seals, mirror, "run-1-1.1", { note: { ...note, nth: 1 }, body }));
+  await mailbox.put("run-1-1.1", sealAnswer(seals, mirror, "run-1-1.1", { note: { ...note, nth: 1 }, body }));
   const pages = new Queue(`pages-${mirror}`, { connection: client, prefix: "{duckmirror}" });
   await pages.add("page", { v: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
   await vi.waitFor(async () => expect([...(await loader.warehouse.requestsOf("run-1"))]).toEqual(["run-1-1.late1"]), {

@@ -2,10 +2,10 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { lockLetter } from "../../../../src/queue/remote/letters.ts";
 import { mirrorIdOf } from "../../../../src/queue/remote/loader/mirror-id.ts";
 import { openMailbox } from "../../../../src/queue/remote/mailbox.ts";
 import { requestOf } from "../../../../src/queue/remote/messages.ts";
+import { sealAnswer } from "../../../../src/queue/remote/sealed-answers.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrg, aRedis, NEWER } from "../worker-rig.ts";
 import { aFetcher, aLoader, announced, aParcel, load, sealsOf } from "./remote-rig.ts";
@@ -75,7 +75,7 @@ test("an answer that only a newer loader reads ends the wait for it, and stays",
     note: { ...note, result: { kind: "denied" as const, code: "FENCED" as const, context: {} } },
     body: Buffer.alloc(0),
   };
-  await mailbox.put("run-1-1.1", lockLetter(sealsOf(config).seals, mirror, "run-1-1.1", packed));
+  await mailbox.put("run-1-1.1", sealAnswer(sealsOf(config).seals, mirror, "run-1-1.1", packed));
   await queue.add("page", { ...NEWER, since: 1, delivery: "run-1-1.1" }, { jobId: "run-1-1.1" });
   expect(await sending).toMatchObject({ kind: "denied", error: { code: "JOB_VERSION" } });
   expect(await mailbox.deliveries()).toEqual(["run-1-1.1"]);

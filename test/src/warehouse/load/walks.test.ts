@@ -14,15 +14,15 @@ const filings = (company: string, ids: readonly number[], walkId: string | null)
 
 test("rows that a walk did not meet are counted and sampled, always the same ones", async () => {
   const warehouse = await aWarehouse();
-  const all = Array.from({ length: 50 }, (_, id) => aSignal(id));
+  const all = Array.from({ length: 70 }, (_, id) => aSignal(id));
   await warehouse.commit(aCheckpoint([aLoad("signals", all)]));
   await warehouse.commit(aCheckpoint([aLoad("signals", [...all.slice(0, 40), ...all.slice(0, 5)], { walkId: "w" })]));
   expect(await warehouse.seenCount("w")).toBe(40);
-  const missing = await warehouse.missing({ table: "signals", walkId: "w", sampleSize: 3 });
-  expect(missing).toMatchObject({ rows: 50, missing: 10 });
-  expect(missing.sample).toHaveLength(3);
+  const missing = await warehouse.missing({ table: "signals", walkId: "w" });
+  expect(missing).toMatchObject({ rows: 70, missing: 30 });
+  expect(new Set(missing.sample).size).toBe(20);
   for (const id of missing.sample) expect(Number(id)).toBeGreaterThanOrEqual(40);
-  expect(await warehouse.missing({ table: "signals", walkId: "w", sampleSize: 3 })).toEqual(missing);
+  expect(await warehouse.missing({ table: "signals", walkId: "w" })).toEqual(missing);
 });
 
 test("deleting them keeps their last version in history, forgets the walk and stores the state, all at once", async () => {
@@ -70,6 +70,7 @@ test("a walk of one company says nothing about the rows of another, also where i
   const warehouse = await aWarehouse();
   await warehouse.commit(aCheckpoint([filings("a", [1, 2], null), filings("b", [1, 2, 3], null)]));
   await warehouse.commit(aCheckpoint([filings("a", [1], "wa"), filings("b", [2, 3], "wb")]));
+  expect(await warehouse.idsOfCompany("filings", "a")).toEqual(["1", "2"]);
   const scope = { table: "filings", walkId: "wa", company: "a" } as const;
   expect(await warehouse.missing(scope)).toEqual({ rows: 2, missing: 1, sample: ["2"] });
   expect(await warehouse.deleteMissing({ ...scope, expected: 1, runId: "run-1", now: T0 })).toBe(1);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
-import { callsDir } from "../../../../../src/warehouse/calls/call-files.ts";
+import { callsDir } from "../../../../../src/warehouse/journal/call-files.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
 import { aWarehouse } from "../../../warehouse/builders.ts";

@@ -82,7 +82,7 @@ describe("a mirror with a history", () => {
   test("destinations: how far each is behind the snapshot, and why deliveries to it fail", async () => {
     const dataDir = aFolder();
     await aMirror(dataDir);
-    const published = statSync(join(dataDir, "warehouse.duckdb")).mtimeMs;
+    const published = Math.trunc(statSync(join(dataDir, "warehouse.duckdb")).mtimeMs);
     const [crm, lake] = [
       { name: "crm", kind: "parquet", url: "copies" },
       { name: "lake", kind: "postgres", url: "postgres://hidden@db/x" },

@@ -70,7 +70,7 @@ test("unfollows, and says what it did", async () => {
   const run = await cli(["unfollow", "a.example", "--erase", "--json"], where);
   expect([run.code, JSON.parse(run.out)]).toEqual([0, { removed: ["a.example"], erased: null }]);
   expect(await followed(where)).toEqual(["b.example"]);
-  expect((await cli(["unfollow", "b.example"], where)).out).toBe("1 company followed no more.\n");
+  expect((await cli(["unfollow", "b.example"], where)).out).toBe("1 company is no longer followed.\n");
   expect((await cli(["following"], where)).out).toContain("No company is followed");
 });
 

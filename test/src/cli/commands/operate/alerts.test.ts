@@ -75,6 +75,16 @@ test("send, list, test and replay a rule", async () => {
   ]);
 });
 
+test("a test message that is not taken is an error that says how to try again, and is not kept", async () => {
+  const { url } = await aReceiver(() => ({ status: 400 }));
+  const env = envOf(await aMirror(), url, RULE);
+  expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
+    code: 5,
+    err: expect.stringMatching(/ALERT_TEST_UNDELIVERED[\s\S]*`duckmirror alerts test failed` again/),
+  });
+  expect(JSON.parse((await cli(["alerts", "--json"], { env })).out).alerts).toMatchObject([{ waiting: 0, dead: [] }]);
+});
+
 test("neither address nor secret is shown, whatever fails", async () => {
   const dataDir = await aMirror();
   const secret = SECRET.slice("whsec_".length);
@@ -94,9 +104,10 @@ test("neither address nor secret is shown, whatever fails", async () => {
       };
       const env = envOf(dataDir, url, rule);
       const sent = await cli(["alerts", "send", "--json"], { env });
+      const tried = await cli(["alerts", "test", rule.name, "--verbose"], { env });
       const listed = await cli(["alerts", "list", "--verbose"], { env });
-      expect(sent.code).not.toBe(0);
-      const shown = sent.out + sent.err + listed.out + listed.err;
+      expect([sent.code, tried.code]).not.toContain(0);
+      const shown = [sent, tried, listed].map(({ out, err }) => out + err).join();
       expect(shown).not.toContain("hush-path");
       expect(shown).not.toContain(secret);
     }

@@ -1,5 +1,5 @@
 // `duckmirror deliver`: what it refuses, and that a destination that fails stops no other.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -64,6 +64,18 @@ test("an address whose variable is not set is an error of its delivery, not of o
     2,
     [{ name: "crm", error: { code: "CONFIG_INVALID", message: expect.stringContaining("crm: CRM_URL is not set") } }],
   ]);
+});
+
+test("after a delivery `status` says that the destination is up to date", async () => {
+  const dataDir = await aMirror();
+  // A file's time has fractions of a millisecond on most disks; here it certainly has.
+  utimesSync(join(dataDir, "warehouse.duckdb"), 1_795_577_885.6527, 1_795_577_885.6527);
+  const one = { name: "lake", kind: "parquet", url: join(dataDir, "lake") };
+  const env = { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: JSON.stringify([one]) };
+  expect(await cli(["deliver"], { env })).toMatchObject({ code: 0 });
+  const { out } = await cli(["status", "--json"], { env });
+  expect(JSON.parse(out).destinations).toMatchObject([{ name: "lake", state: "up_to_date", behind_seconds: 0 }]);
+  expect((await cli(["status"], { env })).out).toMatch(/lake[ │]+parquet[ │]+up to date[ │]+no /);
 });
 
 test("one that fails does not stop the others, and is asked for the names that were given", async () => {

@@ -40,8 +40,8 @@ describe("a good connection", () => {
     expect([code, err]).toEqual([0, ""]);
     for (const line of [
       /^tier +Full Access \(1,234 accounts\)$/m,
-      /^credits +4,999 of 5,000 left, reset 2026-04-01T00:00:00.000Z$/m,
-      /^rate limit +300 per minute by the service, auto configured$/m,
+      /^credits +4,999 of 5,000 left, reset 2026-04-01 00:00 UTC$/m,
+      /^rate limit +service: 300 per minute; setting `rate_limit`: auto$/m,
       /^token +ok, from DUCKMIRROR_TOKEN$/m,
       /^cost +1 credit$/m,
     ])

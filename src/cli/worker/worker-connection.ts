@@ -1,0 +1,198 @@
+// Connection of commands to the worker: the queue if there is Redis, else HTTP to the worker's address.
+
+import { z } from "zod";
+import { problemSchema } from "../../../jobs/family.ts";
+import type { Config } from "../../core/config/config.ts";
+import { listenText } from "../../core/config/listen-address.ts";
+import { resolveTls } from "../../core/config/secrets/tls-files.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
+import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
+import { syncProgress } from "../../core/report/sync-progress.ts";
+import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
+import type { Secret } from "../../core/secret.ts";
+import { errorOf, type ProfileStart, type Triggers } from "../../queue/asks.ts";
+import type { AllQueues } from "../../queue/fleet/all-queues.ts";
+import type { Steering } from "../../queue/fleet/pauses.ts";
+import type { Queues } from "../../queue/redis/queues.ts";
+import type { CommandContext } from "../command.ts";
+import { callWorker, type WorkerPlace } from "./call-worker.ts";
+import { keyForWorker } from "./door-keys.ts";
+
+/** Time limit of a request to the worker, ms. */
+const ANSWER_MS = 30_000;
+
+export interface FleetConnection {
+  readonly all: AllQueues;
+  readonly steering: Steering;
+  /** Throws REDIS_UNAVAILABLE. */
+  read(): Promise<Fleet>;
+}
+
+export interface WorkerConnection {
+  readonly triggers: Triggers;
+  /** null without Redis: nothing outlives the worker then. */
+  readonly queues: Queues | null;
+  /** All queues, members and pauses; null without Redis. */
+  readonly fleet: FleetConnection | null;
+  /** Asks the worker for syncs of all its profiles; null with Redis, where each is requested by itself. */
+  readonly startAll: ((ask: SyncAsk) => Promise<readonly ProfileStart[]>) | null;
+  /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
+  unable(): Promise<readonly (UnableProfile & { readonly host: string | null })[]>;
+  close(): Promise<void>;
+}
+
+const startedShape = { run_id: z.string(), joined: z.boolean() };
+const startedSchema = z.object(startedShape).transform(({ run_id: runId, joined }) => ({ runId, joined }));
+const allStartedSchema = z.object({
+  syncs: z.array(
+    z.object({ ...startedShape, profile: z.string() }).transform(({ run_id: runId, ...rest }) => ({ ...rest, runId })),
+  ),
+});
+const runSchema = z
+  .object({
+    run_id: z.string(),
+    state: z.enum(["queued", "running", "done", "partial", "stopped", "failed", "cancelled"]),
+    profile: z.string(),
+    asked_at: z.number(),
+    report: z.unknown(),
+    error: problemSchema.nullable(),
+    // Absent from workers of older versions.
+    due_at: z.number().nullable().default(null),
+    progress: syncProgress.nullable().default(null),
+    paused: z.boolean().default(false),
+  })
+  .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): AskedSync => {
+    return { ...rest, runId, askedAt, dueAt, report };
+  });
+const errorSchema = z.object({ error: problemSchema });
+
+/** The address to call for a listen address. */
+const callable = ({ host, port }: Config["listen"]) => {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return { host: reachable, port };
+};
+
+const profilesSchema = z.object({
+  profiles: z.array(
+    z.object({
+      name: z.string(),
+      // Absent from workers of older versions.
+      problem: problemSchema.nullable().default(null),
+    }),
+  ),
+});
+
+/** A worker over HTTP. Its functions throw WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
+export const httpWorker = (
+  place: WorkerPlace,
+  key: Secret | null,
+): Pick<WorkerConnection, "triggers" | "startAll" | "unable"> => {
+  const address = listenText(place.address);
+  const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
+    const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
+    const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    let status: number;
+    let text: string;
+    try {
+      const sent = body === undefined ? null : JSON.stringify(body);
+      const call = { method, path, headers: { ...auth, ...type, ...more }, body: sent };
+      ({ status, text } = await callWorker(place, call, AbortSignal.timeout(ANSWER_MS)));
+    } catch (cause) {
+      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: detailOf(cause) }, { cause });
+    }
+    const parsed = z.string().transform(jsonOrNull).pipe(z.unknown()).parse(text);
+    if (status < 300) return { status, body: parsed };
+    if (status === 404 && method !== "POST") return { status, body: null };
+    const problem = errorSchema.safeParse(parsed).data?.error;
+    if (status === 401 || status === 403) {
+      throw new DuckmirrorError("WORKER_REFUSED", { address, detail: problem?.message ?? `it answered ${status}` });
+    }
+    if (problem === undefined) {
+      throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: `it answered ${status}` });
+    }
+    throw errorOf(problem);
+  };
+  const post = async (ask: SyncAsk, whose: { readonly profile: string | null } | { readonly all_profiles: true }) => {
+    const { streams, full, reset = [], since, idempotencyKey, traceparent, timeoutMs } = ask;
+    const headers: Record<string, string> = {
+      ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
+      ...(typeof traceparent === "string" ? { traceparent } : {}),
+    };
+    // Sent only if given, because a worker of an older version refuses unknown members.
+    const given = {
+      ...(typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {}),
+      ...(reset.length === 0 ? {} : { reset }),
+      ...(since === undefined ? {} : { since }),
+    };
+    return (await call("POST", "/api/syncs", headers, { streams, full, ...whose, ...given })).body;
+  };
+  const triggers: Triggers = {
+    start: async (ask) => startedSchema.parse(await post(ask, { profile: ask.profile })),
+    find: async (runId) => {
+      const { body } = await call("GET", `/api/syncs/${encodeURIComponent(runId)}`);
+      return body === null ? null : runSchema.parse(body);
+    },
+    cancel: async (runId) => (await call("DELETE", `/api/syncs/${encodeURIComponent(runId)}`)).status < 300,
+    active: async () => z.object({ runs: z.array(runSchema) }).parse((await call("GET", "/api/syncs")).body).runs,
+  };
+  return {
+    triggers,
+    startAll: async (ask) => allStartedSchema.parse(await post(ask, { all_profiles: true })).syncs,
+    unable: async () => {
+      const { profiles } = profilesSchema.parse((await call("GET", "/api/profiles")).body);
+      return profiles.flatMap(({ name, problem }) =>
+        problem === null ? [] : [{ profile: name, host: null, ...problem }],
+      );
+    },
+  };
+};
+
+/** Opens the connection. Throws REDIS_UNAVAILABLE and the like; without Redis it calls nothing yet. */
+export const connectWorker = async (
+  profiles: readonly Config[],
+  context: CommandContext,
+): Promise<WorkerConnection> => {
+  const [config] = profiles;
+  if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+  if (config.redisUrl === null) {
+    const key = await keyForWorker(config);
+    if (key !== null) context.scrubber.hide(key);
+    const cert = (await resolveTls(config))?.cert ?? null;
+    const place = { address: callable(config.listen), cert };
+    return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
+  }
+  const { atRedis, openAsking } = await import("../../queue/redis/queue-connections.ts");
+  const { closeQueues, openQueues } = await import("../../queue/redis/queues.ts");
+  const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
+  const { clock } = context;
+  const onError = () => undefined;
+  // The worker warns about this Redis; a command that runs every few minutes does not repeat it.
+  const connection = await openAsking(config.redisUrl, () => undefined);
+  const queues = openQueues(connection.redis, onError);
+  const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
+  const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");
+  const { readFleet } = await import("../../queue/fleet/fleet.ts");
+  const { createSteering } = await import("../../queue/fleet/pauses.ts");
+  const all = openAllQueues(connection.redis, queues, onError);
+  const asking = createSteering(connection.redis, queues, all);
+  const steering: Steering = {
+    pause: (target) => atRedis(connection, () => asking.pause(target)),
+    resume: (target) => atRedis(connection, () => asking.resume(target)),
+  };
+  const read = () => atRedis(connection, () => readFleet(connection.redis, all));
+  return {
+    triggers,
+    queues,
+    startAll: null,
+    unable: async () =>
+      (await read()).members.flatMap(({ host, unable }) => unable.map((problem) => ({ ...problem, host }))),
+    fleet: { all, steering, read },
+    close: async () => {
+      await all.close();
+      await closeQueues(queues);
+      await triggers.close().catch(onError);
+      await connection.close();
+    },
+  };
+};

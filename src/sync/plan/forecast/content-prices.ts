@@ -1,0 +1,81 @@
+// What opt-in content costs that is not configured yet: nothing where it comes with the list, else a request per record.
+// What the service grants is remembered from earlier responses (rows/granted-fields.ts). Pure.
+import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
+import { type Context, stateKey } from "../candidate.ts";
+import { embedsCompanies } from "../companies.ts";
+import { dueCandidates } from "../due.ts";
+import { totalOf } from "./follow-up.ts";
+
+/** `list`: it comes with pages that are paid for anyway. `record`: one request per record. `refused`: not at all. */
+export type ContentWay = "list" | "record" | "unknown" | "refused";
+
+export interface ContentPrice {
+  readonly stream: StreamName;
+  readonly field: string;
+  readonly way: ContentWay;
+  /** Mirrored records that lack it; null: not known. */
+  readonly records: number | null;
+  /** Credits of the next sync beyond those without it; null: not known. */
+  readonly credits: number | null;
+  /** Most credits that it may be; null: not known. */
+  readonly atMost: number | null;
+}
+
+/** Requests of a stream that are due with this content. */
+const dueWith = (context: Context, stream: StreamName, content: readonly string[]): number =>
+  dueCandidates(context.view, { ...context.options, content })
+    .filter((candidate) => candidate.stream === stream)
+    .reduce((sum, { requests }) => sum + (requests ?? 1), 0);
+
+const extraOf = (context: Context, stream: StreamName, field: string): number => {
+  const { content } = context.options;
+  const name = `${stream}.${field}`;
+  const without = content.filter((each) => each !== field && each !== name);
+  return Math.max(0, dueWith(context, stream, [...without, name]) - dueWith(context, stream, without));
+};
+
+const ofSignals = (context: Context): Pick<ContentPrice, "way" | "records" | "credits" | "atMost"> => {
+  const shape = context.options.shapes.get("signals");
+  const isMirrored = context.view.states.get(stateKey("signals", ""))?.walkedAt != null;
+  const records = isMirrored ? context.view.signalsWithoutContent.length : totalOf(context, "signals");
+  if (shape?.grants.includes("fullContent")) {
+    const credits = extraOf(context, "signals", "fullContent");
+    return { way: "list", records, credits, atMost: credits };
+  }
+  if (shape?.content === false || shape?.lacks.includes("fullContent")) {
+    return { way: "record", records, credits: records, atMost: records };
+  }
+  return { way: "unknown", records, credits: null, atMost: records };
+};
+
+/** Requests that configured content of a stream may take, while it is not known whether the list returns it. */
+export const contentPerhaps = (context: Context, stream: StreamName): number => {
+  if (stream !== "signals" || wantedContent(streamSpec(stream), context.options.content).length === 0) return 0;
+  const { way, atMost } = ofSignals(context);
+  return way === "unknown" ? (atMost ?? 0) : 0;
+};
+
+const ofCompanies = (context: Context): Pick<ContentPrice, "way" | "records" | "credits" | "atMost"> => {
+  const accounts = totalOf(context, "accounts");
+  const readsAccounts = context.options.streams.includes("accounts");
+  if (context.view.accounts.length === 0 && readsAccounts && accounts !== 0)
+    return { way: "record", records: null, credits: null, atMost: accounts };
+  if (!embedsCompanies(context.options.shapes.get("accounts")))
+    return { way: "list", records: 0, credits: 0, atMost: 0 };
+  const credits = extraOf(context, "companies", "insights");
+  return { way: "record", records: credits, credits, atMost: credits };
+};
+
+/** Lists of companies return content or never do; signals and profiles have a route per record beside their list. */
+const priceOf = (context: Context, stream: StreamName, field: string): ContentPrice => {
+  if (stream === "signals") return { stream, field, ...ofSignals(context) };
+  if (stream === "companies") return { stream, field, ...ofCompanies(context) };
+  const way = context.options.shapes.get(stream)?.content === false ? "refused" : "list";
+  return { stream, field, way, records: null, credits: 0, atMost: 0 };
+};
+
+/** Prices of these fields (`signals.fullContent`, or `fullContent` for every stream that has one). */
+export const contentPrices = (context: Context, names: readonly string[]): readonly ContentPrice[] =>
+  STREAM_NAMES.flatMap((stream) =>
+    wantedContent(streamSpec(stream), names).map(({ name }) => priceOf(context, stream, name)),
+  );

@@ -1,0 +1,76 @@
+// Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
+// history, with the same guards as rows that a walk did not return (apply-deletes.ts).
+import { z } from "zod";
+import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
+import type { TableName } from "../../../catalog/tables.ts";
+import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
+import { finishedState } from "../../task/scope-state.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
+import { type SyncRun, shapeOf } from "../state/run-state.ts";
+import { closeTask, commitState, failTask } from "../state/task-ends.ts";
+import { guardDeletes } from "./delete-guard.ts";
+import { removeLists } from "./remove-company.ts";
+
+const idRow = z.object({ id: z.string() });
+const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
+
+const idsOf = async (run: SyncRun, sql: string, companies?: readonly string[]): Promise<readonly string[]> => {
+  const params = companies === undefined ? [] : [JSON.stringify(companies)];
+  const rows = await run.deps.warehouse.database.query(sqlText(sql), params, idRow);
+  return rows.map(({ id }) => id);
+};
+
+const remove = async (run: SyncRun, stream: StreamName | null, table: TableName, ids: readonly string[]) => {
+  if (ids.length === 0) return;
+  const now = run.deps.clock.now();
+  const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
+  if (stream !== null) run.stats.of(stream).deleted += deleted;
+};
+
+/** Removes all lists of a company that is gone; they return 404, too. */
+const removeListsOf = async (run: SyncRun, company: string) => {
+  const { warehouse, clock } = run.deps;
+  const deleted = await removeLists(warehouse, company, { runId: run.runId, now: clock.now() });
+  for (const [name, rows] of deleted) run.stats.of(name).deleted += rows;
+};
+
+/**
+ * Decides on companies whose profile returned 404. A company embedded in an account still exists; inputs that
+ * resolved to one of the others are resolved again.
+ */
+export const settleAbsentCompanies = async (run: SyncRun, tasks: readonly ScopeTask[]): Promise<void> => {
+  if (tasks.length === 0) return;
+  const embedded = shapeOf(run, "accounts").grants.includes("company");
+  const scopes = JSON.stringify(tasks.map((task) => task.candidate.scope));
+  const sql = sqlText("plan/mirrored-companies.sql");
+  const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
+  const gone = mirrored.filter(({ named }) => !(named && embedded)).map(({ id }) => id);
+  const rows = await run.deps.warehouse.countRows("companies");
+  const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
+  for (const task of tasks) {
+    const { scope } = task.candidate;
+    if (refusal !== null && gone.includes(scope)) {
+      await failTask(run, task, refusal, { resumable: false });
+      continue;
+    }
+    if (gone.includes(scope)) {
+      await removeListsOf(run, scope);
+      await remove(run, "companies", "companies", [scope]);
+      await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));
+    }
+    const now = run.deps.clock.now();
+    await commitState(run, finishedState(task, { whole: true, addsUp: true, now, runId: run.runId }));
+    closeTask(run, task);
+  }
+};
+
+/** Removes owners without an account. If the service stops returning owners, that proves nothing. */
+export const dropOwners = async (run: SyncRun): Promise<void> => {
+  const orphans = await idsOf(run, "plan/owners-without-account.sql");
+  if (orphans.length === 0) return;
+  const rows = await run.deps.warehouse.countRows("owners");
+  const refusal = guardDeletes(streamSpec("companies"), { rows, missing: orphans.length }, run.options);
+  if (refusal === null) return remove(run, null, "owners", orphans);
+  const text = `${orphans.length} of ${rows} owners are named by no account any more; nothing was deleted`;
+  run.deps.emit({ kind: "note", level: "warn", text });
+};

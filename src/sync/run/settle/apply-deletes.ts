@@ -1,0 +1,125 @@
+// Applies deletes: counts rows that a walk did not return, consults the guard, probes a few by id, then moves them to
+// history.
+
+import { z } from "zod";
+import type { StreamSpec } from "../../../catalog/streams.ts";
+import type { ScopedTable } from "../../../catalog/tables.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { counted } from "../../../core/text/units.ts";
+import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
+import { finishedState, walkingState } from "../../task/scope-state.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
+import { isFiltered, type SyncRun } from "../state/run-state.ts";
+import { markUnreturned } from "../state/scope-marks.ts";
+import { adjustRows, closeTask, commitState, failTask, putOff } from "../state/task-ends.ts";
+import { askById, isAskable } from "./ask-by-id.ts";
+import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
+
+const companyOf = (task: ScopeTask): { company?: string } =>
+  task.stream.scope === "company" ? { company: task.candidate.scope } : {};
+
+export const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
+  const found = await run.deps.warehouse.missing({ table: task.stream.table, walkId: task.walkId, ...companyOf(task) });
+  return { task, rows: found.rows, missing: found.missing, sample: found.sample };
+};
+
+/** Requests a few missing rows by id. `later`: this run could not find out. */
+const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
+  const { name } = scope.task.stream;
+  if (!isAskable(name)) return "gone";
+  for (const id of scope.sample.slice(0, PROBES)) {
+    const answer = await askById(run, scope.task, name, id);
+    if (answer === "alive") return "alive";
+    if (answer === "absent") continue;
+    if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
+    return "later";
+  }
+  return "gone";
+};
+
+const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: DuckmirrorError) => {
+  for (const { task, missing } of scopes) await failTask(run, task, error, { resumable: false, unconfirmed: missing });
+};
+
+/**
+ * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
+ * response sent before the account was deleted brings its insight back.
+ */
+export const dropInsights = async (run: SyncRun): Promise<void> => {
+  const { warehouse, clock } = run.deps;
+  const sql = sqlText("plan/insights-without-account.sql");
+  const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
+  if (orphans.length === 0) return;
+  const ids = orphans.map(({ id }) => id);
+  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now: clock.now() });
+  run.stats.of("account_insights").deleted += deleted;
+};
+
+/** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
+const leaveUndecided = async (run: SyncRun, task: ScopeTask) => {
+  task.readAt = 0;
+  await commitState(run, walkingState(task, run.runId));
+  putOff(run, task);
+};
+
+const apply = async (run: SyncRun, scope: MissingRows) => {
+  const { task } = scope;
+  const now = run.deps.clock.now();
+  adjustRows(run, task, -scope.missing);
+  const state = finishedState(task, { whole: true, addsUp: true, now, runId: run.runId });
+  if (scope.missing === 0) {
+    await commitState(run, state);
+    return closeTask(run, task);
+  }
+  const deleted = await run.deps.warehouse.deleteMissing({
+    table: task.stream.table,
+    walkId: task.walkId,
+    expected: scope.missing,
+    ...companyOf(task),
+    runId: run.runId,
+    now,
+    scope: state,
+  });
+  run.stats.of(task.candidate.stream).deleted += deleted;
+  closeTask(run, task);
+};
+
+/**
+ * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a
+ * credit if they exist. A list without any row proves nothing.
+ */
+const leaveOutside = async (run: SyncRun, table: ScopedTable, tasks: readonly ScopeTask[]): Promise<void> => {
+  const { warehouse, clock, emit } = run.deps;
+  for (const task of tasks) {
+    const { rows, missing } = await missingOf(run, task);
+    const empty = missing > 0 && missing === rows;
+    if (!empty) {
+      const left = await markUnreturned(warehouse, table, task.walkId);
+      emit({ kind: "note", level: "info", text: `${table}: ${counted(left, "row")} left the scope` });
+      adjustRows(run, task, -left);
+    }
+    const unconfirmed = empty ? { rows, because: "the list with the filters of scope is empty" } : null;
+    const now = clock.now();
+    await commitState(run, finishedState(task, { whole: true, addsUp: !empty, unconfirmed, now, runId: run.runId }));
+    closeTask(run, task);
+  }
+};
+
+/** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
+export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
+  if (isFiltered(run, stream.name)) return leaveOutside(run, stream.name, tasks);
+  const scopes: MissingRows[] = [];
+  for (const task of tasks) scopes.push(await missingOf(run, task));
+  const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
+  const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
+  if (refusal !== null) return refuse(run, scopes, refusal);
+  for (const scope of scopes) {
+    const verdict = await probe(run, scope);
+    if (verdict === "alive") {
+      await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
+      continue;
+    }
+    if (verdict === "later") await leaveUndecided(run, scope.task);
+    else await apply(run, scope);
+  }
+};

@@ -1,0 +1,125 @@
+// Committer: collects arrivals and writes them in one transaction: rows, scope states, request ledger (invariant I1).
+// While one batch is written, the next is collected, so fetching and loading overlap.
+
+import type { Archive } from "../../../warehouse/archive/archive.ts";
+import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
+import type {
+  LoadCounts,
+  QuotaReading,
+  RequestRecord,
+  ScopeState,
+  TableLoad,
+} from "../../../warehouse/record/checkpoint.ts";
+
+/** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times that memory. */
+const MOST_ARRIVALS = 256;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** Something to commit. */
+export interface Arrival {
+  readonly loads: readonly TableLoad[];
+  readonly requests: readonly RequestRecord[];
+  /** States of scopes after it; later arrivals replace them. */
+  readonly states: readonly ScopeState[];
+  /**
+   * Called with the counts of the loads before any arrival of the batch continues, because a task may use its figures
+   * only when they include everything committed with it.
+   */
+  readonly counted?: (counts: readonly LoadCounts[]) => void;
+  readonly bytes: number;
+}
+
+export interface Committer {
+  /** Resolves with the counts of the loads once they are durable. Rejects if the commit fails. */
+  commit(arrival: Arrival): Promise<readonly LoadCounts[]>;
+  /** Number of arrivals that are not durable yet. */
+  waiting(): number;
+  /** Decoded bytes of these arrivals' bodies. */
+  waitingBytes(): number;
+}
+
+interface Queued {
+  readonly arrival: Arrival;
+  readonly resolve: (counts: readonly LoadCounts[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const stateId = (state: ScopeState) => `${state.stream}\n${state.scope}`;
+
+interface CommitterDeps {
+  readonly warehouse: Warehouse;
+  readonly archive: Archive;
+  readonly runId: string;
+  /** A usage block to store with the next commit, if one is due. */
+  readonly takeQuota: () => QuotaReading | null;
+}
+
+/** Number of arrivals that go into the next transaction: at least one. */
+const batchSize = (queue: readonly Queued[]): number => {
+  let bytes = 0;
+  let count = 0;
+  for (const { arrival } of queue) {
+    if (count > 0 && (count >= MOST_ARRIVALS || bytes + arrival.bytes > MOST_BYTES)) break;
+    bytes += arrival.bytes;
+    count += 1;
+  }
+  return count;
+};
+
+const bytesOf = (batch: readonly Queued[]): number => batch.reduce((sum, { arrival }) => sum + arrival.bytes, 0);
+
+/** Commits a batch in one transaction. Every arrival is counted before the first continues. */
+const write = async (batch: readonly Queued[], { warehouse, archive, runId, takeQuota }: CommitterDeps) => {
+  // Later states of a scope replace earlier ones, because the batch is one transaction.
+  const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
+  await archive.flush();
+  const counts = await warehouse.commit({
+    runId,
+    loads: batch.flatMap(({ arrival }) => arrival.loads),
+    requests: batch.flatMap(({ arrival }) => arrival.requests),
+    scopes: [...states.values()],
+    quota: takeQuota(),
+  });
+  let position = 0;
+  const shares = batch.map(({ arrival }) => {
+    const share = counts.slice(position, position + arrival.loads.length);
+    position += arrival.loads.length;
+    arrival.counted?.(share);
+    return share;
+  });
+  for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
+};
+
+export const createCommitter = (deps: CommitterDeps): Committer => {
+  let queue: Queued[] = [];
+  /** The batch that is being written. */
+  let writing: readonly Queued[] = [];
+  let waitingBytes = 0;
+
+  const drain = async () => {
+    if (writing.length > 0) return;
+    while (queue.length > 0) {
+      const size = batchSize(queue);
+      writing = queue.slice(0, size);
+      queue = queue.slice(size);
+      try {
+        await write(writing, deps);
+      } catch (error) {
+        for (const { reject } of writing) reject(error);
+      }
+      waitingBytes -= bytesOf(writing);
+      writing = [];
+    }
+  };
+
+  return {
+    commit: (arrival) =>
+      new Promise((resolve, reject) => {
+        queue.push({ arrival, resolve, reject });
+        waitingBytes += arrival.bytes;
+        void drain();
+      }),
+    waiting: () => queue.length + writing.length,
+    waitingBytes: () => waitingBytes,
+  };
+};

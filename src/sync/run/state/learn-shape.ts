@@ -1,0 +1,74 @@
+// Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
+import { isDeepStrictEqual } from "node:util";
+import type { OkOutcome } from "../../../api/outcome.ts";
+import type { StreamName, StreamSpec } from "../../../catalog/streams.ts";
+import { rememberShape } from "../../plan/remembered.ts";
+import { namedOnDemand } from "../../request/calls.ts";
+import type { ListShape } from "../../request/list-shape.ts";
+import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
+import { grantsAfter } from "../../rows/granted-fields.ts";
+import type { ReadRequest } from "../../strategies/contract.ts";
+import { provenPageSize } from "../../strategies/page-size.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
+import type { WantedCall } from "../../task/wanted-call.ts";
+import { type SyncRun, shapeOf } from "./run-state.ts";
+
+export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
+  run.shapes.set(stream, shape);
+  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
+};
+
+/** Credits of the organization, and of a run, below which no page is asked for in two forms. */
+const FEW_LEFT = 50;
+const FEW_FOR_RUN = 10;
+
+const isShort = ({ deps: { ledger } }: SyncRun): boolean => {
+  const { allowance, spent, ambiguous, reserved, remaining } = ledger.snapshot();
+  return (remaining ?? Infinity) < FEW_LEFT || (allowance ?? Infinity) - spent - ambiguous - reserved < FEW_FOR_RUN;
+};
+
+/** The shape to ask in. While it is not known whether fields must be named, and credits are short, they are named at once. */
+export const shapeToAsk = (run: SyncRun, stream: StreamSpec): ListShape => {
+  const shape = shapeOf(run, stream.name);
+  if (!isChoiceOpen(shape) || !isShort(run)) return shape;
+  return { ...shape, byName: namedOnDemand(stream, shape, run.options) };
+};
+
+/**
+ * A page was returned in the present shape. Its rows show the fields that the list returns, and may prove a silently
+ * reduced page size. Returns true if the page must be asked for again, because the default response lacks fields that
+ * the list may return by name.
+ */
+export const settleShape = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  { call: { query } }: WantedCall,
+  outcome: OkOutcome,
+): Promise<boolean> => {
+  const { name } = task.stream;
+  const shape = shapeOf(run, name);
+  const records = Array.isArray(outcome.data) ? outcome.data : [];
+  const { totalCount: total, perPage: saysPerPage } = outcome.page;
+  const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
+  const proven = task.progress === null ? null : provenPageSize(task.progress, page);
+  const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
+  const learned = grantsAfter(shape, task.stream, query, { records, included: outcome.included });
+  const { choice, again } = choiceAfter(shape, task.stream, {
+    wanted: namedOnDemand(task.stream, shape, run.options),
+    named: query.onlyWithFields !== undefined,
+    records,
+    lacks: learned.lacks,
+    perPage,
+  });
+  // Until the form is known, the list's other requests wait.
+  const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };
+  if (!isDeepStrictEqual(next, shape)) await storeShape(run, name, next);
+  return again;
+};
+
+/** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
+export const settleForm = async (run: SyncRun, { stream: { name, list } }: ScopeTask): Promise<void> => {
+  const shape = run.shapes.get(name);
+  if (list === undefined && shape?.settled === false) await storeShape(run, name, { ...shape, settled: true });
+};

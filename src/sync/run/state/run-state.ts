@@ -1,0 +1,143 @@
+// Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
+// (dispatcher.ts).
+import type { Ledger } from "../../../budget/credits/local-ledger.ts";
+import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
+import type { ScopedTable } from "../../../catalog/tables.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { ProgressSink } from "../../../core/report/progress-events.ts";
+import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
+import type { Tracer } from "../../../core/tracing.ts";
+import type { Archive } from "../../../warehouse/archive/archive.ts";
+import type { ArchiveStore } from "../../../warehouse/archive/archive-store.ts";
+import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-limits.ts";
+import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
+import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
+import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
+import { stateKey, type Widening } from "../../plan/candidate.ts";
+import type { PlanOptions } from "../../plan/make-plan.ts";
+import type { CallOptions } from "../../request/calls.ts";
+import type { Fetcher } from "../../request/fetcher.ts";
+import { initialShape, type ListShape } from "../../request/list-shape.ts";
+import type { Sender } from "../../request/sender.ts";
+import { filtersOf } from "../../rows/row-scope.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
+import type { Committer } from "./committer.ts";
+import type { Ending } from "./ending.ts";
+import type { RunStats } from "./run-stats.ts";
+
+export interface DeleteGuard {
+  /** Largest share of the compared rows that may be deleted at once. */
+  readonly maxShare: number;
+  readonly allowMassDelete: boolean;
+}
+
+/** Options of a sync. */
+export interface SyncOptions extends PlanOptions, CallOptions, DeleteGuard {
+  /** Run id chosen by the caller; null: a new one. */
+  readonly runId: string | null;
+  /** Most requests in flight. */
+  readonly concurrency: number;
+  /** Requests that may be in flight however large responses are. */
+  readonly largeInFlight: number;
+  /** Streams that this mirror should hold, including those that this run does not read. */
+  readonly configured: readonly StreamName[];
+  /** Limits of the archive; null: nothing of it may be removed. */
+  readonly archiveLimits: ArchiveLimits | null;
+  /** Days that old versions and the ledger are kept; null: for ever. */
+  readonly historyRetentionDays: number | null;
+  readonly ledgerRetentionDays: number | null;
+  /** Move rows outside the setting `scope` to history. */
+  readonly eraseOutside: boolean;
+  readonly publish: PublishPolicy;
+}
+
+/** The organization's tier, kept between runs. */
+export interface TierBook {
+  readonly known: KnownTier | null;
+  /** Adds evidence; returns what is known then. */
+  learn(evidence: TierEvidence): Promise<KnownTier | null>;
+}
+
+/** Dependencies of a sync. The caller opens and closes all of them. */
+export interface SyncDeps {
+  readonly warehouse: Warehouse;
+  readonly archive: ArchiveStore;
+  readonly sender: Sender;
+  /** Requests of earlier runs that were noted but certainly not sent. */
+  readonly unsent: ReadonlySet<string>;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly tier: TierBook;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly emit: ProgressSink;
+  /**
+   * Aborting it ends the run cleanly: unfinished requests are completed and committed. If its reason is an error
+   * other than INTERRUPTED, the run stops with that error.
+   */
+  readonly signal: AbortSignal;
+  /** Aborting it also abandons unfinished requests; unset: never. */
+  readonly hardSignal?: AbortSignal | undefined;
+  /** Time limit for unfinished requests once the run ends, ms; unset: no limit. */
+  readonly graceMs?: number | undefined;
+  /** Parent of its spans; unset: no tracing. */
+  readonly tracer?: Tracer;
+  /** Called when a request begins to wait for rate or response; the returned function at its end. */
+  readonly onWait?: (() => () => void) | undefined;
+}
+
+/** State of one run. */
+export interface SyncRun {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly options: SyncOptions;
+  /** The dependencies, with the signals of `ending`. */
+  readonly deps: SyncDeps;
+  readonly ending: Ending;
+  readonly archive: Archive;
+  readonly fetcher: Fetcher;
+  readonly committer: Committer;
+  readonly stats: RunStats;
+  readonly budgets: BudgetBook;
+  readonly shapes: Map<StreamName, ListShape>;
+  /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
+  readonly widening: Map<StreamName, Widening>;
+  /** Rows of the largest page of each stream that the service has returned in this run. */
+  readonly granted: Map<StreamName, number>;
+  /** Number of mirrored rows per list. */
+  readonly rows: Map<string, number>;
+  /** Lists whose records may come along with insights (embeddable-lists.ts). */
+  readonly embeddable: Set<StreamName>;
+  /** Running tasks, by `stateKey`. */
+  readonly active: Map<string, ScopeTask>;
+  /** Scopes that this run has started or finished. */
+  readonly taken: Set<string>;
+  /** Company lists that lost rows; decided together when their stream is done. */
+  readonly losing: ScopeTask[];
+  /** Company profiles answered with 404; decided together. */
+  readonly absent: ScopeTask[];
+  /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
+  readonly compared: Map<StreamName, number>;
+  /** The organization's tier; null: not yet known. */
+  tier: KnownTier | null;
+  /** Full Access lists are empty although the mirror holds rows. */
+  tierLowered: boolean;
+  /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */
+  fullAccess: boolean;
+  /** Finished work may make other scopes due, so plan again. */
+  replan: boolean;
+}
+
+/** The list's shape; if unknown, the start shape with the largest page. */
+export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
+  run.shapes.get(stream) ?? initialShape(run.options.largestPage);
+
+/** Shapes of lists that returned a page. Those of single records know no page size. */
+export const settledLists = (run: SyncRun): readonly ListShape[] =>
+  [...run.shapes].flatMap(([name, shape]) => (shape.settled && streamSpec(name).list !== undefined ? [shape] : []));
+
+/** True when the stream's list is read with the filters of the setting `scope`. */
+export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
+  shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
+
+export const taskKey = (task: ScopeTask): string => stateKey(task.candidate.stream, task.candidate.scope);

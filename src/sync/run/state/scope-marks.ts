@@ -1,0 +1,122 @@
+// Keeps `_in_scope` of accounts, contacts and signals true to the setting `scope`. Of a list that is read with filters, the
+// marked rows are those that the list returned last: its counts are compared with them. A list that is read whole
+// counts all of its rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
+import { z } from "zod";
+import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
+import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
+import { quoted } from "../../../core/text/sql-text.ts";
+import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
+import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
+import type { Widening } from "../../plan/candidate.ts";
+import { changedScopes, rememberScope, rememberShape, rememberWidening } from "../../plan/remembered.ts";
+import type { ListShape } from "../../request/list-shape.ts";
+import { filtersOf, isScoped, outsideSql } from "../../rows/row-scope.ts";
+import { unreadState } from "../../task/scope-state.ts";
+
+type Shapes = ReadonlyMap<string, ListShape>;
+
+export interface ScopeRun {
+  readonly warehouse: Warehouse;
+  readonly rowScope: RowScope;
+  readonly runId: string;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+const mark = async (warehouse: Warehouse, table: ScopedTable, inScope: boolean, condition: string): Promise<number> =>
+  warehouse.database.run(
+    `UPDATE main.${quoted(table)} AS t SET _in_scope = ${inScope} WHERE _in_scope IS DISTINCT FROM ${inScope} AND ${condition}`,
+  );
+
+const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): boolean =>
+  isScoped(rowScope, table) && (filtersOf(rowScope, table) === null || shapes.get(table)?.filters === false);
+
+/**
+ * The list is read completely with the new scope. Its rows are marked by what is known of them until that walk has
+ * shown which are inside.
+ */
+export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable): Promise<void> => {
+  const outside = outsideSql(rowScope, table);
+  await mark(warehouse, table, true, outside === null ? "true" : `NOT ${outside}`);
+  if (outside !== null) await mark(warehouse, table, false, outside);
+  const known = (await warehouse.scopeStates(table)).some(({ scope }) => scope === "");
+  const scopes = known ? [unreadState(table, "", runId)] : [];
+  await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
+  await rememberScope(warehouse, rowScope, table, now);
+};
+
+/**
+ * The list is incomplete from now on, until what its wider scope adds is read. The marks stay those of the narrower
+ * scope: the proof needs rows that a list returned, not rows that were inside once.
+ */
+const beginWidening = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable, before: ScopeState) => {
+  await rememberWidening(warehouse, rowScope, table, now);
+  if (before.status === "walking") return;
+  const scopes = [{ ...before, status: "walking", walkId: null, cursor: null } as const];
+  await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
+};
+
+/** Prepares a run: a list whose scope has changed is read completely, or as far as it `widens`. */
+export const openScope = async (
+  run: ScopeRun,
+  shapes: Map<string, ListShape>,
+  widening: ReadonlyMap<string, Widening>,
+) => {
+  const { warehouse, rowScope, now } = run;
+  for (const table of changedScopes(await warehouse.capabilities(), rowScope)) {
+    const wider = widening.get(table);
+    if (wider !== undefined) {
+      await beginWidening(run, table, wider.before);
+      continue;
+    }
+    await beginScope(run, table);
+    const shape = shapes.get(table);
+    if (shape?.filters === false) {
+      shapes.set(table, { ...shape, filters: true });
+      await rememberShape(warehouse, table, { ...shape, filters: true }, now);
+    }
+  }
+  for (const table of SCOPED_TABLES)
+    if (isReadWhole(rowScope, table, shapes)) await mark(warehouse, table, true, "true");
+};
+
+/** Ends a run: marks the rows of lists that were read whole. */
+export const closeScope = async ({ warehouse, rowScope }: ScopeRun, shapes: Shapes): Promise<void> => {
+  for (const table of SCOPED_TABLES) {
+    const outside = isReadWhole(rowScope, table, shapes) ? outsideSql(rowScope, table) : null;
+    if (outside !== null) await mark(warehouse, table, false, outside);
+  }
+};
+
+const met = (table: ScopedTable, walkId: string) =>
+  `EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = '${walkId.replaceAll("'", "''")}' AND w.table_name = '${table}' AND w.id = CAST(t.id AS VARCHAR))`;
+
+/** Marks rows that a filtered walk returned as inside. */
+export const markReturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
+  mark(warehouse, table, true, met(table, walkId));
+
+/** Marks rows that a filtered walk did not return as outside. They may also be gone; nobody asked. */
+export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
+  mark(warehouse, table, false, `NOT ${met(table, walkId)}`);
+
+const idRow = z.object({ id: z.string() });
+
+/**
+ * Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole, or widen, keep
+ * theirs.
+ */
+export const eraseOutside = async (
+  { warehouse, rowScope, runId, now }: ScopeRun,
+  shapes: Shapes,
+): Promise<ReadonlyMap<ScopedTable, number>> => {
+  const erased = new Map<ScopedTable, number>();
+  // Until a list is complete for its wider scope, rows that it has returned may be marked as outside.
+  const widening = changedScopes(await warehouse.capabilities(), rowScope);
+  for (const table of SCOPED_TABLES.filter((name) => !widening.includes(name))) {
+    if (!isScoped(rowScope, table) || isReadWhole(rowScope, table, shapes)) continue;
+    const sql = `SELECT CAST(id AS VARCHAR) AS id FROM main.${quoted(table)} WHERE NOT _in_scope`;
+    const ids = (await warehouse.database.query(sql, [], idRow)).map(({ id }) => id);
+    if (ids.length > 0) erased.set(table, await warehouse.deleteKeys({ table, ids, runId, now }));
+  }
+  return erased;
+};

@@ -1,0 +1,133 @@
+// Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
+
+import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { jsonOrNull } from "../../../core/json.ts";
+import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
+import { replaceFile } from "../../archive/replace-file.ts";
+import { statementError } from "../../duckdb/duck-errors.ts";
+import { copyDurably, digestOf, readThrough } from "./baseline.ts";
+
+/**
+ * Followed companies, tier, totals, keys of the server, field rules, the id that destinations know the mirror by; erased
+ * contacts and the key of their hashes.
+ */
+const SMALL_FILES = [
+  "following.json",
+  "tier.json",
+  "checked.json",
+  "keys.json",
+  "field-rules.json",
+  HISTORY_ID,
+  "forget.key",
+  join("archive", "forgotten.json"),
+];
+/** Name of the note in a backup; written last. */
+export const NOTE = "backup.json";
+const COPY = "warehouse.duckdb";
+
+const fileSchema = z.object({ bytes: z.int().nonnegative(), sha256: z.string() });
+export const noteSchema = z.object({
+  v: z.literal(1),
+  /** ms since the epoch. */
+  made_at: z.number(),
+  /** Number of the last change that the copy holds. */
+  applied: z.int().nonnegative(),
+  /** Version of duckmirror that wrote it. */
+  version: z.string(),
+  /** Path in the folder → size and digest. */
+  files: z.record(z.string(), fileSchema),
+});
+
+export interface Backup extends z.output<typeof noteSchema> {
+  readonly folder: string;
+}
+
+/** True for the files that this version writes. A note may come from elsewhere, and its names become paths. */
+export const isBackupFile = (name: string): boolean =>
+  name === COPY || SMALL_FILES.some((small) => name === join("state", small));
+
+/** Path of the copy of the snapshot. */
+export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
+
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
+const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });
+
+const factsOf = async (path: string) => ({ bytes: (await stat(path)).size, sha256: await digestOf(path) });
+
+/** Refuses a target that is in use; with `force`, an earlier backup may be replaced. */
+const refuseUsed = async (target: string, force: boolean): Promise<void> => {
+  const entries: readonly string[] = await readdir(target).catch(() => []);
+  if (entries.length === 0) return;
+  if (!force || !entries.includes(NOTE)) throw new DuckmirrorError("BACKUP_REFUSED", { dir: target });
+};
+
+interface BackupRequest {
+  readonly snapshot: string;
+  readonly state: string;
+  /** Folder that the backup becomes. */
+  readonly target: string;
+  /** Replace an earlier backup. */
+  readonly force: boolean;
+  readonly version: string;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** Writes a backup beside its place and renames it. Throws SNAPSHOT_MISSING, BACKUP_REFUSED, BASELINE_DAMAGED, DISK_FULL. */
+export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
+  const { snapshot, state, target, force, version, now } = request;
+  if (!(await exists(snapshot))) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  await refuseUsed(target, force);
+  const fresh = `${target}.new`;
+  try {
+    await rm(fresh, { recursive: true, force: true });
+    await mkdir(join(fresh, "state", "archive"), { recursive: true, mode: 0o700 });
+    await copyDurably(snapshot, join(fresh, COPY));
+    const applied = await readThrough(join(fresh, COPY));
+    const files: Record<string, z.output<typeof fileSchema>> = { [COPY]: await factsOf(join(fresh, COPY)) };
+    for (const name of SMALL_FILES) {
+      if (!(await exists(join(state, name)))) continue;
+      const at = join("state", name);
+      await copyDurably(join(state, name), join(fresh, at));
+      files[at] = await factsOf(join(fresh, at));
+    }
+    const note = { v: 1 as const, made_at: now, applied, version, files };
+    await replaceFile(join(fresh, NOTE), `${JSON.stringify(note, null, 1)}\n`);
+    await rm(target, { recursive: true, force: true });
+    await rename(fresh, target);
+    return { ...note, folder: target };
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    throw error instanceof DuckmirrorError ? error : statementError(error);
+  }
+};
+
+/** A backup whose every file is as it was written. Throws BASELINE_DAMAGED. */
+export const readBackup = async (folder: string): Promise<Backup> => {
+  const text = await readFile(join(folder, NOTE), "utf8").catch(() => null);
+  if (text === null) throw damaged(folder, `it holds no ${NOTE}`);
+  const note = noteSchema.safeParse(jsonOrNull(text));
+  if (!note.success) throw damaged(join(folder, NOTE), "it is no note that this version reads");
+  for (const [name, facts] of Object.entries(note.data.files)) {
+    const path = join(folder, name);
+    if (!(await exists(path))) throw damaged(path, "it is missing");
+    const found = await factsOf(path);
+    if (found.bytes !== facts.bytes) throw damaged(path, `it has ${found.bytes} of ${facts.bytes} bytes`);
+    if (found.sha256 !== facts.sha256) throw damaged(path, "its checksum differs");
+  }
+  return { ...note.data, folder };
+};
+
+/** Copies the small files of a backup to `state`. Only the names that this version writes. */
+export const restoreSmallFiles = async (backup: Backup, state: string): Promise<void> => {
+  for (const name of SMALL_FILES) {
+    if (backup.files[join("state", name)] === undefined) continue;
+    await mkdir(dirname(join(state, name)), { recursive: true, mode: 0o700 });
+    // Left by a restore that was killed.
+    await rm(join(state, name), { force: true });
+    await copyDurably(join(backup.folder, "state", name), join(state, name));
+  }
+};

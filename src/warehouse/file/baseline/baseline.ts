@@ -1,0 +1,132 @@
+// The baseline: a proven copy of a snapshot from which `replay` starts. What the archive holds from before it may be
+// removed, because the copy has every row and version that came of it (docs/decisions/0115-baseline.md).
+import { createHash } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { chmod, copyFile, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import { assertOwnFile, makeOwnFolder } from "../../../core/own-files.ts";
+import { syncPath } from "../../../core/state/sync-path.ts";
+import { replaceFile } from "../../archive/replace-file.ts";
+import { openDatabase } from "../../duckdb/database.ts";
+import { statementError } from "../../duckdb/duck-errors.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
+import { readApplied } from "../../journal/journal.ts";
+
+const baselineSchema = z.object({
+  v: z.literal(1),
+  /** Name of the copy beside this file. */
+  file: z.string().regex(/^[\w.-]+\.duckdb$/),
+  /** Number of the last change of the journal that it holds. */
+  applied: z.int().nonnegative(),
+  /** ms since the epoch. */
+  made_at: z.number(),
+  bytes: z.int().nonnegative(),
+  /** Hex digest of the copy. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+
+export interface Baseline extends z.output<typeof baselineSchema> {
+  /** Path of the copy. */
+  readonly path: string;
+}
+
+const NOTE = "baseline.json";
+
+/** Folder of the baseline in `state/`. */
+export const baselineDir = (state: string): string => join(state, "baseline");
+
+/** Hex digest of a file. */
+export const digestOf = async (path: string): Promise<string> => {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  return hash.digest("hex");
+};
+
+const damaged = (path: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file: path, detail });
+
+/** The baseline of a data directory; null: there is none. Throws BASELINE_DAMAGED when its note cannot be read. */
+export const readBaseline = async (state: string): Promise<Baseline | null> => {
+  const note = join(baselineDir(state), NOTE);
+  const text = await readFile(note, "utf8").catch(() => null);
+  if (text === null) return null;
+  assertOwnFile(note);
+  try {
+    const parsed = baselineSchema.parse(JSON.parse(text));
+    return { ...parsed, path: join(baselineDir(state), parsed.file) };
+  } catch {
+    throw damaged(note, "it is no note that this version reads");
+  }
+};
+
+/** Throws BASELINE_DAMAGED unless the copy is the one that was proven. */
+export const proveBaseline = async ({ path, bytes, sha256 }: Baseline): Promise<void> => {
+  assertOwnFile(path);
+  const found = await stat(path).catch(() => null);
+  if (found === null) throw damaged(path, "it is missing");
+  if (found.size !== bytes) throw damaged(path, `it has ${found.size} of ${bytes} bytes`);
+  if ((await digestOf(path)) !== sha256) throw damaged(path, "its checksum differs");
+};
+
+/** Copies a database file that nobody writes to, and makes the copy durable. `to` must not exist. */
+export const copyDurably = async (from: string, to: string): Promise<void> => {
+  await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  await chmod(to, 0o600);
+  await syncPath(to);
+};
+
+const tableRow = z.object({ path: z.string() });
+const sumRow = z.object({ n: z.number() });
+
+/**
+ * Reads every value of a closed file, so that DuckDB compares each block with its checksum. Returns the number of the
+ * last change. Throws WAREHOUSE_CORRUPT.
+ */
+export const readThrough = async (file: string): Promise<number> => {
+  const database = await openDatabase(file, { readOnly: true, threads: 1, memoryLimit: "512MB" });
+  try {
+    for (const { path } of await database.query(sqlText("warehouse/own-tables.sql"), [], tableRow)) {
+      await database.query(`SELECT count(hash(t)) AS n FROM ${path} AS t`, [], sumRow);
+    }
+    return await readApplied(database);
+  } finally {
+    await database.close();
+  }
+};
+
+/** Removes the copies that `kept` does not name, and those of killed processes. */
+const removeOthers = async (folder: string, kept: string): Promise<void> => {
+  for (const name of await readdir(folder)) {
+    if (name !== kept && name !== NOTE) await rm(join(folder, name), { force: true, recursive: true });
+  }
+};
+
+/**
+ * Makes the snapshot the baseline: copies it, compares the checksums, notes it, and removes the one before. After a
+ * crash, the one or the other is noted. `now`: ms since the epoch. Throws DISK_FULL.
+ */
+export const makeBaseline = async (state: string, snapshot: string, now: number): Promise<Baseline> => {
+  const folder = baselineDir(state);
+  makeOwnFolder(folder);
+  const applied = await readThrough(snapshot);
+  const file = `${String(applied).padStart(12, "0")}-${now}.duckdb`;
+  const path = join(folder, file);
+  const fresh = `${path}.new`;
+  try {
+    await rm(fresh, { force: true });
+    await copyDurably(snapshot, fresh);
+    const [sha256, wanted] = [await digestOf(fresh), await digestOf(snapshot)];
+    if (sha256 !== wanted) throw damaged(fresh, "the copy differs from the snapshot");
+    await rename(fresh, path);
+    const { size: bytes } = await stat(path);
+    const note = { v: 1 as const, file, applied, made_at: now, bytes, sha256 };
+    await replaceFile(join(folder, NOTE), `${JSON.stringify(note, null, 1)}\n`);
+    await removeOthers(folder, file);
+    return { ...note, path };
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error instanceof DuckmirrorError ? error : statementError(error);
+  }
+};

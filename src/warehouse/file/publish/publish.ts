@@ -1,0 +1,86 @@
+// Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
+// sees the old or the new snapshot, whole; a reader with the old one open keeps it.
+
+import { constants } from "node:fs";
+import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { READING_OWN } from "../../../core/own-files.ts";
+import { syncPath } from "../../../core/state/sync-path.ts";
+import { type Database, openDatabase } from "../../duckdb/database.ts";
+import { statementError } from "../../duckdb/duck-errors.ts";
+import { readApplied } from "../../journal/journal.ts";
+
+export interface Published {
+  readonly path: string;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+
+const temporaryName = (snapshot: string) => `.${basename(snapshot)}.new`;
+
+/** Opens the copy as a reader would. Rejects a copy that is unreadable or stale. */
+const proveCopy = async (copy: string, applied: number): Promise<void> => {
+  const database = await openDatabase(copy, { readOnly: true, threads: 1 });
+  try {
+    const found = await readApplied(database);
+    if (found !== applied) {
+      throw new DuckmirrorError("UNEXPECTED", { detail: `${copy} holds ${found} changes instead of ${applied}` });
+    }
+  } finally {
+    await database.close();
+  }
+};
+
+/** Copies the closed working file to `temporary`. */
+const copyAside = async (working: string, temporary: string): Promise<void> => {
+  // A clean close leaves no WAL. If one remains, a copy without it would lack commits.
+  const wal = await stat(`${working}.wal`).catch(() => null);
+  if (wal !== null && wal.size > 0) {
+    throw new DuckmirrorError("UNEXPECTED", { detail: `${working}.wal was left after a clean close` });
+  }
+  // A file of that name was left by a crash, or planted; creating a new file follows no link.
+  await rm(temporary, { force: true });
+  await copyFile(working, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  const copy = await open(temporary, READING_OWN);
+  await copy.chmod(0o600).finally(() => copy.close());
+};
+
+/** Publishes the database's file as `snapshot`. Writers wait during the copy. `monotonicMs` measures the duration. */
+export const publishSnapshot = async (
+  database: Database,
+  snapshot: string,
+  monotonicMs: () => number,
+): Promise<Published> => {
+  const start = monotonicMs();
+  await database.flushWal();
+  const applied = await readApplied(database);
+  const temporary = join(dirname(snapshot), temporaryName(snapshot));
+  try {
+    await database.offline(() => copyAside(database.file, temporary));
+    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), syncPath(temporary)]);
+    if (proof.status === "rejected") throw proof.reason;
+    if (durable.status === "rejected") throw durable.reason;
+    // A WAL beside the snapshot is not ours, and the next reader would apply it.
+    await rm(`${snapshot}.wal`, { force: true, recursive: true });
+    await rename(temporary, snapshot);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw statementError(error);
+  }
+  await syncPath(dirname(snapshot));
+  const { size } = await stat(snapshot);
+  return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
+};
+
+/** Removes leftovers of a killed publish. */
+export const removeLeftovers = async (snapshot: string): Promise<void> => {
+  const dir = dirname(snapshot);
+  for (const name of await readdir(dir)) {
+    if (name === temporaryName(snapshot)) {
+      await rm(join(dir, name), { force: true }).catch((error: unknown) => {
+        throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+      });
+    }
+  }
+};

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import {
+  choice,
+  many,
+  one,
+  pairs,
+  refuse,
+  retentionDays,
+  shown,
+  timeLimit,
+  whole,
+  yesNo,
+} from "../../../../src/core/config/setting-parsers.ts";
+
+/** The parsed value, or the messages of a refusal. */
+const read = (schema: z.ZodType, value: unknown): unknown => {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? parsed.data : { refused: parsed.error.issues.map(({ message }) => message) };
+};
+
+test("a message repeats a short value, and of a long one, which may be a token, only its length", () => {
+  expect(shown("maybe")).toBe('"maybe"');
+  expect(shown("x".repeat(40))).toBe(`"${"x".repeat(40)}"`);
+  expect(shown("x".repeat(41))).toBe("a value of 41 characters");
+  expect(read(yesNo, "s".repeat(60))).toEqual({ refused: ["a value of 60 characters is not yes or no"] });
+});
+
+test("one value is read without the spaces around it; a parser may give a reason of its own", () => {
+  const even = one("an even number", (text) => {
+    const value = whole(text, 0);
+    if (value === 13) return refuse("13 brings bad luck");
+    return value !== null && value % 2 === 0 ? value : null;
+  });
+  expect(read(even, " 12 ")).toBe(12);
+  expect(read(even, 12)).toBe(12);
+  expect(read(even, "11")).toEqual({ refused: ['"11" is not an even number'] });
+  expect(read(even, "13")).toEqual({ refused: ["13 brings bad luck"] });
+  expect(read(even, ["12"])).toEqual({ refused: ["is a list or map, but one value is expected"] });
+});
+
+test("several values are a list or a text with commas; duplicates and empty ones are dropped, every fault is named", () => {
+  const lower = many((text) => (text === "no" || text === "never" ? refuse(`not ${text}`) : text.toLowerCase()));
+  expect(read(lower, " B, a,,b ,A")).toEqual(["b", "a"]);
+  expect(read(lower, ["x, y", 5, true])).toEqual(["x, y", "5", "true"]);
+  expect(read(lower, "")).toEqual([]);
+  expect(read(lower, "no,a,never")).toEqual({ refused: ["not no", "not never"] });
+  expect(read(lower, { a: 1 })).toEqual({ refused: ["is a map, but a list is expected"] });
+});
+
+test("pairs are a map or a text with commas; a value may hold the sign between name and value", () => {
+  const lengths = pairs((name, value) => (name === "" ? refuse("a name is missing") : value.length));
+  expect(read(lengths, "a=xyz, b = p=q ,")).toEqual({ a: 3, b: 3 });
+  expect(read(lengths, { " a ": "xy", c: 12345 })).toEqual({ a: 2, c: 5 });
+  expect(read(lengths, "a=x,=y")).toEqual({ refused: ["a name is missing"] });
+  expect(read(lengths, ["a=x"])).toEqual({ refused: ["is a list, but a map is expected"] });
+});
+
+test.each([
+  ["12", 1, 20, 12],
+  ["1_000", 0, 5000, 1000],
+  ["0", 1, 20, null],
+  ["21", 1, 20, null],
+  ["-3", 0, 20, null],
+  ["1.5", 0, 20, null],
+  ["1e3", 0, 5000, null],
+  ["_1", 0, 20, null],
+  ["9007199254740993", 0, Number.MAX_SAFE_INTEGER, null],
+])("whole number %j from %d to %d is %s", (text, least, most, value) => {
+  expect(whole(text, least, most)).toBe(value);
+});
+
+test("a choice ignores capitals, and a mistyped one is met with the nearest", () => {
+  const level = choice(["info", "debug", "silent"]);
+  expect(read(level, "DEBUG")).toBe("debug");
+  expect(read(level, "debgu")).toEqual({
+    refused: ['"debgu" is not one of info, debug, silent. Did you mean debug?'],
+  });
+});
+
+test("yes and no have several words, and every one of them is a whole word", () => {
+  expect(["1", "True", "yes", "ON"].map((text) => read(yesNo, text))).toEqual([true, true, true, true]);
+  expect(["0", "False", "no", "OFF"].map((text) => read(yesNo, text))).toEqual([false, false, false, false]);
+  expect(read(yesNo, true)).toBe(true);
+  expect(read(yesNo, "yess")).toEqual({ refused: ['"yess" is not yes or no'] });
+});
+
+test("keep is no limit, and zero is none: it would remove everything", () => {
+  expect(["keep", "None", "30"].map((text) => read(retentionDays, text))).toEqual([null, null, 30]);
+  expect(read(retentionDays, "0")).toMatchObject({ refused: [expect.stringContaining("a whole number of days")] });
+  expect(read(retentionDays, "36501")).toMatchObject({ refused: [expect.any(String)] });
+  expect(["none", "OFF", "15m"].map((text) => read(timeLimit, text))).toEqual([null, null, 900_000]);
+  expect(read(timeLimit, "0s")).toMatchObject({ refused: [expect.stringContaining("a duration like")] });
+});

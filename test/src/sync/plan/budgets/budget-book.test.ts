@@ -1,0 +1,139 @@
+// A run under budgets: never a request too many, the rest is left to later runs, and the ledger counts across runs.
+import { afterEach, expect, test } from "vitest";
+import { aCompany, aJob, anAccount, aSignal } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
+
+let rig: SyncRig;
+afterEach(() => rig.close());
+
+const DAY_MS = 86_400_000;
+
+const start = async (options: FakeOptions = {}) => {
+  const service = createFakeService(emptyData(), options);
+  for (let id = 1; id <= 20; id++) {
+    service.data.accounts.push(anAccount(id));
+    service.data.companies.push(aCompany(`c_${id}`));
+    service.data.signals.push(aSignal(id, { accountId: id }));
+    service.data.lists[`c_${id}`] = { "job-openings": [aJob(`j_${id}`)] };
+    service.data.insights[String(id)] = { profile: { accountId: id } };
+  }
+  const clock = simulatedClock();
+  rig = await startSyncRig(service, {}, clock);
+  const sync = async (budgets: string, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+    const before = service.log.length;
+    const { report, error } = await rig.sync(request, { DUCKMIRROR_BUDGETS: budgets });
+    const sent = service.log.slice(before);
+    const count = (path: RegExp) => sent.filter((entry) => path.test(entry.path) && entry.status === 200).length;
+    return { report, error, sent, count };
+  };
+  return { service, clock, sync };
+};
+
+test("a stream stops at its credits per day, and goes on the next day", async () => {
+  const { clock, sync } = await start();
+  const budgets = "job_openings.per_day=7,account_insights.per_day=0";
+  const request = { streams: ["accounts", "job_openings", "filings", "account_insights"] };
+  const first = await sync(budgets, request);
+  expect(first.count(/job-openings/)).toBe(7);
+  expect(first.count(/account-insights/)).toBe(0);
+  expect(first.count(/filings/)).toBe(20);
+  expect(first.error).toMatchObject({ code: "BUDGET_REACHED", exitCode: 4 });
+  expect(first.error?.message).toContain("account_insights.per_day, job_openings.per_day");
+  expect(first.report.status).toBe("stopped");
+  const status = new Map(first.report.streams.map(({ stream, status }) => [stream, status]));
+  expect([status.get("job_openings"), status.get("filings")]).toEqual(["stopped", "done"]);
+  // The same day: nothing is left of the budget.
+  expect((await sync(budgets, request)).count(/job-openings/)).toBe(0);
+  await clock.sleep(DAY_MS);
+  expect((await sync(budgets, request)).count(/job-openings/)).toBe(7);
+  await clock.sleep(DAY_MS);
+  expect((await sync("job_openings.per_day=7", request)).count(/job-openings/)).toBe(6);
+  expect(await rig.rows("select count(*) n from job_openings")).toEqual([{ n: 20 }]);
+});
+
+test("free answers take nothing of a budget", async () => {
+  const { service, sync } = await start();
+  for (let id = 1; id <= 15; id++) delete service.data.lists[`c_${id}`];
+  service.data.companies = service.data.companies.filter(({ id }) => Number(String(id).slice(2)) > 15);
+  const { count, error } = await sync("job_openings.per_day=6", { streams: ["accounts", "job_openings"] });
+  expect(count(/job-openings/)).toBe(5);
+  expect(error).toBeNull();
+});
+
+test("a walk that a budget interrupts goes on where it stopped, and the counts agree in the end", async () => {
+  const { service, clock, sync } = await start({ maxPerPage: 5, overPage: "honest" });
+  const budgets = "walks.per_day=6";
+  let runs = 0;
+  let last = await sync(budgets, { streams: ["accounts", "contacts", "signals"] });
+  const pages = [...last.sent];
+  while (last.error !== null && runs < 10) {
+    expect(last.error.code).toBe("BUDGET_REACHED");
+    expect(last.sent.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(6);
+    await clock.sleep(DAY_MS);
+    last = await sync(budgets, { streams: ["accounts", "contacts", "signals"] });
+    pages.push(...last.sent);
+    runs += 1;
+  }
+  expect(runs).toBeGreaterThan(0);
+  expect(last.report.streams.every(({ complete }) => complete)).toBe(true);
+  expect(await rig.rows("select (select count(*) from accounts) a, (select count(*) from signals) s")).toEqual([
+    { a: service.data.accounts.length, s: service.data.signals.length },
+  ]);
+});
+
+test("a share of the period's credits", async () => {
+  const { sync } = await start({ credits: 200 });
+  const request = { streams: ["accounts", "filings"] };
+  const { count, error } = await sync("filings.per_period=4%", request);
+  expect(count(/filings/)).toBe(8);
+  expect(error?.code).toBe("BUDGET_REACHED");
+  expect((await sync("filings.per_period=4%", request)).count(/filings/)).toBe(0);
+});
+
+test("min_interval: insights of accounts that change every day are read again only when it is over", async () => {
+  const { service, clock, sync } = await start();
+  const budgets = "account_insights.min_interval=7d";
+  const request = { streams: ["accounts", "account_insights"] };
+  expect((await sync(budgets, request)).count(/account-insights/)).toBe(20);
+  const daily: number[] = [];
+  for (let day = 1; day <= 8; day++) {
+    await clock.sleep(DAY_MS);
+    for (const account of service.data.accounts) {
+      account.mainScore = Number(account.mainScore) + 1;
+      account.updatedAt = new Date(clock.now()).toISOString();
+    }
+    const { count, error } = await sync(budgets, request);
+    expect(error).toBeNull();
+    daily.push(count(/account-insights/));
+  }
+  expect(daily).toEqual([0, 0, 0, 0, 0, 0, 20, 0]);
+});
+
+test("min_interval of looks and walks; --full goes over it", async () => {
+  const { clock, sync } = await start();
+  const budgets = "looks.min_interval=12h,walks.min_interval=30d";
+  const request = { streams: ["accounts", "signals"] };
+  await sync(budgets, request);
+  await clock.sleep(6 * 3_600_000);
+  expect((await sync(budgets, request)).sent).toEqual([]);
+  await clock.sleep(10 * DAY_MS);
+  // The weekly walk is not due; a look is.
+  expect((await sync(budgets, request)).sent).toHaveLength(2);
+  expect((await sync(budgets, { ...request, full: true })).sent.length).toBeGreaterThanOrEqual(2);
+});
+
+test("verify has its own budget, and counts in the ledger as such", async () => {
+  const { service } = await start();
+  await rig.close();
+  rig = await startSyncRig(service, { DUCKMIRROR_BUDGETS: "verify.per_day=3" }, simulatedClock());
+  await rig.sync();
+  const { report } = await rig.verify();
+  expect(report.credits.spent).toBe(3);
+  expect((await rig.verify()).error).toMatchObject({ code: "BUDGET_REACHED" });
+  expect(await rig.rows("select work, count(*) n from sync.requests where work = 'verify' group by all")).toEqual([
+    { work: "verify", n: 3 },
+  ]);
+  const kinds = await rig.rows("select distinct work from sync.requests order by work");
+  expect(kinds.map(({ work }) => work)).toEqual(["reading", "record", "verify", "walk"]);
+});

@@ -1,0 +1,177 @@
+// The forecast of a plan and its outlook: totals before the first sync, changes at the rate of the last syncs, deficits,
+// ages at an even pace, credits that roll over, content.
+import { describe, expect, test } from "vitest";
+import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../../src/catalog/streams.ts";
+import { type Context, type DueOptions, type MirrorView, stateKey } from "../../../../../src/sync/plan/candidate.ts";
+import { dueCandidates } from "../../../../../src/sync/plan/due.ts";
+import { creditsNow } from "../../../../../src/sync/plan/forecast/credits-now.ts";
+import { forecastOf } from "../../../../../src/sync/plan/forecast/forecast.ts";
+import { outlookOf } from "../../../../../src/sync/plan/forecast/outlook.ts";
+import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../../src/sync/plan/forecast/past-runs.ts";
+import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
+import { dueOptions, idleState } from "../planning-input.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21);
+
+const aState = (stream: StreamName, scope: string, at = NOW - DAY): ScopeState => idleState({ stream, scope, at });
+
+/** A mirror of `accounts` accounts that was read completely a day ago; without accounts: an empty one. */
+const aContext = (accounts: number, options: Partial<DueOptions> = {}): Context => {
+  const ids = Array.from({ length: accounts }, (_, i) => String(i));
+  const states = [
+    ...(["accounts", "contacts", "signals", "signal_counts"] as const).map((stream) => aState(stream, "")),
+    ...["usage", "limits", "requests"].map((scope) => aState("usage", scope, NOW)),
+    ...ids.map((id) => aState("account_insights", id)),
+    ...COMPANY_LISTS.flatMap((list) => ids.map((id) => aState(list, `c${id}`))),
+  ];
+  const view: MirrorView = {
+    now: NOW,
+    creditLimit: null,
+    states: new Map((accounts === 0 ? [] : states).map((state) => [stateKey(state.stream, state.scope), state])),
+    accounts: ids.map((id) => ({ id, companyId: `c${id}`, priority: 1, score: 50, changedAt: NOW - 2 * DAY })),
+    companies: new Set(ids.map((id) => `c${id}`)),
+    inputs: [],
+    hints: new Map(),
+    signalsWithoutContent: [],
+  };
+  return {
+    view,
+    options: dueOptions(options),
+  };
+};
+
+const planned = (context: Context, rates: Rates = NO_RATES) => {
+  const candidates = dueCandidates(context.view, context.options);
+  return { candidates, forecast: forecastOf(context, candidates, rates) };
+};
+
+const lookedAhead = (context: Context, remaining: number | null, days: number, rates: Rates = NO_RATES) =>
+  outlookOf({
+    ...planned(context, rates),
+    context,
+    rates,
+    credits: { used: null, remaining, limit: 1000, resetsAt: NOW + days * DAY },
+    reserve: 0,
+    ratePerMinute: null,
+    syncEveryMs: DAY,
+  });
+
+describe("before the first sync", () => {
+  test("with the totals of a check, the forecast holds what the accounts bring", () => {
+    const totals = new Map([
+      ["accounts", 40],
+      ["contacts", 390],
+      ["signals", 1001],
+      ["usage", 150],
+    ]);
+    const { forecast } = planned(aContext(0, { totals }));
+    const credits = Object.fromEntries(forecast.streams.map(({ stream, requests }) => [stream, requests]));
+    expect(credits).toMatchObject({ accounts: 1, contacts: 4, signals: 12, account_insights: 40, filings: 40 });
+    expect([forecast.atLeast, forecast.unknown, forecast.requests]).toEqual([
+      false,
+      [],
+      1 + 4 + 12 + 1 + 5 * 40 + 2 + 4,
+    ]);
+  });
+
+  test("without them it names the lists of unknown length, and no outlook is made up", () => {
+    const context = aContext(0);
+    const { forecast } = planned(context);
+    expect([forecast.atLeast, forecast.unknown]).toEqual([true, ["accounts", "contacts", "signals", "usage"]]);
+    expect(lookedAhead(context, 500, 20)).toMatchObject({ leftAtReset: null, short: null, emptyOn: null });
+  });
+});
+
+describe("until the reset", () => {
+  test("a deficit is below zero, and has a day and a number", () => {
+    // 20 accounts: 3 looks a day, weekly walks of one page, and 40 lists a week from the sixth day on.
+    const { leftAtReset, short, emptyOn } = lookedAhead(aContext(20), 60, 20);
+    expect(leftAtReset).toBeLessThan(0);
+    expect(short).toBe(-(leftAtReset ?? 0));
+    expect(emptyOn).toBe(NOW + 6 * DAY);
+  });
+
+  test("at an even pace the least valuable streams get old, and the oldest are not read at all", () => {
+    const { aging } = lookedAhead(aContext(20), 100, 20);
+    const [first] = aging;
+    expect(first).toMatchObject({ stream: "news_articles" });
+    expect(first?.days).toBeGreaterThan(7);
+    expect(aging.slice(1)).toContainEqual({ stream: "job_openings", days: null });
+    expect(lookedAhead(aContext(20), 100_000, 20).aging).toEqual([]);
+  });
+
+  test("enough credits leave some, and what rolls over covers further periods", () => {
+    const { leftAtReset, short, emptyOn, coveredPeriods } = lookedAhead(aContext(20), 900, 20);
+    expect(leftAtReset).toBeGreaterThan(500);
+    expect([short, emptyOn, coveredPeriods]).toEqual([0, null, null]);
+    const many = lookedAhead(aContext(100), 4000, 20);
+    expect(many.perPeriod).toBeGreaterThan(1000);
+    expect(many.coveredPeriods).toBe(Math.min(3, Math.floor((many.leftAtReset ?? 0) / (many.perPeriod - 1000))));
+  });
+
+  test("content that takes requests of its own is shown beside the projection without it", () => {
+    const changed = new Map([["signals", 7]]);
+    const run: PastRun = { atLeast: false, days: new Map([["signals", 1]]), due: new Map(), spent: new Map(), changed };
+    const { streams } = lookedAhead(aContext(30), 900, 20, ratesOf([run], STREAM_NAMES));
+    const of = (name: StreamName) => streams.find(({ stream }) => stream === name);
+    expect(of("companies")).toMatchObject({ withoutContent: 0, withContent: 1 });
+    const signals = of("signals");
+    expect((signals?.withContent ?? 0) - (signals?.withoutContent ?? 0)).toBeCloseTo(7, 5);
+    expect(of("filings")).toMatchObject({ withoutContent: 1, withContent: 1 });
+  });
+});
+
+describe("changes", () => {
+  const aRun = (spent: number): PastRun => ({
+    atLeast: false,
+    days: new Map([
+      ["accounts", 0.5],
+      ["signals", 0.5],
+    ]),
+    due: new Map([["account_insights", 2]]),
+    spent: new Map([["account_insights", spent]]),
+    changed: new Map(),
+  });
+
+  test("work that followed from changes in the last syncs is foreseen at its rate", () => {
+    const rates = ratesOf([aRun(5), aRun(7)], STREAM_NAMES);
+    expect(rates.followUpsPerDay.get("account_insights")).toBe(8);
+    const { forecast } = planned(aContext(20), rates);
+    expect(forecast.streams.find(({ stream }) => stream === "account_insights")).toMatchObject({ due: 0, requests: 8 });
+  });
+
+  test("what syncs within a minute find is spread over an hour, not multiplied to a day", () => {
+    const soon = { ...aRun(12), days: new Map([["accounts", 10 / 86_400]]) };
+    expect(ratesOf([soon], STREAM_NAMES).followUpsPerDay.get("account_insights")).toBe(240);
+    const hourly = Array.from({ length: 4 }, () => ({ ...aRun(3), days: new Map([["accounts", 1 / 24]]) }));
+    expect(ratesOf(hourly, STREAM_NAMES).followUpsPerDay.get("account_insights")).toBeCloseTo(24, 5);
+  });
+
+  test("work that is foreseen once is kept apart from what changes bring", () => {
+    const { forecast } = planned(aContext(20, { companies: ["acme.com"] }), ratesOf([aRun(5)], STREAM_NAMES));
+    const of = (name: StreamName) => forecast.streams.find(({ stream }) => stream === name);
+    expect(of("filings")).toMatchObject({ due: 0, once: 1, requests: 1 });
+    expect(of("account_insights")).toMatchObject({ due: 0, once: 0, requests: 6 });
+  });
+
+  test("runs whose forecast was only a lower bound teach nothing", () => {
+    expect(ratesOf([{ ...aRun(500), atLeast: true }], STREAM_NAMES)).toEqual(NO_RATES);
+  });
+});
+
+test("after the reset, the limit is granted again and what was left rolls over", () => {
+  const reading = { limit: 1000, used: 900, remaining: 100, resetsAt: NOW };
+  const used = 900;
+  expect(creditsNow(reading, NOW - 1)).toEqual({ limit: 1000, used, remaining: 100, resetsAt: NOW });
+  const resetsAt = Date.UTC(2026, 11, 21);
+  expect(creditsNow(reading, NOW + DAY)).toEqual({ limit: 1000, used: 0, remaining: 1100, resetsAt });
+  expect(creditsNow(reading, NOW + 40 * DAY)).toEqual({ limit: 1000, used: null, remaining: null, resetsAt: null });
+  // What an earlier reset has shown counts: nothing came over, or the limit counted what did.
+  const periodMs = 30 * DAY;
+  expect(creditsNow(reading, NOW + DAY, { shown: "absent", grant: 1000, periodMs }).remaining).toBe(1000);
+  expect(creditsNow(reading, NOW + DAY, { shown: "seen", grant: 800, periodMs })).toMatchObject({
+    limit: 800,
+    remaining: 900,
+  });
+});

@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url";
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
 
-if (!existsSync(at("node_modules/typescript"))) {
+if (!existsSync(at("node_modules/typescript-native"))) {
   process.stderr.write("The packages it is built with are not installed: run `npm ci` first.\n");
   process.exit(1);
 }
 rmSync(out, { recursive: true, force: true });
 const types = process.argv.includes("--unchecked") ? ["--noCheck"] : [];
 for (const project of ["tsconfig.build.json", "src/server/page"]) {
-  const tsc = [at("node_modules/typescript/bin/tsc"), "-p", at(project), "--outDir", out, ...types];
+  const tsc = [at("node_modules/typescript-native/bin/tsc"), "-p", at(project), "--outDir", out, ...types];
   execFileSync(process.execPath, tsc, { stdio: "inherit" });
 }
 // The page's own files, and the three libraries it loads, beside its compiled modules.

@@ -12,4 +12,4 @@ FROM marts.champion_alerts AS alerts
 JOIN marts.account_360 AS accounts ON accounts.account_id = alerts.account_id
 WHERE accounts.type IN ('customer', 'open-opportunity') AND lower(alerts.from_company) = lower(accounts.account_name)
 GROUP BY ALL
-ORDER BY champions_left, champions_gone DESC, account_name;
+ORDER BY champions_left, champions_gone DESC, accounts.account_name;

@@ -78,12 +78,22 @@ const overview = (tables: readonly DictionaryTable[]): string =>
     ]),
   );
 
+/** One sentence for each shared column that some tables lack. */
+const partlyShared = (tables: readonly DictionaryTable[], shared: readonly DictionaryColumn[]): string =>
+  shared
+    .flatMap(({ name }) => {
+      const lack = tables.filter(({ columns }) => !columns.some((column) => column.name === name));
+      return lack.length === 0 ? [] : [`Without ${code(name)}: ${lack.map((spec) => code(spec.name)).join(", ")}.`];
+    })
+    .join("\n");
+
 /** The whole document. `tables`: those of the catalog and the described views. */
 export const renderDataDocument = (tables: readonly DictionaryTable[]): string => {
   const of = (schema: SchemaName) => tables.filter((spec) => spec.schema === schema);
   const main = of("main");
   const shared = main[0]?.columns.filter(isShared) ?? [];
-  const versions = of("history")[0]?.columns.slice(-3) ?? [];
+  const isMain = ({ name }: DictionaryColumn) => main[0]?.columns.some((column) => column.name === name) === true;
+  const versions = of("history")[0]?.columns.filter((column) => !isMain(column)) ?? [];
   return `# Data
 
 Generated from \`src/catalog\` and \`sql/views\`; a test keeps it equal to them. \`duckmirror schema [table] [--json]\` prints
@@ -111,6 +121,8 @@ ${diagram(main)}
 
 ${table(["column", "type", "meaning", "API field", "NULL when"], shared.map(columnRow))}
 
+${partlyShared(main, shared)}
+
 ${main.map(mirroredSection).join("\n")}
 ## Schema marts
 
@@ -119,7 +131,7 @@ ${overview(of("marts"))}
 ${of("marts").map(plainSection).join("\n")}
 ## Schema history
 
-\`history.<table>\` has the columns of \`main.<table>\` and these. It has no key: one row per superseded or deleted version.
+\`history.<table>\` has the columns of \`main.<table>\` but \`_in_scope\`, and these. It has no key: one row per superseded or deleted version.
 
 ${table(
   ["column", "type", "meaning"],

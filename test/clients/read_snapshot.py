@@ -1,6 +1,8 @@
-"""Reads every table and view of a snapshot to its last row; prints the counts, and dates that differ from the day sent."""
+"""Reads every table and view of a snapshot to its last row, and runs the queries of a folder; prints the counts, dates that
+differ from the day sent, and queries that failed."""
 import json
 import sys
+from pathlib import Path
 
 import duckdb
 
@@ -15,4 +17,10 @@ shifted = mirror.execute(
     JOIN main.job_openings AS main ON main.company_id = marts.company_id AND main.id = marts.job_opening_id
     WHERE strftime(main.posted_on AT TIME ZONE 'UTC', '%Y-%m-%d') <> CAST(marts.posted_on AS VARCHAR)"""
 ).fetchall()
-print(json.dumps({"version": duckdb.__version__, "rows": rows, "shifted": shifted}))
+failed = {}
+for file in sorted(Path(sys.argv[2]).glob("*.sql")):
+    try:
+        mirror.execute(file.read_text()).fetchall()
+    except duckdb.Error as error:
+        failed[file.name] = str(error)
+print(json.dumps({"version": duckdb.__version__, "rows": rows, "shifted": shifted, "failed": failed}))

@@ -62,3 +62,13 @@ test("the diagram draws every table of main and escapes nothing GitHub trips ove
     expect(line).toMatch(/^( {2}\w+ (\|o--o[{|] \w+ : \w+|\{)| {4}\w+ \w+ (PK|FK|PK, FK)| {2}\})$/);
   }
 });
+
+test("docs/DATA.md names each column of history and each table without a shared column", () => {
+  const text = readFileSync(new URL("../../../docs/DATA.md", import.meta.url), "utf8");
+  const [, history = ""] = /## Schema history\n([\s\S]*?)\n## /.exec(text) ?? [];
+  for (const name of ["valid_from", "valid_to", "change", "change_n"]) expect(history).toContain(`| \`${name}\` |`);
+  const lacking = catalogTables()
+    .filter(({ schema, columns }) => schema === "main" && !columns.some(({ name }) => name === "_in_scope"))
+    .map(({ name }) => `\`${name}\``);
+  expect(text).toContain(`Without \`_in_scope\`: ${lacking.join(", ")}.`);
+});

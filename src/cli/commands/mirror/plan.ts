@@ -60,6 +60,14 @@ const cutsText = ({ cuts }: PlanReport): string =>
 const rangeText = ({ requests, most }: { readonly requests: number; readonly most: number }): string =>
   most > requests ? `${formatCount(requests)} to ${formatCount(most)}` : formatCount(requests);
 
+/** Why there is a range, and what ends it. */
+const unknownTexts = ({ streams, requests, most }: PlanReport["forecast"]): readonly string[] => {
+  const perhaps = streams.reduce((sum, stream) => sum + stream.perhaps, 0);
+  const pages = `the largest page is not known, between ${DEFAULT_PAGE} rows, the default, and what is asked for\n\`duckmirror check\` finds it out for one credit`;
+  const content = `not known whether the list of signals returns full content; else it takes a request for each of up to ${formatCount(perhaps)}; the first sync finds out`;
+  return [...(perhaps > 0 ? [content] : []), ...(most > requests + perhaps ? [pages] : [])];
+};
+
 /** `39 requests, as many credits, 4s at 600 per minute`. */
 const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
@@ -67,7 +75,7 @@ const totalText = ({ forecast, outlook }: PlanReport): string => {
     minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
   if (forecast.atLeast) return "the number of requests, and so of credits, is not known yet";
   if (forecast.most > forecast.requests) {
-    return `${rangeText(forecast)} requests, as many credits: the largest page is not known, between ${DEFAULT_PAGE} rows, the default, and what is asked for\n\`duckmirror check\` finds it out for one credit`;
+    return `${rangeText(forecast)} requests, as many credits: ${unknownTexts(forecast).join("; ")}`;
   }
   const requests =
     forecast.requests === 1 ? "1 request, 1 credit" : `${formatCount(forecast.requests)} requests, as many credits`;

@@ -48,6 +48,13 @@ const ofSignals = (context: Context): Pick<ContentPrice, "way" | "records" | "cr
   return { way: "unknown", records, credits: null, atMost: records };
 };
 
+/** Requests that configured content of a stream may take, while it is not known whether the list returns it. */
+export const contentPerhaps = (context: Context, stream: StreamName): number => {
+  if (stream !== "signals" || wantedContent(streamSpec(stream), context.options.content).length === 0) return 0;
+  const { way, atMost } = ofSignals(context);
+  return way === "unknown" ? (atMost ?? 0) : 0;
+};
+
 const ofCompanies = (context: Context): Pick<ContentPrice, "way" | "records" | "credits" | "atMost"> => {
   const accounts = totalOf(context, "accounts");
   const readsAccounts = context.options.streams.includes("accounts");

@@ -17,7 +17,16 @@ export interface FollowUp {
   /** Expected credits; not whole. */
   readonly requests: number;
   readonly because: string;
+  /** It follows from changes, so later syncs will find such work, too. */
+  readonly recurs: boolean;
 }
+
+const once = (stream: StreamName, requests: number, because: string): FollowUp => ({
+  stream,
+  requests,
+  because,
+  recurs: false,
+});
 
 /** Rows of an organization list by the service's latest count; null: not known. */
 export const totalOf = ({ view, options }: Context, stream: StreamName): number | null =>
@@ -44,9 +53,9 @@ const ofAccounts = (context: Context, accounts: number): readonly FollowUp[] => 
   const because = "accounts not read yet";
   const companies = accounts * companiesPerAccount(context);
   return [
-    { stream: "account_insights", requests: accounts, because },
-    ...(readsProfiles(context) ? [{ stream: "companies" as const, requests: companies, because }] : []),
-    ...COMPANY_LISTS.map((stream) => ({ stream, requests: companies, because })),
+    once("account_insights", accounts, because),
+    ...(readsProfiles(context) ? [once("companies", companies, because)] : []),
+    ...COMPANY_LISTS.map((stream) => once(stream, companies, because)),
   ];
 };
 
@@ -58,7 +67,7 @@ const ofOwnRequests = (context: Context, due: readonly Candidate[], following: r
   const entries = sent + (isFirst ? (historyEntries(context) ?? 0) : 0);
   const pages = pagesOf(context, streamSpec("usage"), entries) ?? 1;
   const requests = history === undefined ? 0 : Math.max(0, pages - (history.requests ?? 1));
-  return { stream: "usage", requests, because: "requests of this sync" };
+  return once("usage", requests, "requests of this sync");
 };
 
 /** Expected work beyond `due`, by stream and reason. */
@@ -74,7 +83,7 @@ const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp =
   const shape = options.shapes.get(stream.name) ?? initialShape(1);
   const isRead = due.some((candidate) => candidate.stream === stream.name && candidate.mode === "walk");
   const twice = isRead && isChoiceOpen(shape) && namedOnDemand(stream, shape, options).length > 0;
-  return { stream: stream.name, requests: twice ? 1 : 0, because: "page again, asking for its fields by name" };
+  return once(stream.name, twice ? 1 : 0, "page again, asking for its fields by name");
 };
 
 const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
@@ -87,11 +96,12 @@ const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): re
   return [
     ...ofAccounts(context, unread),
     askedTwice(context, due),
-    ...COMPANY_LISTS.map((stream) => ({ stream, requests: inputs, because: "inputs not resolved yet" })),
+    ...COMPANY_LISTS.map((stream) => once(stream, inputs, "inputs not resolved yet")),
     ...streams.map((stream) => ({
       stream,
       requests: expectedFollowUps(rates, stream, days),
       because: "changes, by the last syncs",
+      recurs: true,
     })),
   ].filter(({ stream, requests }) => requests > 0 && streams.includes(stream));
 };

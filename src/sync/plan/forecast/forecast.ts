@@ -4,6 +4,7 @@ import type { StreamName } from "../../../catalog/streams.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { type Candidate, type Context, DEFAULT_PAGE, pageSizeOf, type ScopeMode } from "../candidate.ts";
 import { historyEntries } from "../usage.ts";
+import { contentPerhaps } from "./content-prices.ts";
 import { type FollowUp, followUpsOf, totalOf } from "./follow-up.ts";
 import { daysSinceRead, NO_RATES, type Rates } from "./past-runs.ts";
 
@@ -19,10 +20,17 @@ export interface StreamForecast {
   readonly lists: number;
   /** Requests of the due work. */
   readonly due: number;
+  /** Requests of work that is expected to follow in this sync only, not from changes; not whole. */
+  readonly once: number;
   /** `due`, and what is expected to follow from the responses; `atLeast` when there may be more. */
   readonly requests: number;
   readonly atLeast: boolean;
-  /** The same as `requests` if pages hold no more rows than the default: larger where no answer has shown a page's size. */
+  /** Requests for full content if the list turns out not to return it; 0: none, or it is known. */
+  readonly perhaps: number;
+  /**
+   * The same as `requests` if pages hold no more rows than the default, with `perhaps`: larger where no answer has shown
+   * a page's size, or whether the list returns content.
+   */
   readonly most: number;
   /** Reasons and the number of scopes for each, most frequent first. */
   readonly because: readonly ForecastReason[];
@@ -67,14 +75,17 @@ const streamForecast = (
   const due = candidates.reduce((sum, candidate) => sum + (candidate.requests ?? 1), 0);
   const more = following.reduce((sum, { requests }) => sum + requests, 0);
   const requests = Math.round(due + more);
+  const perhaps = candidates.some(({ mode }) => mode !== "detail") ? contentPerhaps(context, stream) : 0;
   return {
     stream,
     scopes: candidates.length,
     lists: candidates.filter(({ mode }) => LIST_MODES.includes(mode)).length,
     due,
+    once: following.reduce((sum, follow) => sum + (follow.recurs ? 0 : follow.requests), 0),
     requests,
     atLeast: candidates.some((candidate) => candidate.requests === null),
-    most: requests + candidates.reduce((sum, candidate) => sum + moreBySmallPages(context, candidate), 0),
+    perhaps,
+    most: requests + perhaps + candidates.reduce((sum, candidate) => sum + moreBySmallPages(context, candidate), 0),
     because: reasonsOf(candidates, following),
   };
 };
@@ -106,7 +117,7 @@ export const forecastOf = (context: Context, candidates: readonly Candidate[], r
   };
 };
 
-/** True when no single number is foreseen: a length or the size of pages is not known. */
+/** True when no single number is foreseen: a length, the size of pages or the way of content is not known. */
 export const isRange = ({ atLeast, most, requests }: Forecast): boolean => atLeast || most > requests;
 
 /** The forecast as stored with the run. `credits`: what the run is expected to spend within its allowance. */

@@ -10,6 +10,8 @@ import { HISTORY_SCOPE } from "../usage-scopes.ts";
 const DAY_MS = 86_400_000;
 /** Finished syncs that rates are taken from. */
 const LEARN_FROM = 20;
+/** A rate per day is taken from this time at least: what two syncs within a minute find says little about a day. */
+const LEAST_DAYS = 1 / 24;
 
 /** One finished sync. */
 export interface PastRun {
@@ -17,7 +19,7 @@ export interface PastRun {
   readonly atLeast: boolean;
   /** Days since the previous read of a list, by stream; absent: it was not read before. */
   readonly days: ReadonlyMap<string, number>;
-  /** Credits of the work that was due at the start, by stream. */
+  /** Credits of the work that was foreseen at the start and does not come from changes, by stream. */
   readonly due: ReadonlyMap<string, number>;
   readonly spent: ReadonlyMap<string, number>;
   /** Rows inserted or updated, by stream. */
@@ -62,10 +64,11 @@ export const ratesOf = (runs: readonly PastRun[], streams: readonly StreamName[]
     if (cause === null) continue;
     const usable = runs.filter(({ atLeast, days }) => !atLeast && days.has(cause));
     const days = usable.reduce((sum, run) => sum + (run.days.get(cause) ?? 0), 0);
-    if (days === 0) continue;
+    if (usable.length === 0) continue;
+    const observed = Math.max(LEAST_DAYS, days);
     const more = usable.reduce((sum, { spent, due }) => sum + (spent.get(stream) ?? 0) - (due.get(stream) ?? 0), 0);
-    followUps.set(stream, Math.max(0, more / days));
-    changes.set(stream, usable.reduce((sum, { changed }) => sum + (changed.get(stream) ?? 0), 0) / days);
+    followUps.set(stream, Math.max(0, more / observed));
+    changes.set(stream, usable.reduce((sum, { changed }) => sum + (changed.get(stream) ?? 0), 0) / observed);
   }
   return { followUpsPerDay: followUps, changesPerDay: changes };
 };
@@ -79,7 +82,7 @@ export const expectedFollowUps = (rates: Rates, stream: StreamName, days: Readon
 const storedForecast = z.object({
   atLeast: z.boolean(),
   days: z.record(z.string(), z.number()),
-  streams: z.array(z.object({ stream: z.string(), due: z.number() })),
+  streams: z.array(z.object({ stream: z.string(), due: z.number(), once: z.number().default(0) })),
 });
 const storedReport = z.object({
   streams: z.array(z.object({ stream: z.string(), credits: z.number(), inserted: z.number(), updated: z.number() })),
@@ -98,7 +101,7 @@ export const readPastRuns = async (database: Database): Promise<readonly PastRun
       {
         atLeast: forecast.data.atLeast,
         days: new Map(Object.entries(forecast.data.days)),
-        due: new Map(forecast.data.streams.map(({ stream, due }) => [stream, due])),
+        due: new Map(forecast.data.streams.map(({ stream, due, once }) => [stream, due + once])),
         spent: new Map(streams.map(({ stream, credits }) => [stream, credits])),
         changed: new Map(streams.map(({ stream, inserted, updated }) => [stream, inserted + updated])),
       },

@@ -48,6 +48,45 @@ test("a service whose list returns it costs no extra credit", async () => {
   expect(await lineOf("signals.fullContent")).toBe("signals.fullContent: in the list call, no extra credit");
 });
 
+test.each([undefined, { fullContent: "named" as const }])(
+  "until a sync has found out, configured content makes the plan a range that holds what the sync spends (%o)",
+  async (fields) => {
+    const { run } = await start(fields);
+    const all = { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" };
+    await run(["check", "--totals"]);
+    const first = JSON.parse((await run(["plan", "--json"], all)).out);
+    expect(first.at_most - first.credits).toBe(150);
+    await run(["sync", "--quiet"], STREAMS);
+    const plan = JSON.parse((await run(["plan", "--json"], all)).out);
+    expect(plan).toMatchObject({ credits: 2, at_most: 152, at_least: false });
+    expect((await run(["plan"], all)).out).toContain(
+      "2 to 152 requests, as many credits: not known whether the list of signals returns full content; else it takes a request for each of up to 150;",
+    );
+    const { credits } = JSON.parse((await run(["sync", "--quiet", "--json"], all)).out);
+    expect(credits.spent).toBeGreaterThanOrEqual(plan.credits);
+    // Finding out takes a second request of a page of the list.
+    expect(credits.spent).toBeLessThanOrEqual(plan.at_most + 1);
+    const known = JSON.parse((await run(["plan", "--json"], all)).out);
+    expect(known.at_most).toBe(known.credits);
+    // What content took once is no change that comes again.
+    for (const { changes_per_day: changes } of known.projection) expect(changes).toBe(0);
+  },
+);
+
+test("work of companies that were followed since the last sync is no change that comes again", async () => {
+  const { run, service } = await start(undefined);
+  const env = { DUCKMIRROR_STREAMS: "accounts,signals,companies,filings" };
+  service.data.companies.push({ id: "c_new" });
+  service.data.lists.c_new = {};
+  await run(["sync", "--quiet"], env);
+  expect((await run(["follow", "c_new"])).code).toBe(0);
+  const plan = JSON.parse((await run(["plan", "--json"], env)).out);
+  const { credits } = JSON.parse((await run(["sync", "--quiet", "--json"], env)).out);
+  expect(credits.spent).toBe(plan.credits);
+  const { projection } = JSON.parse((await run(["plan", "--json"], env)).out);
+  for (const { changes_per_day: changes } of projection) expect(changes).toBe(0);
+});
+
 test("signals mirrored before the list was known to return it cost one walk, and plan says how much that is", async () => {
   const { run, lineOf } = await start({ fullContent: "named" });
   await run(["sync", "--quiet"], STREAMS);

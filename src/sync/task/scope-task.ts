@@ -1,6 +1,11 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
-// The loop in sync/run changes it, with what it calls in sync/running, sync/settle and change-course.ts; decisions come from the
+// The loop in sync/run changes it, with what it calls in run/settle, run/state and change-course.ts; decisions come from the
 // pure strategies.
+//
+//   active ── a complete walk did not return some rows ──▶ deleting ── they are settled ──▶ finished
+//    │ │                                                      └────── a guard refuses ────▶ failed
+//    │ └── read as far as needed ──▶ finished
+//    └──── cannot be read ─────────▶ failed, once more for each page that was under way
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
@@ -82,8 +87,26 @@ export interface ScopeTask {
   shapeAtRefusal: ListShape | null;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
-  status: "active" | "deleting" | "finished" | "failed";
+  /** Changed by `become` only. */
+  status: TaskStatus;
 }
+
+type TaskStatus = "active" | "deleting" | "finished" | "failed";
+
+const NEXT: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  active: ["deleting", "finished", "failed"],
+  deleting: ["finished", "failed"],
+  finished: [],
+  failed: ["failed"],
+};
+
+/** Changes the status as drawn above; throws a TypeError for any other change. */
+export const become = (task: ScopeTask, status: TaskStatus): void => {
+  if (!NEXT[task.status].includes(status)) {
+    throw new TypeError(`${task.stream.name}: a task that is ${task.status} does not become ${status}`);
+  }
+  task.status = status;
+};
 
 /**
  * The cursor of an interrupted walk, as far as it is believed; null: start anew. In the same run no time has passed since it

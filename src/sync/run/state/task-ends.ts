@@ -3,7 +3,7 @@ import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { walkingState } from "../../task/scope-state.ts";
-import { isExcerpt, type ScopeTask } from "../../task/scope-task.ts";
+import { become, isExcerpt, type ScopeTask } from "../../task/scope-task.ts";
 import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
@@ -36,7 +36,7 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
 
 /** The task is done: its scope is up to date. */
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
-  task.status = "finished";
+  become(task, "finished");
   run.active.delete(taskKey(task));
   offerList(run, task);
   if (isExcerpt(task)) return;
@@ -58,7 +58,7 @@ export const failTask = async (
   error: DuckmirrorError,
   outcome: { readonly resumable: boolean; readonly unconfirmed?: number },
 ): Promise<void> => {
-  task.status = "failed";
+  become(task, "failed");
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;

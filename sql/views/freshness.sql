@@ -183,7 +183,13 @@ streams AS (
     CASE
       WHEN count(open_because) = 0 THEN NULL
       WHEN count(*) = 1 THEN any_value(open_because)
-      ELSE count(open_because) || ' of ' || count(*) || ' lists: ' || mode(open_because)
+      ELSE count(open_because) || ' of ' || count(*) ||
+        CASE judged.stream
+          WHEN 'companies' THEN ' profiles: '
+          WHEN 'account_insights' THEN ' insights: '
+          WHEN 'usage' THEN ' parts: '
+          ELSE ' lists: '
+        END || mode(open_because)
     END AS because
   FROM judged
   GROUP BY judged.stream

@@ -127,7 +127,7 @@ export const DEFAULT_PAGE = 20;
  * Rows of a page of the stream's list: by its own pages, by `check`, or by the pages of other lists. `known` false: no
  * answer has shown any, and the largest page is assumed.
  */
-export const pageSizeOf = (
+export const expectedPageSize = (
   { options }: Context,
   name: StreamName,
 ): { readonly rows: number; readonly known: boolean } => {
@@ -151,7 +151,7 @@ export const pagesOf = (
   stream: StreamSpec,
   total: number | null,
   count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
-): number | null => (total === null ? null : count(total, pageSizeOf(context, stream.name).rows));
+): number | null => (total === null ? null : count(total, expectedPageSize(context, stream.name).rows));
 
 /** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
 const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));

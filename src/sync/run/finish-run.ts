@@ -15,7 +15,7 @@ import type { End } from "./how-it-ended.ts";
 import { dropOwners } from "./settle/apply-absences.ts";
 import { dropInsights } from "./settle/apply-deletes.ts";
 import { eraseFollowers } from "./settle/remove-company.ts";
-import { type ProvenStream, readVerdicts } from "./state/completeness.ts";
+import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
 import { markFollowers } from "./state/follower-marks.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
@@ -135,7 +135,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const report = reportOf(begun, status, {
-    proven: await readVerdicts(warehouse.database),
+    proven: await readCompleteness(warehouse.database),
     left: await creditsLeft(run),
   });
   tellStreams(run, report);

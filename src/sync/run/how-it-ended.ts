@@ -3,7 +3,7 @@ import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
 import { readLastQuota } from "../plan/mirror-view.ts";
-import { missingParents, readVerdicts } from "./state/completeness.ts";
+import { missingParents, readCompleteness } from "./state/completeness.ts";
 import type { SyncRun } from "./state/run-state.ts";
 
 export interface End {
@@ -34,7 +34,7 @@ const noteMissingParents = async (run: SyncRun): Promise<void> => {
   const { warehouse, emit } = run.deps;
   if (run.tier?.tier === "public") return;
   if ((await warehouse.scopeStates("accounts")).length > 0) return;
-  const proven = await readVerdicts(warehouse.database);
+  const proven = await readCompleteness(warehouse.database);
   for (const name of run.options.streams) {
     const stats = run.stats.of(name);
     const error = missingParents(streamSpec(name), { proven, requests: stats.requests });

@@ -1,6 +1,5 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
-// The loop in sync/run changes it, with what it calls in run/settle, run/state and change-course.ts; decisions come from the
-// pure strategies.
+// The loop in sync/run and change-course.ts change it; decisions come from the pure strategies.
 //
 //   active ── a complete walk did not return some rows ──▶ deleting ── they are settled ──▶ finished
 //    │ │                                                      └────── a guard refuses ────▶ failed

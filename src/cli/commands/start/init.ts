@@ -93,11 +93,13 @@ const write = (file: string, text: string, force: boolean) => {
 
 const nextSteps = (settings: FlagValues, context: CommandContext) => {
   const hasSource = settings.token_file ?? settings.token_command ?? context.env.DUCKMIRROR_TOKEN;
+  // Without it the next command would look for the file in the working directory.
+  const named = context.shared.config === undefined ? "" : ` --config ${context.shared.config}`;
   return [
     ...(settings.base_url ? [] : ["set base_url in it, or DUCKMIRROR_BASE_URL"]),
     ...(hasSource ? [] : ["set DUCKMIRROR_TOKEN to the access token"]),
-    "duckmirror check    is the connection good, and which tier is it",
-    "duckmirror sync     mirror everything",
+    `duckmirror check${named}    is the connection good, and which tier is it`,
+    `duckmirror sync${named}     mirror everything`,
   ];
 };
 
@@ -109,7 +111,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   }
   const settings = await gather(input, context);
   check(settings, cwd);
-  const file = resolve(cwd, shared.config ?? CONFIG_FILE_NAME);
+  const file = resolve(cwd, shared.config ?? (context.env.DUCKMIRROR_CONFIG?.trim() || CONFIG_FILE_NAME));
   const inFile = forFile(settings, dirname(file), cwd);
   const text = configTemplate(inFile);
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.

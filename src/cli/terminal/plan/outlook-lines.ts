@@ -74,7 +74,7 @@ export const creditLinesOf = (report: PlanReport): readonly string[] => {
 /** What the forecast lacks, and how to find out. */
 export const unknownLinesOf = ({ forecast: { unknown } }: PlanReport): readonly string[] => {
   if (unknown.length === 0) return [];
-  const follows = unknown.includes("accounts") ? ", and with it how many companies and insights there are" : "";
+  const follows = unknown.includes("accounts") ? ", and so how many companies and insights there are" : "";
   const length = unknown.length === 1 ? "the length of" : "the lengths of";
   const others = unknown.some((stream) => stream === "contacts" || stream === "signals");
   const ways = [

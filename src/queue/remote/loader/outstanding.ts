@@ -1,8 +1,8 @@
 // Outstanding requests of a loader: queued for the fetchers and without a response. One that no fetcher has taken can be
 // taken back.
 //
-//   pending, queued -(a fetcher sends it)-> pending -(response, or its end)-> settled
-//   pending, queued -(taken back)-> settled, never sent
+//   pending, queued -(a fetcher sends it)-> pending -(response, or its end)-> ended
+//   pending, queued -(taken back)-> ended, never sent
 import type { Queue } from "bullmq";
 import type { ApiOutcome } from "../../../api/outcome.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -38,7 +38,7 @@ interface TakingDeps {
 export const noneOutstanding = (): Outstanding => ({ pending: new Map(), queued: new Set(), memories: new Map() });
 
 /** Drops a request that has its response, or its end. */
-export const settle = ({ pending, queued, memories }: Outstanding, requestId: string): void => {
+export const endRequest = ({ pending, queued, memories }: Outstanding, requestId: string): void => {
   pending.delete(requestId);
   queued.delete(requestId);
   memories.delete(requestId);

@@ -17,7 +17,15 @@ import { type Packed, unpackAnswer } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
 import type { Seals } from "../seals.ts";
 import type { StoreClock } from "../store-clock.ts";
-import { cancel, noneOutstanding, type Outstanding, type Pending, settle, takeBack, vanished } from "./outstanding.ts";
+import {
+  cancel,
+  endRequest,
+  noneOutstanding,
+  type Outstanding,
+  type Pending,
+  takeBack,
+  vanished,
+} from "./outstanding.ts";
 
 /** Intervals for checking whether a queued request was sent, ms; short at first. */
 const FIRST_LOOK_MS = 4;
@@ -160,7 +168,7 @@ const send = (loader: Loader, parcel: Parcel, { signal, hardSignal }: SendEnds):
       since: deps.clock.now(),
       resolve: (sending) => {
         hardSignal.removeEventListener("abort", onAbort);
-        settle(outstanding, requestId);
+        endRequest(outstanding, requestId);
         resolve(sending);
       },
     };
@@ -183,7 +191,7 @@ const deliver = async (loader: Loader, packed: Packed): Promise<"taken" | "left"
   const { request, nth, settled: isSettled } = packed.note;
   const waiting = outstanding.pending.get(request.requestId);
   if (waiting === undefined) return "unwanted";
-  settle(outstanding, request.requestId);
+  endRequest(outstanding, request.requestId);
   const unpacked = await unpackAnswer(packed, deps.storeClock.skewMs(), deps.reading);
   if (unpacked.kind === "denied") {
     waiting.resolve({ kind: "denied", error: unpacked.error });

@@ -2,7 +2,7 @@
 // measured.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { type Candidate, type Context, DEFAULT_PAGE, pageSizeOf, type ScopeMode } from "../candidate.ts";
+import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize, type ScopeMode } from "../candidate.ts";
 import { historyEntries } from "../usage.ts";
 import { contentPerhaps } from "./content-prices.ts";
 import { type FollowUp, followUpsOf, totalOf } from "./follow-up.ts";
@@ -60,7 +60,7 @@ const reasonsOf = (due: readonly Candidate[], following: readonly FollowUp[]): r
 
 /** Further requests of a list if its pages hold the default number of rows; 0 where the size of its pages is known. */
 const moreBySmallPages = (context: Context, { stream, scope, mode, requests }: Candidate): number => {
-  if (requests === null || pageSizeOf(context, stream).known) return 0;
+  if (requests === null || expectedPageSize(context, stream).known) return 0;
   const rows =
     mode === "log" ? historyEntries(context) : mode === "walk" && scope === "" ? totalOf(context, stream) : null;
   return rows === null ? 0 : Math.max(0, Math.ceil(rows / DEFAULT_PAGE) - requests);

@@ -45,7 +45,7 @@ export interface ProvenStream extends StreamVerdict {
 }
 
 /** Proven completeness of each stream now. */
-export const readVerdicts = async (database: Database): Promise<ReadonlyMap<string, ProvenStream>> => {
+export const readCompleteness = async (database: Database): Promise<ReadonlyMap<string, ProvenStream>> => {
   const rows = await database.query(sqlText("plan/completeness.sql"), [], verdictRow);
   return new Map(
     rows.map(({ stream, complete, unconfirmed, because, scopes }) => [
@@ -75,7 +75,7 @@ export const missingParents = (
 };
 
 /** Completeness of a stream for the report of a run that may have failed in it, or left some of its work. */
-export const verdictOf = (
+export const completenessOf = (
   proven: ReadonlyMap<string, ProvenStream>,
   stream: StreamName,
   run: { readonly failed: string | null; readonly left: boolean },

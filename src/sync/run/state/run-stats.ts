@@ -2,7 +2,7 @@
 import { type LedgerStream, STREAM_NAMES, type StreamName } from "../../../catalog/streams.ts";
 import type { StreamReport, StreamStatus } from "../../../core/report/sync-report.ts";
 import type { LoadCounts, RequestRecord } from "../../../warehouse/record/checkpoint.ts";
-import { type ProvenStream, verdictOf } from "./completeness.ts";
+import { completenessOf, type ProvenStream } from "./completeness.ts";
 
 interface StreamStats {
   modes: Set<string>;
@@ -112,7 +112,7 @@ export const createRunStats = (): RunStats => {
           deleted: stats.deleted,
           unchanged: stats.unchanged,
           rejected: stats.rejected,
-          ...verdictOf(proven, stream, stats),
+          ...completenessOf(proven, stream, stats),
           ...(stats.failed === null ? {} : { error: stats.failed }),
         };
       }),

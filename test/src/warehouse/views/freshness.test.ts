@@ -84,6 +84,16 @@ test("a table is complete only when every list of it was proven to be; else the 
   expect(found).toEqual([["signals", 105, "not met"]]);
 });
 
+test("what is unread is called by its name: insights of accounts are no lists", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.accounts (id, _first_synced_at) VALUES (1, now()), (2, now());
+    ${wanted([], { accounts: DAY, account_insights: DAY })}
+    ${state("accounts", "", "now()")} ${state("account_insights", "1", "now()")}`);
+  expect(
+    await mart.rows("SELECT unconfirmed_because FROM marts.freshness WHERE table_name = 'account_insights'"),
+  ).toEqual([["1 of 2 insights: never read"]]);
+});
+
 test("lists under accounts are not complete before the accounts are read to their end", async () => {
   const mart = await aMart(`
     INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now());

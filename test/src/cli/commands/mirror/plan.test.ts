@@ -43,9 +43,7 @@ test("lists are called lists, single records records, and one is not called many
 test("before the first sync and without a check, it says what it does not know and how to find out", async () => {
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const { out } = await cli(["plan"], { env, cwd: aFolder() });
-  expect(out).toContain(
-    "not known: the lengths of accounts, contacts, signals and usage, and with it how many companies",
-  );
+  expect(out).toContain("not known: the lengths of accounts, contacts, signals and usage, and so how many companies");
   expect(out).toContain("`duckmirror check` counts accounts and usage for one credit; `duckmirror check --totals`");
   expect(out).not.toContain("≥");
 });

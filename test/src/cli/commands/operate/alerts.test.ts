@@ -104,9 +104,10 @@ test("neither address nor secret is shown, whatever fails", async () => {
       };
       const env = envOf(dataDir, url, rule);
       const sent = await cli(["alerts", "send", "--json"], { env });
+      const tried = await cli(["alerts", "test", rule.name, "--verbose"], { env });
       const listed = await cli(["alerts", "list", "--verbose"], { env });
-      expect(sent.code).not.toBe(0);
-      const shown = sent.out + sent.err + listed.out + listed.err;
+      expect([sent.code, tried.code]).not.toContain(0);
+      const shown = [sent, tried, listed].map(({ out, err }) => out + err).join();
       expect(shown).not.toContain("hush-path");
       expect(shown).not.toContain(secret);
     }

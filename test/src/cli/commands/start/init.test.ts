@@ -72,10 +72,19 @@ describe("without questions", () => {
   test("paths typed here still mean the same when the file stands elsewhere", async () => {
     const cwd = aFolder();
     const argv = ["init", "--yes", "--config", "etc/d.yaml", "--token-file", "secret", "--data-dir", "mirror"];
-    expect((await cli(argv, { cwd })).code).toBe(0);
+    const { code, err } = await cli(argv, { cwd });
+    expect([code, err]).toEqual([0, expect.stringContaining("duckmirror check --config etc/d.yaml ")]);
     const config = loadConfig({ cwd, env: {}, vocabulary: vocabulary(), configPath: "etc/d.yaml" });
     expect(config.token).toEqual({ kind: "file", path: join(cwd, "secret") });
     expect(config.dataDir).toBe(join(cwd, "mirror"));
+  });
+
+  test("writes the file that DUCKMIRROR_CONFIG names, which the other commands read", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_CONFIG: "etc/named.yaml" };
+    const { code, out } = await cli(["init", "--yes", "--base-url", "https://api.example.com"], { cwd, env });
+    expect([code, out]).toEqual([0, `wrote ${join(cwd, "etc/named.yaml")}\n`]);
+    expect(configIn(cwd, env).baseUrl).toBe("https://api.example.com");
   });
 
   test("a folder that cannot be written is named", async () => {

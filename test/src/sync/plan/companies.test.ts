@@ -95,6 +95,20 @@ describe("profiles", () => {
     expect(due({ inputs: [input("acme.com", "c_9", 29)] }, { companies: ["acme.com"] })).toEqual([]);
   });
 
+  test("one that was both resolved and read by id is as old as the later of the two", () => {
+    const read = (resolvedDays: number, readDays: number) =>
+      due(
+        {
+          inputs: [input("acme.com", "c_9", resolvedDays)],
+          states: [aState("companies", "c_9", readDays)],
+          companies: new Set(["c_9"]),
+        },
+        { companies: ["acme.com"] },
+      );
+    expect([read(31, 1), read(1, 31)]).toEqual([[], []]);
+    expect(read(31, 32)).toEqual([["c_9", "older than 30 days"]]);
+  });
+
   test("one that comes with its account is as fresh as the account, unless its content is wanted", () => {
     expect(due({ accounts, companies })).toEqual([]);
     expect(due({ accounts, companies }, { content: ["insights"] })).toEqual([["c_1", "content not yet fetched"]]);

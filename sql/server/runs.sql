@@ -25,7 +25,10 @@ SELECT
   chosen.started_at,
   chosen.finished_at,
   chosen.error,
-  try_cast(chosen.forecast ->> '$.requests' AS BIGINT) AS forecast_requests,
+  -- Of a forecast that is a lower bound, or a range, no number is shown.
+  CASE
+    WHEN try_cast(chosen.forecast ->> '$.atLeast' AS BOOLEAN) IS NOT TRUE THEN try_cast(chosen.forecast ->> '$.requests' AS BIGINT)
+  END AS forecast_requests,
   coalesce(costs.requests, 0) AS requests,
   coalesce(costs.credits, 0) AS credits,
   coalesce(costs.ambiguous, 0) AS ambiguous,

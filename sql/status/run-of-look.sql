@@ -8,7 +8,12 @@ SELECT
   any_value(finished_at) AS finished_at,
   any_value(runs.error) AS error,
   any_value(summary) AS summary,
-  any_value(try_cast(forecast ->> '$.requests' AS BIGINT)) AS forecast_requests,
+  -- Of a forecast that is a lower bound, or a range, no number is shown.
+  any_value(
+    CASE
+      WHEN try_cast(forecast ->> '$.atLeast' AS BOOLEAN) IS NOT TRUE THEN try_cast(forecast ->> '$.requests' AS BIGINT)
+    END
+  ) AS forecast_requests,
   count(request_id) AS requests,
   count(*) FILTER (charge = 'spent') AS credits,
   count(*) FILTER (request_id IS NOT NULL AND requests.status IS DISTINCT FROM 200) AS failed_requests

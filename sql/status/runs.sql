@@ -13,7 +13,10 @@ SELECT
   last_runs.started_at,
   last_runs.finished_at,
   last_runs.error,
-  try_cast(last_runs.forecast ->> '$.requests' AS BIGINT) AS forecast_requests,
+  -- Of a forecast that is a lower bound, or a range, no number is shown.
+  CASE
+    WHEN try_cast(last_runs.forecast ->> '$.atLeast' AS BOOLEAN) IS NOT TRUE THEN try_cast(last_runs.forecast ->> '$.requests' AS BIGINT)
+  END AS forecast_requests,
   count(requests.request_id) AS request_count,
   count(*) FILTER (requests.charge = 'spent') AS spent,
   count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous

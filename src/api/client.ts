@@ -7,7 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
 import { exactJson } from "../core/text/exact-json.ts";
-import { readWire } from "./body.ts";
+import { actualEncoding, asUtf8, readWire } from "./body.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import { parseRateHeaders } from "./limits/rate-headers.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";
@@ -122,7 +122,7 @@ const failure = (line: Line, exchange: Exchange, error: unknown, status?: number
   const { deadline } = exchange;
   const at = status === undefined ? {} : { status };
   if (deadline.expired()) {
-    const detail = `no complete answer within ${line.timeouts.totalMs} ms`;
+    const detail = `no complete answer within ${line.timeouts.totalMs} ms (request_timeout)`;
     return broken(line, exchange, { reached: "unknown", reason: "timeout", detail, ...at });
   }
   if (deadline.aborted()) {
@@ -132,7 +132,7 @@ const failure = (line: Line, exchange: Exchange, error: unknown, status?: number
   return broken(line, exchange, {
     reached: status === undefined ? reached : "unknown",
     reason,
-    detail: detailOf(error) || "the connection failed",
+    detail: line.transport.describe(error) ?? (detailOf(error) || "the connection failed"),
     ...at,
   });
 };
@@ -158,7 +158,9 @@ const readOk = async (line: Line, exchange: Exchange, response: Dispatcher.Respo
   const wire = await readWire(response.body, line.limit);
   if (wire.kind === "too_large") return beyond();
   if (wire.kind === "broken") return failure(line, exchange, wire.error, 200);
-  const header = response.headers["content-encoding"] ?? "";
+  const named = String(response.headers["content-encoding"] ?? "").slice(0, 100);
+  const header = actualEncoding(named, wire.bytes);
+  const text = await asUtf8(wire.bytes, header, String(response.headers["content-type"] ?? ""), line.limit);
   return {
     kind: "wire",
     call,
@@ -166,8 +168,8 @@ const readOk = async (line: Line, exchange: Exchange, response: Dispatcher.Respo
     sentAt,
     durationMs: exchange.elapsed(),
     rate: parseRateHeaders(response.headers, line.clock.now()),
-    contentEncoding: line.scrub(String(header).slice(0, 100)),
-    bytes: wire.bytes,
+    contentEncoding: text === null ? line.scrub(header) : "",
+    bytes: text ?? wire.bytes,
   };
 };
 

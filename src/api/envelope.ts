@@ -14,7 +14,10 @@ const figure = z.preprocess((raw) => {
   return raw;
 }, z.number().nullable().catch(null));
 
-const wholeFigure = figure.transform((value) => (value !== null && Number.isSafeInteger(value) ? value : null));
+/** A whole number that counts something. Below zero it counts nothing: some services answer -1 for "not counted". */
+const wholeFigure = figure.transform((value) =>
+  value !== null && Number.isSafeInteger(value) && value >= 0 ? value : null,
+);
 
 /** An ISO 8601 text, or epoch seconds or milliseconds, as ms since the epoch. */
 const instant = z

@@ -92,6 +92,32 @@ const exactNumber = (literal: string): number | bigint | string => {
   return Number.isFinite(value) ? value : literal;
 };
 
+const NOT_NUMBER = /-?(?:NaN|Infinity)\b/y;
+
+/**
+ * Python and other writers put NaN and Infinity into JSON, which has no such numbers. Quoted they keep their text; null: the
+ * text holds none outside strings.
+ */
+const quoteNotNumbers = (text: string): string | null => {
+  const parts: string[] = [];
+  let copied = 0;
+  let at = 0;
+  while (at < text.length) {
+    if (text.charCodeAt(at) === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    NOT_NUMBER.lastIndex = at;
+    const word = NOT_NUMBER.exec(text)?.[0];
+    if (word !== undefined) {
+      parts.push(text.slice(copied, at), `"${word}"`);
+      copied = at + word.length;
+    }
+    at += word?.length ?? 1;
+  }
+  return parts.length === 0 ? null : parts.join("") + text.slice(copied);
+};
+
 /** True when a parsed value has only JSON types. */
 const isJsonValue = (value: unknown): value is JsonValue => {
   if (value === null) return true;
@@ -107,9 +133,19 @@ const parseLosslessly = (text: string): JsonValue => {
   return value;
 };
 
+const parseStrictly = (text: string, exact: boolean): JsonValue => {
+  try {
+    if (exact) return parseLosslessly(text);
+    const value: JsonValue = JSON.parse(text);
+    return value;
+  } catch (error) {
+    throw error instanceof JsonSyntaxError ? error : new JsonSyntaxError(detailOf(error));
+  }
+};
+
 /**
  * Value of a JSON text. Skips a byte order mark. Integers that a double cannot hold exactly become bigint; a number
- * outside the range of a double (`1e999`) keeps its text. Throws only JsonSyntaxError.
+ * outside the range of a double (`1e999`), NaN and Infinity keep their text. Throws only JsonSyntaxError.
  */
 export const parseJson = (text: string): JsonValue => {
   const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
@@ -117,10 +153,14 @@ export const parseJson = (text: string): JsonValue => {
   const { depth, exact } = survey(bare);
   if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
   try {
-    if (exact) return parseLosslessly(bare);
-    const value: JsonValue = JSON.parse(bare);
-    return value;
+    return parseStrictly(bare, exact);
   } catch (error) {
-    throw error instanceof JsonSyntaxError ? error : new JsonSyntaxError(detailOf(error));
+    const quoted = quoteNotNumbers(bare);
+    try {
+      if (quoted !== null) return parseStrictly(quoted, exact);
+    } catch {
+      // The first error quotes the text as it came.
+    }
+    throw error;
   }
 };

@@ -37,9 +37,12 @@ const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
   }
 };
 
-/** Only the origin: path and query of a redirect may contain a session. */
-const redirectTarget = (location: string, base: URL): string =>
-  URL.canParse(location, base.href) ? new URL(location, base.href).origin : "an address that cannot be read";
+/** Of another server only the origin: path and query may contain a session. Of the service itself also the path. */
+const redirectTarget = (location: string, base: URL): string => {
+  if (!URL.canParse(location, base.href)) return "an address that cannot be read";
+  const { origin, pathname } = new URL(location, base.href);
+  return origin === base.origin ? `${origin}${pathname}` : origin;
+};
 
 /** Reads the response. `scrub` removes the token from everything kept. Throws nothing. */
 export const readRefusal = async (

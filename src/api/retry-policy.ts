@@ -4,6 +4,7 @@ import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
+import { causeOf, endpointOf } from "./outcome-text.ts";
 
 type FailContext = Readonly<Record<string, string | number>>;
 export type Verdict =
@@ -35,6 +36,8 @@ export interface VerdictContext {
   readonly maxAttempts?: number;
   /** Stream of the request, for messages. */
   readonly stream?: string;
+  /** The service has answered another request of this run, so its address is right. */
+  readonly serviceAnswers?: boolean;
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
@@ -60,41 +63,6 @@ const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint
 /** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
 const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
 
-/** The request as text for messages: stream, route with ids, page. */
-const endpointOf = ({ call }: ApiOutcome, { stream }: VerdictContext): string => {
-  const { page } = call.query;
-  const where = `${ENDPOINTS[call.endpoint].method} ${call.path}${page === undefined ? "" : `, page ${page}`}`;
-  return stream === undefined ? where : `${stream} (${where})`;
-};
-
-/** Most characters of an error body in a message. */
-const MOST_QUOTED = 300;
-
-/** Body of a refusal as text for people: the title of an HTML page, the start of anything else. */
-const quoted = (excerpt: string): string => {
-  if (excerpt.startsWith("<")) {
-    const title = /<title[^>]*>([^<]{1,200})/i.exec(excerpt)?.[1]?.trim();
-    return title === undefined ? ", a page of HTML" : `, a page titled "${title}"`;
-  }
-  if (excerpt === "") return "";
-  return `, ${excerpt.length > MOST_QUOTED ? `${excerpt.slice(0, MOST_QUOTED)}…` : excerpt}`;
-};
-
-/** Cause of a failure as text; empty for success. */
-export const causeOf = (outcome: ApiOutcome): string => {
-  switch (outcome.kind) {
-    case "refused":
-      return `status ${outcome.status}${quoted(outcome.excerpt)}`;
-    case "broken":
-    case "invalid":
-      return outcome.detail;
-    case "ok":
-      return "";
-    default:
-      return outcome satisfies never;
-  }
-};
-
 type Decide = (outcome: ApiOutcome, context: VerdictContext) => Verdict;
 
 const give =
@@ -102,7 +70,7 @@ const give =
   (outcome, context) => ({
     kind,
     code,
-    context: { endpoint: endpointOf(outcome, context), detail: causeOf(outcome), ...more(outcome) },
+    context: { endpoint: endpointOf(outcome, context.stream), detail: causeOf(outcome), ...more(outcome) },
   });
 
 /** A repeated POST has a second effect, unless the first certainly had none. */
@@ -224,11 +192,21 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: retry(Infinity, "REQUEST_FAILED"),
   },
   {
-    when: "any other status, redirects included",
+    when: "301, 302, 303, 307, 308",
+    credit: "free",
+    follows: "The scope fails. No redirect is followed.",
+    applies: (outcome) => [301, 302, 303, 307, 308].includes(refusedStatus(outcome) ?? 0),
+    decide: give("fail", "REDIRECTED"),
+  },
+  {
+    when: "any other status",
     credit: "free",
     follows: "The scope fails.",
     applies: ({ kind }) => kind === "refused",
-    decide: (...it) => give("fail", lacksRoute(it[0]) ? "ROUTE_NOT_FOUND" : "REQUEST_FAILED")(...it),
+    decide: (outcome, context) => {
+      const missing = context.serviceAnswers === true ? "ROUTE_MISSING" : "ROUTE_NOT_FOUND";
+      return give("fail", lacksRoute(outcome) ? missing : "REQUEST_FAILED")(outcome, context);
+    },
   },
   {
     when: "a request that was aborted before it left",

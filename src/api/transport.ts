@@ -20,6 +20,8 @@ export interface Transport {
   readonly dispatcher: Dispatcher;
   /** Cause of a failed request, and whether it may have reached the service. */
   diagnose(error: unknown): Pick<BrokenOutcome, "reached" | "reason">;
+  /** The failure in plain words; null: undici's own are plain enough. */
+  describe(error: unknown): string | null;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,27 @@ const CONNECT =
   /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS|CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
 const NEVER_SENT = /^(UND_ERR_CLOSED|UND_ERR_DESTROYED|UND_ERR_INVALID_ARG)$/;
 const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
+
+/** undici's text for an answer that it cannot follow, e.g. one that switches protocols. */
+const isBadAnswer = (error: unknown) => error instanceof Error && error.message === "bad response";
+
+/** Failures whose text by undici is a name or internal, in words that name the setting. */
+const plainWords = (code: string, { connectMs, headersMs, bodyMs }: Timeouts): string | null => {
+  switch (code) {
+    case "UND_ERR_CONNECT_TIMEOUT":
+      return `no connection within ${connectMs} ms (connect_timeout)`;
+    case "UND_ERR_HEADERS_TIMEOUT":
+      return `no answer within ${headersMs} ms (headers_timeout)`;
+    case "UND_ERR_BODY_TIMEOUT":
+      return `the answer paused for ${bodyMs} ms before its end (body_timeout)`;
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return "the headers of the answer are larger than 16 KiB";
+    case "UND_ERR_SOCKET":
+      return "the connection was closed before the end of the answer";
+    default:
+      return null;
+  }
+};
 
 const isConnectCall = (error: unknown) =>
   typeof error === "object" && error !== null && own(error, "syscall") === "connect";
@@ -82,6 +105,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
 
   return {
     dispatcher,
+    describe: (error) => (isBadAnswer(error) ? null : plainWords(codeOf(error), timeouts)),
     diagnose(error) {
       const code = codeOf(error);
       if (DNS.test(code)) return { reached: "unsent", reason: "dns" };

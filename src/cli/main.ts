@@ -60,8 +60,10 @@ setFlagsFromString("--heap-growing-percent=50");
 // All files contain customers' data, so only their owner can read them.
 process.umask(0o077);
 
+const scrubber = createScrubber();
 const stop = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) {
+// SIGHUP: the terminal was closed.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
     // The second signal ends the program at once. That is safe: uncommitted pages are fetched again.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
@@ -69,12 +71,16 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 // `duckmirror query ... | head` closes the pipe, which is no failure.
-process.stdout.on("error", (error) =>
-  process.exit("code" in error && error.code === "EPIPE" ? EXIT.done : EXIT.unexpected),
-);
+process.stdout.on("error", (error) => {
+  const code = "code" in error ? error.code : null;
+  if (code === "EPIPE") process.exit(EXIT.done);
+  const problem =
+    code === "ENOSPC" ? new DuckmirrorError("DISK_FULL", { detail: "the output was not written" }) : asProblem(error);
+  writeProblem(problem, terminal, scrubber, false);
+  process.exit(EXIT.unexpected);
+});
 process.stderr.on("error", () => undefined);
 
-const scrubber = createScrubber();
 // Node would print the error itself, including any secret in it.
 process.on("uncaughtException", (error) => {
   writeProblem(asProblem(error), terminal, scrubber, true);

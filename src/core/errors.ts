@@ -91,7 +91,7 @@ export const ERRORS = {
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`.",
+    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`; if one company only, the next sync reads all else first.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,
@@ -116,7 +116,7 @@ export const ERRORS = {
   STREAMS_FAILED: row(
     EXIT.streamsFailed,
     "Some streams failed: {streams}.",
-    "The others are committed. Run sync again: only what failed is fetched again.",
+    "The others are committed. The warnings above say why, and what to do. Run sync again: only what failed is fetched again.",
   ),
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
@@ -136,7 +136,7 @@ export const ERRORS = {
   DELETE_PROBE_FAILED: row(
     EXIT.streamsFailed,
     "{stream}: a row missing from the list still exists by id. Nothing was deleted.",
-    "The list was inconsistent while it was read. The next sync reads it again.",
+    "The list was inconsistent while it was read. The next sync reads it again. If each sync ends so, the service lists fewer rows than it has: the mirror keeps those it knows, and rows that it never saw may be missing.",
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
@@ -151,12 +151,22 @@ export const ERRORS = {
   REQUEST_FAILED: row(
     EXIT.streamsFailed,
     "{endpoint} failed: {detail}",
-    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection.",
+    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection. If the service fails at large pages, lower `max_page_size`.",
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,
     "{endpoint} was not found: {detail}",
     "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, something else answers in place of the service; try again later. Nothing was deleted.",
+  ),
+  ROUTE_MISSING: row(
+    EXIT.streamsFailed,
+    "{endpoint} was not found, although the service answers other requests: {detail}",
+    "The service may lack this route. If it stays so, leave its stream out of the setting `streams` (DUCKMIRROR_STREAMS). Nothing was deleted.",
+  ),
+  REDIRECTED: row(
+    EXIT.streamsFailed,
+    "{endpoint} was redirected: {detail}",
+    "No redirect is followed, so that the token goes nowhere else. If the service has moved, set `base_url` (DUCKMIRROR_BASE_URL) to its new address without `/v1`.",
   ),
   RATE_REFUSED: row(
     EXIT.streamsFailed,

@@ -110,7 +110,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   yaml: ["core", "cli"],
   commander: ["cli"],
   picocolors: ["cli"],
-  "cli-table3": ["cli"],
   "string-width": ["cli"],
   "log-update": ["cli"],
   "@inquirer/prompts": ["cli"],

@@ -7,9 +7,10 @@ import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
-import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { keysPath, readKeys } from "../../server/door/key-store.ts";
 
 interface DoorKeys {
@@ -34,7 +35,7 @@ const ownKey = async (dir: string, file: string): Promise<Secret> => {
     return new Secret((await readFile(file, "utf8")).trim());
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(cause) }, { cause });
+    throw unwritable(dir, cause);
   }
 };
 

@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { DuckmirrorError, detailOf } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
 import { createDurably } from "./sync-path.ts";
+import { unwritable } from "./unwritable.ts";
 
 /** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */
 export const HISTORY_ID = "history-id";
@@ -36,6 +36,6 @@ export const lastingId = async (dataDir: string, name: string): Promise<string> 
     return stored ?? id;
   } catch (cause) {
     await unlink(half).catch(() => undefined);
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+    throw unwritable(dataDir, cause);
   }
 };

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
+import { unwritable } from "./unwritable.ts";
 
 const WAIT_MS = 20;
 const MOST_WAITS = 100;
@@ -92,7 +93,7 @@ const tryChange = async <T>(file: SharedFile<T>, change: (value: T) => T): Promi
   }
 };
 
-/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */
+/** Changes the file atomically. Throws the errors of `change`, CONFIG_INVALID, DATA_DIR_UNWRITABLE and DISK_FULL. */
 export const changeShared = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<T> => {
   try {
     for (let attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {
@@ -102,7 +103,6 @@ export const changeShared = async <T>(file: SharedFile<T>, change: (value: T) =>
     throw new Error(`${file.path} is changed by other processes all the time`);
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;
-    const context = { dir: dirname(file.path), detail: detailOf(cause) };
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", context, { cause });
+    throw unwritable(dirname(file.path), cause);
   }
 };

@@ -5,7 +5,8 @@ import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import { ENDPOINTS, pathOf } from "../../catalog/endpoints.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
 import { appendCallLine } from "../../warehouse/journal/call-files.ts";
@@ -92,7 +93,7 @@ const append = (dataDir: string, runId: string, line: CallLine): void => {
     appendCallLine(dataDir, runId, line);
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+    throw unwritable(dataDir, cause);
   }
 };
 

@@ -30,6 +30,8 @@ export interface Candidate {
   readonly requests: number | null;
   /** What a credit spent here is worth (worth.ts). */
   readonly worth: number;
+  /** The service refused a list of this company with 403, the last time. */
+  readonly forbidden?: true;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */

@@ -14,6 +14,7 @@ import {
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
 import { usageWork } from "./usage.ts";
+import { FORBIDDEN_WORTH } from "./worth.ts";
 
 const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] => {
   const stream = streamSpec(name);
@@ -70,12 +71,23 @@ const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidat
   return since(state.checkedAt) < ofStream || (kind !== undefined && since(state[kind.at]) < ofKind);
 };
 
+/** Companies of which the service refused a list with 403, the last time. */
+const forbiddenCompanies = ({ states }: MirrorView): ReadonlySet<string> => {
+  const refused = [...states.values()].filter(({ error }) => error === "CREDENTIALS_REFUSED");
+  return new Set(refused.filter(({ stream }) => streamSpec(stream).scope === "company").map(({ scope }) => scope));
+};
+
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
+  const forbidden = forbiddenCompanies(view);
+  const isForbidden = ({ stream, scope }: Candidate) => forbidden.has(scope) && streamSpec(stream).scope === "company";
   const streams = askable(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
   return [...(usesCompanies ? inputsToResolve(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
     .filter((candidate) => !isTooSoon(context, candidate))
+    .map((candidate) =>
+      isForbidden(candidate) ? { ...candidate, worth: FORBIDDEN_WORTH, forbidden: true as const } : candidate,
+    )
     .sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

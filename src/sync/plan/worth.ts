@@ -75,6 +75,9 @@ export const accountReadWorth = (
 /** The full content of one signal. */
 export const contentWorth = (account: AccountFact | undefined): number => CONTENT + accountWorth(account) / 10;
 
+/** Worth of the lists of a company that the service last refused with 403: that ends a run, so all else comes before. */
+export const FORBIDDEN_WORTH = 0;
+
 /** Streams, the most valuable first. */
 export const byWorth = (streams: readonly StreamName[]): readonly StreamName[] =>
   [...streams].sort((a, b) => OF_STREAM[b] - OF_STREAM[a]);

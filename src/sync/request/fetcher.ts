@@ -4,7 +4,8 @@
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
-import { causeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { causeOf } from "../../api/outcome-text.ts";
+import { type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
@@ -59,10 +60,10 @@ export interface Fetcher {
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
-/** What a failure says about the service; null: that it is there. `isThere`: it has answered in this run. */
-const outageSign = (code: ErrorCode, isThere: boolean): "unreachable" | "refused" | null => {
-  if (code === "SERVICE_UNREACHABLE" || (code === "ROUTE_NOT_FOUND" && !isThere)) return "unreachable";
-  return code === "REQUEST_FAILED" || code === "RESPONSE_INVALID" ? "refused" : null;
+/** What a failure says about the service; null: that it is there. */
+const outageSign = (code: ErrorCode): "unreachable" | "refused" | null => {
+  if (code === "SERVICE_UNREACHABLE" || code === "ROUTE_NOT_FOUND") return "unreachable";
+  return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED"].includes(code) ? "refused" : null;
 };
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
@@ -152,15 +153,9 @@ const inform = (
 };
 
 /** Notes what the result says about the service, and ends the run if it fails as a whole. */
-const noteOutage = (
-  outage: Outage,
-  stream: LedgerStream,
-  result: FetchResult,
-  isThere: boolean,
-  stop: FetcherDeps["stop"],
-): void => {
+const noteOutage = (outage: Outage, stream: LedgerStream, result: FetchResult, stop: FetcherDeps["stop"]): void => {
   if (result.kind === "ended" || result.kind === "no-credit") return;
-  const sign = result.kind === "failed" ? outageSign(result.error.code, isThere) : null;
+  const sign = result.kind === "failed" ? outageSign(result.error.code) : null;
   if (result.kind !== "failed" || sign === null) {
     outage.alive(stream);
     return;
@@ -205,6 +200,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),
           stream,
+          serviceAnswers: isThere,
         });
         inform(turn, verdict, deps, refusals);
         isThere ||= turn.outcome.kind === "ok";
@@ -212,7 +208,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
         const result = resultOf(turn, verdict, requestId, receivedAt);
         if (result !== null) {
-          noteOutage(outage, stream, result, isThere, deps.stop);
+          noteOutage(outage, stream, result, deps.stop);
           return { requests, result };
         }
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;

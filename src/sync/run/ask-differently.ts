@@ -1,12 +1,13 @@
 // After a refusal (400): the same request in another form, or the end of its task.
-import { causeOf } from "../../api/retry-policy.ts";
+import { causeOf } from "../../api/outcome-text.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { embedsOf, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import { embedsOf, type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { inPagesOf } from "../strategies/progress.ts";
 import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
@@ -15,10 +16,56 @@ import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
 import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
+/**
+ * Refusals of a list's later pages after which no other form is tried. The service accepted the form for the first page, so it
+ * probably returns no page behind some row.
+ */
+const MOST_LATER_REFUSALS = 1;
+
 /** What the refused request may send that only a reading of changes sends. */
 const readingOf = ({ progress, stream, shapeAtRefusal }: ScopeTask): ChangeReading => {
   const filtered = progress?.kind === "filter" && !progress.only ? stream.filter : undefined;
   return { ordered: progress?.kind === "watermark", filter: filtered?.param ?? null, accepted: shapeAtRefusal };
+};
+
+type Refusal = Extract<FetchResult, { kind: "adjust" }>["outcome"];
+
+/** The form to try after a refusal; null: none is left. */
+const nextShape = (
+  run: SyncRun,
+  task: ScopeTask,
+  refused: RefusedRequest & { readonly included: readonly string[] },
+  { excerpt }: Refusal,
+): ListShape | null => {
+  const { name } = task.stream;
+  const shape = shapeOf(run, name);
+  const sorts = task.progress?.kind === "watermark" ? shape.changeOrder : shape.sort;
+  const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
+  const outdated =
+    refused.perPage > shape.perPage ||
+    (refused.sort && !sorts) ||
+    (refused.unknown === true && shape.unknown === null) ||
+    refused.included.some((include) => !embeds.includes(include));
+  if (outdated) return shape;
+  if (refused.later === true) task.laterRefusals += 1;
+  if (task.laterRefusals > MOST_LATER_REFUSALS) return null;
+  const elsewhere = settledLists(run).map((other) => other.perPage);
+  return (
+    withoutChanges(shape, refused, excerpt, readingOf(task)) ??
+    shapeAfterRefusal(shape, refused, excerpt, {
+      largest: run.options.largestPage,
+      elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
+    })
+  );
+};
+
+/** Gives all lists of the stream this form, and lets those go on that can. */
+const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListShape): Promise<void> => {
+  run.shapes.set(stream.name, shape);
+  for (const other of [...run.active.values()].filter((active) => active.stream.name === stream.name)) {
+    reshape(other, shape);
+    await advance(run, other);
+  }
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
@@ -27,7 +74,7 @@ export const askDifferently = async (
   task: ScopeTask,
   request: ReadRequest | null,
   wanted: WantedCall,
-  outcome: Extract<FetchResult, { kind: "adjust" }>["outcome"],
+  outcome: Refusal,
 ): Promise<void> => {
   const { query } = wanted.call;
   const refused = {
@@ -45,32 +92,18 @@ export const askDifferently = async (
   if (request !== null) landed(task, request);
   const shape = shapeOf(run, name);
   if (request !== null && (request.page > 1 || shape.settled)) task.shapeAtRefusal ??= shape;
-  const elsewhere = settledLists(run).map((other) => other.perPage);
-  const changes = task.progress?.kind === "watermark";
-  const sorts = changes ? shape.changeOrder : shape.sort;
-  const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
-  const outdated =
-    refused.perPage > shape.perPage ||
-    (refused.sort && !sorts) ||
-    (refused.unknown && shape.unknown === null) ||
-    refused.included.some((include) => !embeds.includes(include));
-  const next = outdated
-    ? shape
-    : (withoutChanges(shape, refused, outcome.excerpt, readingOf(task)) ??
-      shapeAfterRefusal(shape, refused, outcome.excerpt, {
-        largest: run.options.largestPage,
-        elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
-      }));
+  const next = nextShape(run, task, refused, outcome);
   if (next === null) {
     const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
     if (request !== null && (await beginAnew(run, task, request, error))) return;
-    return failTask(run, task, error, { resumable: true });
+    const accepted = refused.later ? task.shapeAtRefusal : null;
+    // The cursor, too, gets back the page size that the service accepted.
+    if (accepted !== null && task.progress !== null) task.progress = inPagesOf(task.progress, accepted.perPage);
+    await failTask(run, task, error, { resumable: true });
+    // The other lists of the stream keep the form that the service accepted.
+    return accepted === null ? undefined : useShape(run, task, accepted);
   }
-  run.shapes.set(name, next);
   task.asked = false;
-  for (const other of [...run.active.values()].filter((candidate) => candidate.stream.name === name)) {
-    reshape(other, next);
-    await advance(run, other);
-  }
+  return useShape(run, task, next);
 };

@@ -24,12 +24,16 @@ export interface Backlog {
 }
 
 /**
- * The usage routes report on the other requests, so they come after them. The quota comes last and alone, so that its
- * response counts every request of the run, including those of the usage routes.
+ * The usage routes report on the other requests, so they come after them. The quota comes after these and alone, so that its
+ * response counts every request of the run, including those of the usage routes. A company that is probably forbidden would
+ * end the run, for free, so it comes last.
  */
-const turnOf = ({ stream, scope }: Candidate): 0 | 1 | 2 =>
-  streamSpec(stream).strategy !== "log" ? 0 : scope === QUOTA_SCOPE ? 2 : 1;
-const TURNS = [0, 1, 2] as const;
+const turnOf = ({ stream, scope, forbidden }: Candidate): 0 | 1 | 2 | 3 => {
+  if (forbidden === true) return 3;
+  if (streamSpec(stream).strategy !== "log") return 0;
+  return scope === QUOTA_SCOPE ? 2 : 1;
+};
+const TURNS = [0, 1, 2, 3] as const;
 
 const isUseless = (run: SyncRun, candidate: Candidate) =>
   run.tierLowered && (streamSpec(candidate.stream).scope === "account" || candidate.mode === "detail");

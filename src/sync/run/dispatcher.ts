@@ -21,7 +21,7 @@ import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { shapeToAsk } from "./state/learn-shape.ts";
 import { type SyncRun, taskKey } from "./state/run-state.ts";
-import { failTask, putOff } from "./state/task-ends.ts";
+import { failTask, noteForbidden, putOff } from "./state/task-ends.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
 
@@ -117,6 +117,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
+      if (requests.at(-1)?.status === 403) await noteForbidden(run, task);
       putOff(run, task);
       return emitPage(run, task);
     case "no-credit":

@@ -214,7 +214,8 @@ export const takeSingleAnswer = async (
     states: [state],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
   });
-  if (counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
+  // An input that the service does not know is a row of company_inputs, and no company.
+  if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
   countEmbedded(run, loads, counts);
   await settleForm(run, task);
   closeTask(run, task);

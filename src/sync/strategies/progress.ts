@@ -85,6 +85,10 @@ export const withPageSize = (progress: Progress, size: number): Progress =>
     ? { ...progress, size: Math.min(progress.size, size) }
     : withCoverage(progress, (coverage) => ({ ...coverage, size: Math.min(coverage.size, size) }));
 
+/** The same in pages of a size that the service accepted before smaller ones were tried. */
+export const inPagesOf = (progress: Progress, size: number): Progress =>
+  progress.kind === "log" ? { ...progress, size } : withCoverage(progress, (coverage) => ({ ...coverage, size }));
+
 /** How far the list was read. */
 export const readSoFar = (progress: Progress): ReadSoFar => {
   if (progress.kind === "log") return { end: (progress.page - 1) * progress.size, total: progress.total };

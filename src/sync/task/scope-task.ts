@@ -84,6 +84,8 @@ export interface ScopeTask {
   closing: number | null;
   /** The list's shape at the first refusal of a later page, or of a list that was returned before; null: none was. */
   shapeAtRefusal: ListShape | null;
+  /** Refusals of later pages, whose form the service accepted for the first page. */
+  laterRefusals: number;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
   /** Changed by `become` only. */
@@ -169,6 +171,7 @@ export const createTask = (input: {
     undecided: false,
     closing: null,
     shapeAtRefusal: null,
+    laterRefusals: 0,
     leftOff: null,
     status: "active",
   };

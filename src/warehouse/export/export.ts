@@ -5,9 +5,10 @@ import { mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 import { syncPath } from "../../core/state/sync-path.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -162,7 +163,7 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
     try {
       mkdirSync(dir, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+      throw unwritable(dir, error);
     }
     for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
     const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {

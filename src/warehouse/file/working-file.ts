@@ -3,9 +3,10 @@ import { chmod, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
+import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
@@ -63,7 +64,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
     }
   } catch (error) {
     if (error instanceof DuckmirrorError) throw error;
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(error) }, { cause: error });
+    throw unwritable(dataDir, error);
   }
 };
 

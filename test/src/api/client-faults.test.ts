@@ -36,6 +36,26 @@ describe("no complete answer", () => {
     expect(Math.max(...outcomes.map((outcome) => outcome.durationMs))).toBeLessThan(10_000);
   });
 
+  test("what failed is said in plain words, with the setting of the limit", async () => {
+    const detailOf = async (script: play.Script, timeouts: object) => {
+      server.play(script);
+      const outcome = await client({ timeouts }).send(LIST);
+      return outcome.kind === "broken" ? outcome.detail : outcome.kind;
+    };
+    expect(await detailOf(play.silence, { ...CALM, headersMs: 300 })).toBe("no answer within 300 ms (headers_timeout)");
+    expect(await detailOf(play.silenceMidBody, { ...CALM, bodyMs: 300 })).toBe(
+      "the answer paused for 300 ms before its end (body_timeout)",
+    );
+    expect(await detailOf(play.trickle(20), { ...CALM, totalMs: 700 })).toBe(
+      "no complete answer within 700 ms (request_timeout)",
+    );
+    expect(await detailOf(play.closeWithoutAnswer, CALM)).toBe(
+      "the connection was closed before the end of the answer",
+    );
+    const long = play.json(PAGE, { headers: { "x-long": "x".repeat(20_000) } });
+    expect(await detailOf(long, CALM)).toBe("the headers of the answer are larger than 16 KiB");
+  });
+
   test("a connection that the service closed while it was idle is not tried again by itself", async () => {
     server.play(play.json(PAGE), play.closeWithoutAnswer);
     const sender = client();

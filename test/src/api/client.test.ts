@@ -1,5 +1,5 @@
 // The client over real sockets: every way an answer can be right or wrong ends in exactly one typed outcome.
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { ClientOptions } from "../../../src/api/client.ts";
 import type { ApiCall } from "../../../src/api/outcome.ts";
@@ -39,6 +39,38 @@ describe("a complete answer", () => {
     const sender = client();
     expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding: "br" } });
     expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding: "identity" } });
+  });
+
+  test("bytes decide where a header is wrong: gzip without a name, and what is called gzip and is not", async () => {
+    const text = JSON.stringify(PAGE);
+    server.play(
+      play.gzipped(text, { headers: { "content-encoding": "identity" } }),
+      play.answer(` ${text}`, { headers: { "content-encoding": "gzip" } }),
+      play.answer(`\uFEFF${text}`, { headers: { "content-encoding": "x-gzip" } }),
+    );
+    const sender = client();
+    for (const encoding of ["gzip", "identity", "identity"])
+      expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding } });
+  });
+
+  test("another charset counts only for bytes that are no UTF-8, compressed or not; the archive then gets UTF-8", async () => {
+    const named = { data: [{ id: 1, name: "Café Müller" }], meta: PAGE.meta };
+    const text = JSON.stringify(named);
+    const latin = Buffer.from(text, "latin1");
+    const headers = { "content-type": "application/json; charset=ISO-8859-1" };
+    server.play(
+      play.answer(latin, { headers }),
+      play.answer(gzipSync(latin), { headers: { ...headers, "content-encoding": "gzip" } }),
+      play.answer(text, { headers }),
+      play.answer(text, { headers: { "content-type": "application/json;charset=no-such-thing" } }),
+    );
+    const sender = client();
+    for (let sent = 0; sent < 4; sent++)
+      expect(await sender.send(LIST)).toMatchObject({
+        kind: "ok",
+        data: named.data,
+        wire: { bytes: Buffer.from(text), encoding: "identity" },
+      });
   });
 
   test("integers beyond 2^53 arrive exactly", async () => {
@@ -151,16 +183,22 @@ describe("another status", () => {
     expect(outcome.excerpt).not.toContain("\u001b");
   });
 
-  test("a redirect is not followed: its target's origin is named, the rest of it is not", async () => {
+  test("a redirect is not followed: its target is named, of another server only the origin, without what may be secret", async () => {
     const elsewhere = await play.startScriptedServer();
-    server.play(play.redirect(`${elsewhere.origin}/login?session=s3cret`), play.redirect("/v2/accounts"));
+    server.play(
+      play.redirect(`${elsewhere.origin}/login?session=s3cret`),
+      play.redirect("/v2/accounts?session=s3cret"),
+    );
     const sender = client();
     expect(await sender.send(LIST)).toMatchObject({
       kind: "refused",
       status: 302,
       excerpt: `redirect to ${elsewhere.origin}`,
     });
-    expect(await sender.send(LIST)).toMatchObject({ kind: "refused", excerpt: `redirect to ${server.origin}` });
+    expect(await sender.send(LIST)).toMatchObject({
+      kind: "refused",
+      excerpt: `redirect to ${server.origin}/v2/accounts`,
+    });
     expect(elsewhere.seen).toEqual([]);
     await elsewhere.close();
   });

@@ -41,6 +41,9 @@ test("paging figures may be numbers or texts; anything else is not known", () =>
   const unknown = { page: null, perPage: null, totalCount: null, totalPages: null };
   expect(page({ page: null, perPage: "many", totalCount: {}, totalPages: "" })).toEqual(unknown);
   for (const meta of [undefined, null, [], "x"]) expect(page(meta)).toEqual(unknown);
+  // Some services write -1 for a count that they do not make.
+  expect(page({ page: -1, perPage: -7, totalCount: -1, totalPages: "-1" })).toEqual(unknown);
+  expect(page({ totalCount: 0, totalPages: 0 })).toEqual({ ...unknown, totalCount: 0, totalPages: 0 });
 });
 
 test("usage is read from any body, with times in any notation; without a figure it is none", () => {

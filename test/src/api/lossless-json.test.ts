@@ -113,3 +113,16 @@ test("of a name that stands twice the last one counts, by either parser", () => 
   expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
   expect(parseJson('{"a":12345678901234567890,"a":2}')).toEqual({ a: 2 });
 });
+
+test("NaN and Infinity, which some writers put into JSON, keep their text; in strings and in broken JSON nothing changes", () => {
+  const text = '{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN \\" Infinity","d":12345678901234567890}';
+  expect(parseJson(text)).toEqual({
+    a: "NaN",
+    b: ["-Infinity", "Infinity"],
+    c: 'NaN " Infinity',
+    d: 12_345_678_901_234_567_890n,
+  });
+  for (const broken of ['{"a":NaN', "[NaNs]", "[1,]", '{NaN:1}{"a":"'])
+    expect(() => parseJson(broken)).toThrow(JsonSyntaxError);
+  expect(() => parseJson("[nil, NaN]")).toThrow(/nil, NaN/);
+});

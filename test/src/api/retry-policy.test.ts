@@ -135,12 +135,17 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(503, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { kind: "retry" }],
     [refused(599), { kind: "fail" }, { attempt: 2, maxAttempts: 2 }],
   ],
-  "any other status, redirects included": [
+  "301, 302, 303, 307, 308": [
     [
       refused(302, { excerpt: "redirect to https://login.example" }),
-      { kind: "fail", context: { detail: /login\.example/ } },
+      { kind: "fail", code: "REDIRECTED", context: { detail: /login\.example/ } },
     ],
+    [refused(308), { kind: "fail", code: "REDIRECTED" }],
+  ],
+  "any other status": [
     [refused(404), { kind: "fail", code: "ROUTE_NOT_FOUND" }],
+    [refused(404), { kind: "fail", code: "ROUTE_MISSING" }, { serviceAnswers: true }],
+    [refused(304), { kind: "fail", code: "REQUEST_FAILED" }],
     [insightRefused(404), { kind: "fail", code: "REQUEST_FAILED" }],
     [refused(204), { kind: "fail", code: "REQUEST_FAILED" }],
   ],

@@ -46,7 +46,7 @@ test("files are written for their owner only, whatever umask the program was sta
   expect([code, statSync(join(cwd, "new")).mode & 0o077]).toEqual([0, 0]);
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends a running sandbox cleanly", async (signal) => {
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends a running sandbox cleanly", async (signal) => {
   const { child, ended, firstOutput } = launch(["sandbox", "--accounts", "2", "--json"], aFolder());
   await firstOutput;
   child.kill(signal);

@@ -53,7 +53,7 @@ const LASTING: Readonly<Record<FaultKind, readonly Lasting[]>> = {
   "expired-token": [{ code: "CREDENTIALS_REFUSED", attempts: 1 }],
   duplicate: [{ code: null, attempts: 1 }],
   "clock-jump": [{ code: null, attempts: 1 }],
-  redirect: [{ code: "REQUEST_FAILED", says: /redirect to https:\/\/login\.example\.com(?!\/sign-in)/, attempts: 1 }],
+  redirect: [{ code: "REDIRECTED", says: /redirect to https:\/\/login\.example\.com(?!\/sign-in)/, attempts: 1 }],
   oversized: [{ fault: { kind: "oversized", bytes: 3_000_000 }, code: "RESPONSE_TOO_LARGE", attempts: 1 }],
   "gzip-bomb": [{ fault: { kind: "gzip-bomb", bytes: 20_000_000 }, code: "RESPONSE_TOO_LARGE", attempts: 1 }],
   informational: [{ code: null, attempts: 1 }],

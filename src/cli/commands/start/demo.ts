@@ -7,8 +7,9 @@ import { syncJob } from "../../../../jobs/sync.ts";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { Secret } from "../../../core/secret.ts";
+import { unwritable } from "../../../core/state/unwritable.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
@@ -41,7 +42,7 @@ const freshDir = async (dir: string): Promise<void> => {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     writeFileSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
   } catch (error) {
-    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });
+    throw unwritable(dir, error);
   }
 };
 

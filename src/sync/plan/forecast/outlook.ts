@@ -36,7 +36,7 @@ export interface Outlook {
   readonly perPeriod: number;
   /**
    * Credits left at the reset after this plan and a sync every `sync_every`; below zero: a deficit. null while
-   * the quota, or the length of a list, is unknown.
+   * the quota, the length of a list or the way of content is unknown.
    */
   readonly leftAtReset: number | null;
   /** Credits that are missing until the reset; 0: none. null as above. */
@@ -145,7 +145,8 @@ const coveredOf = (
 const untilReset = (input: OutlookInput, cycles: readonly Cycle[]) => {
   const { context, credits, forecast, reserve } = input;
   const { remaining, resetsAt } = credits;
-  if (remaining === null || resetsAt === null || forecast.atLeast) {
+  const isOpen = forecast.atLeast || forecast.streams.some(({ perhaps }) => perhaps > 0);
+  if (remaining === null || resetsAt === null || isOpen) {
     return { leftAtReset: null, short: null, emptyOn: null, aging: [] };
   }
   const { now } = context.view;

@@ -34,6 +34,15 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
   await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0 });
 };
 
+/**
+ * Notes that the service refused a company's list with 403, which ended the run: the next plan reads all else first
+ * (decision 0160). Rows and cursor stay.
+ */
+export const noteForbidden = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  if (task.stream.scope !== "company" || task.progress === null || isExcerpt(task)) return;
+  await commitState(run, { ...walkingState(task, run.runId), error: "CREDENTIALS_REFUSED" });
+};
+
 /** The task is done: its scope is up to date. */
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   become(task, "finished");

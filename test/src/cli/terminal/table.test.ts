@@ -170,3 +170,10 @@ describe("renderSummary", () => {
     expect(text).toContain("· 1 credit spent (up to 2 more: answers lost on the way)\n");
   });
 });
+
+test("a table has as many rows as the query: 150,000 are drawn", () => {
+  const rows = Array.from({ length: 150_000 }, (_, index) => [String(index), "x"]);
+  const lines = renderTable([{ name: "n", align: "right" }, { name: "v" }], rows, 80).split("\n");
+  expect(lines).toHaveLength(rows.length + 4);
+  expect(lines.at(-2)).toBe("│ 149999 │ x │");
+});

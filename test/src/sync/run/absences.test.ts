@@ -56,6 +56,17 @@ test("a profile that turns 404 moves to history with all that is under it, and i
   ]);
 });
 
+test("an input that the service does not know is no new company in the report", async () => {
+  rig = await startSyncRig(aService(1), {
+    DUCKMIRROR_STREAMS: STREAMS,
+    DUCKMIRROR_COMPANIES: "f_1.example,nobody.example",
+  });
+  const { report } = await rig.sync();
+  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ inserted: 3, updated: 0 });
+  expect(await ids(rig.rows, "select id from companies order by id")).toEqual(["c_1", "c_2", "f_1"]);
+  expect(await rig.rows("select status from company_inputs where input = 'nobody.example'")).toHaveLength(1);
+});
+
 test("many profiles gone at once are kept until the loss is allowed, and asked for again until then", async () => {
   const service = aService(6);
   const { sync, rows } = await start(service, 6);

@@ -8,10 +8,11 @@ import { createFakeService, type FakeOptions, type FakeService } from "../../../
 let close = async () => {};
 afterEach(() => close());
 
-const start = async (fields: FakeOptions["fields"]) => {
+const start = async (fields: FakeOptions["fields"], more: Pick<FakeOptions, "usage"> = {}) => {
   const service: FakeService = createFakeService(anOrganization(25), {
     maxPerPage: 100,
     ...(fields ? { fields } : {}),
+    ...more,
   });
   for (const signal of service.data.signals) signal.fullContent = `All of ${signal.id}`;
   const server = await startFakeServer(service);
@@ -51,14 +52,15 @@ test("a service whose list returns it costs no extra credit", async () => {
 test.each([undefined, { fullContent: "named" as const }])(
   "until a sync has found out, configured content makes the plan a range that holds what the sync spends (%o)",
   async (fields) => {
-    const { run } = await start(fields);
+    const resetsAt = new Date(Date.now() + 10 * 86_400_000).toISOString();
+    const { run } = await start(fields, { usage: { limit: 5000, used: 10, remaining: 4990, resetsAt } });
     const all = { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" };
     await run(["check", "--totals"]);
     const first = JSON.parse((await run(["plan", "--json"], all)).out);
     expect(first.at_most - first.credits).toBe(150);
     await run(["sync", "--quiet"], STREAMS);
     const plan = JSON.parse((await run(["plan", "--json"], all)).out);
-    expect(plan).toMatchObject({ credits: 2, at_most: 152, at_least: false });
+    expect(plan).toMatchObject({ credits: 2, at_most: 152, at_least: false, left_at_reset: null });
     expect((await run(["plan"], all)).out).toContain(
       "2 to 152 requests, as many credits: not known whether the list of signals returns full content; else it takes a request for each of up to 150;",
     );
@@ -67,7 +69,7 @@ test.each([undefined, { fullContent: "named" as const }])(
     // Finding out takes a second request of a page of the list.
     expect(credits.spent).toBeLessThanOrEqual(plan.at_most + 1);
     const known = JSON.parse((await run(["plan", "--json"], all)).out);
-    expect(known.at_most).toBe(known.credits);
+    expect([known.at_most, known.left_at_reset]).toEqual([known.credits, expect.any(Number)]);
     // What content took once is no change that comes again.
     for (const { changes_per_day: changes } of known.projection) expect(changes).toBe(0);
   },

@@ -60,6 +60,17 @@ test("the credits that `check` saw decide how often usage is read, before the fi
   expect(plan.left_at_reset).toBe(99 - plan.credits);
 });
 
+test("what was foreseen as a lower bound only is not shown as a number afterwards", async () => {
+  const cwd = aFolder();
+  const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };
+  for (let sync = 0; sync < 2; sync++) await cli(["sync", "accounts", "contacts", "--quiet"], { env, cwd });
+  const { runs } = JSON.parse((await cli(["status", "--json"], { env, cwd })).out);
+  expect(runs).toMatchObject([
+    { requests: 2, forecast_requests: 2 },
+    { mode: "full", forecast_requests: null },
+  ]);
+});
+
 test("after `check --totals` it foresees the first sync, and `status` shows how well", async () => {
   const cwd = aFolder();
   const env = { DUCKMIRROR_BASE_URL: sandbox.url, DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_RATE_LIMIT: "6000" };

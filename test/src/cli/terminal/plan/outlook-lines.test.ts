@@ -128,9 +128,8 @@ test("what is not known is named with the command that finds it out, and the cre
     expect.stringMatching(/^`duckmirror check --totals` .* for three credits$/),
   ]);
   const [first, ways] = unknown("accounts", "contacts", "usage");
-  expect(first).toBe(
-    "not known: the lengths of accounts, contacts and usage, and with it how many companies and insights there are",
-  );
+  expect(first).toMatch(/^not known: the lengths of accounts, contacts and usage, .* companies and insights/);
+  expect(unknown("contacts")[0]).not.toContain("insights");
   expect(ways).toMatch(/^`duckmirror check` .* for one credit; `duckmirror check --totals` .* for three credits$/);
 });
 

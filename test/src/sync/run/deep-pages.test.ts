@@ -1,0 +1,33 @@
+// A service that returns no page behind some row, and does not say why: one other form is tried, no ladder of page sizes.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../support/after-test.ts";
+import { aContact, anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
+
+test("a page refused for its depth, without a word about it, costs two refusals a sync, and no page twice", async () => {
+  const data = anOrganization(1);
+  data.contacts = Array.from({ length: 100 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`));
+  const service = createFakeService(data, { maxPerPage: 10 });
+  service.options = {
+    ...service.options,
+    before: ({ query }) =>
+      Number(query.page) * Number(query.perPage) > 60 && Number(query.page) > 1
+        ? { status: 400, body: { message: "bad request" } }
+        : undefined,
+  };
+  const env = { DUCKMIRROR_STREAMS: "contacts", DUCKMIRROR_CONCURRENCY: "1" };
+  const rig = await startSyncRig(service, env);
+  afterTest(() => rig.close());
+  const refusals = () => service.log.filter(({ status, query }) => status === 400 && Number(query.page) > 1).length;
+  const first = await rig.sync();
+  expect(first.error?.code).toBe("STREAMS_FAILED");
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: 60 }]);
+  expect([first.report.credits.spent, refusals()]).toEqual([6, 2]);
+  for (const round of [2, 3]) {
+    const { report } = await rig.sync();
+    expect(report.credits.spent).toBe(1);
+    expect(refusals()).toBeLessThanOrEqual(2 * round);
+    expect(report.streams[0]).toMatchObject({ stream: "contacts", complete: false });
+  }
+});

@@ -1,0 +1,34 @@
+// A company that the service forbids ends a sync, but never before all else was read.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAccount, anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
+
+const FORBIDDEN = /^\/v1\/companies\/c_2(\/|$)/;
+
+test("a forbidden company keeps no other list from being read, in any later sync", async () => {
+  const data = anOrganization(6);
+  const service = createFakeService(data, { maxPerPage: 50 });
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (FORBIDDEN.test(path) ? { status: 403, body: { message: "no" } } : undefined),
+  };
+  const rig = await startSyncRig(service);
+  afterTest(() => rig.close());
+  await rig.sync();
+  for (const round of [2, 3]) {
+    data.accounts.push(anAccount(100 + round, { companyId: "c_1" }));
+    const { error, report } = await rig.sync();
+    expect(error).toMatchObject({ code: "CREDENTIALS_REFUSED", exitCode: 3, message: expect.stringContaining("c_2") });
+    expect(await rig.rows(`SELECT count(*)::INTEGER AS n FROM accounts WHERE id = ${100 + round}`)).toEqual([{ n: 1 }]);
+    expect(report.streams.find(({ stream }) => stream === "account_insights")?.status).toBe("done");
+  }
+  expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 5 }]);
+  service.options = { ...service.options, before: () => undefined };
+  expect((await rig.sync()).error).toBeNull();
+  expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 6 }]);
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM sync.stream_state WHERE error IS NOT NULL")).toEqual([
+    { n: 0 },
+  ]);
+});

@@ -9,7 +9,7 @@ import { type TableName, tableSpec } from "./tables.ts";
 const DAY_MS = 86_400_000;
 
 /** Scope of one walk: the organization's list, one list per company, or one record per account. */
-export type ScopeKind = "organization" | "company" | "account" | "input";
+export type ScopeKind = "organization" | "company" | "account";
 
 /** A related record the service can embed in a response (`include=`). */
 export interface EmbedSpec {

@@ -1,8 +1,9 @@
 // An id in a file of state/, made once: random, and kept beside the working database, so that it moves with it.
 import { randomBytes } from "node:crypto";
-import { link, open, readFile, rename, unlink } from "node:fs/promises";
+import { link, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
+import { createDurably } from "./sync-path.ts";
 import { unwritable } from "./unwritable.ts";
 
 /** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */
@@ -26,10 +27,7 @@ export const lastingId = async (dataDir: string, name: string): Promise<string> 
   const half = `${path}.${id}`;
   try {
     makeOwnFolder(folder);
-    const file = await open(half, "wx", 0o600);
-    await file.writeFile(`${id}\n`);
-    await file.sync();
-    await file.close();
+    await createDurably(half, (file) => file.writeFile(`${id}\n`));
     // Another process may write at the same moment; the first one counts. A file that holds no id is replaced.
     await link(half, path).catch(() => undefined);
     const stored = await read(path);

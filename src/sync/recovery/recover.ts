@@ -11,7 +11,7 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
-import { unansweredRow } from "../request/ledger-rows.ts";
+import { paidRow, unansweredRow } from "../request/ledger-rows.ts";
 import { initialShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
 import { pageReadOf } from "../task/page-read.ts";
@@ -34,23 +34,14 @@ export const archivedRequest = (
   stream: StreamName,
   rows: number,
   error: string | null,
-): RequestRecord => ({
-  requestId: header.requestId,
-  runId: header.runId,
-  stream,
-  scope: header.scope,
-  endpoint: isEndpoint(header.endpoint) ? ENDPOINTS[header.endpoint].path : header.endpoint,
-  url: header.url,
-  status: header.status,
-  charge: "spent",
-  startedAt: header.sentAt,
-  durationMs: header.receivedAt - header.sentAt,
-  bytes: header.bytes,
-  rows,
-  attempt: 1,
-  work: null,
-  error,
-});
+): RequestRecord => {
+  const { requestId, runId, scope, url, status, bytes, sentAt, receivedAt } = header;
+  const endpoint = isEndpoint(header.endpoint) ? ENDPOINTS[header.endpoint].path : header.endpoint;
+  return paidRow(
+    { requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt },
+    { status, durationMs: receivedAt - sentAt, bytes, rows, error },
+  );
+};
 
 /** `error` of a request whose process ended before its answer came. */
 export const NO_ANSWER = "no answer before the process ended";

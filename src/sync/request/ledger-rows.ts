@@ -48,6 +48,12 @@ export const unansweredRow = (sent: Unanswered, error: string): RequestRecord =>
   error,
 });
 
+/** Row of a request whose response cost its credit, from what was stored of both. */
+export const paidRow = (
+  sent: Unanswered,
+  answer: Pick<RequestRecord, "status" | "durationMs" | "bytes" | "rows" | "error">,
+): RequestRecord => ({ ...sent, charge: "spent", attempt: 1, ...answer });
+
 /** Id of an attempt whose sender died. `nth`: 1-based. */
 export const lostId = (requestId: string, nth: number): string => `${requestId}.lost${nth}`;
 

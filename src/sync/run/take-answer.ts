@@ -14,7 +14,7 @@ import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
+import { become, countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { reachesAsFar } from "./begin-anew.ts";
 import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
@@ -199,8 +199,7 @@ export const takeSingleAnswer = async (
   }
   if (result.kind === "absent" && task.stream.scope === "company" && mode !== "resolve") {
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    task.status = "deleting";
-    run.absent.push(task);
+    if (become(task, "deleting")) run.absent.push(task);
     return;
   }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];

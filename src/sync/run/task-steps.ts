@@ -9,7 +9,7 @@ import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
-import { isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
+import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
@@ -46,7 +46,7 @@ const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
   }
   if (deletes) {
-    task.status = "deleting";
+    if (!become(task, "deleting")) return;
     if (task.stream.scope === "organization") await settleDeletes(run, task.stream, [task]);
     else run.losing.push(task);
     return;

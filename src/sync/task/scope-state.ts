@@ -1,6 +1,7 @@
 // Builds rows of `sync.stream_state`: before a scope is read, during its task, and after it. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
+import { acceptedGap } from "../rows/accepted-gap.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
 import { cursorText } from "./stored-cursor.ts";
@@ -84,8 +85,7 @@ const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: Ta
 const earlyEnd = ({ before, progress, rows }: ScopeTask, { whole }: TaskOutcome): "none" | "new" | "confirmed" => {
   const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;
   if (!whole || coverage === null || !coverage.endsEarly || coverage.total === null) return "none";
-  const isKnown = before?.unconfirmed != null && before.totalCount !== null && before.rowsAtWalk !== null;
-  return isKnown && coverage.total - rows === before.totalCount - before.rowsAtWalk ? "confirmed" : "new";
+  return before?.unconfirmed != null && coverage.total - rows === acceptedGap(before) ? "confirmed" : "new";
 };
 
 /** When the list was last read completely. A list whose reading of changes misses rows is walked again after a new gap. */
@@ -104,10 +104,9 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
   // Changes made during the walk are newer than its start; the watermark must not pass them.
   const bound = Math.max(task.startedAt, task.firstNewest ?? 0);
   const reached = task.newest === null ? null : Math.min(task.newest, bound);
-  const settledRows = task.before?.rowsAtWalk ?? null;
   // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
-  const gap = settledRows === null || task.before?.totalCount == null ? null : task.before.totalCount - settledRows;
-  const lookedAt = gap === null || total === null ? settledRows : total - gap;
+  const gap = acceptedGap(task.before);
+  const lookedAt = gap === null || total === null ? (task.before?.rowsAtWalk ?? null) : total - gap;
   const before = task.before?.watermark ?? null;
   return {
     ...walkingState(task, outcome.runId),

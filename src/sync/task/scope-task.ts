@@ -1,5 +1,10 @@
 // Scope task: one scope of one stream in a run, with its strategy's progress and facts about the mirror.
 // The loop in sync/run and change-course.ts change it; decisions come from the pure strategies.
+//
+//   active ── a complete walk did not return some rows ──▶ deleting ── they are settled ──▶ finished
+//    │ │                                                      └────── a guard refuses ────▶ failed
+//    │ └── read as far as needed ──▶ finished
+//    └──── cannot be read ─────────▶ failed, once more for each page that was under way
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
@@ -83,8 +88,28 @@ export interface ScopeTask {
   laterRefusals: number;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
-  status: "active" | "deleting" | "finished" | "failed";
+  /** Changed by `become` only. */
+  status: TaskStatus;
 }
+
+type TaskStatus = "active" | "deleting" | "finished" | "failed";
+
+const NEXT: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  active: ["deleting", "finished", "failed"],
+  deleting: ["finished", "failed"],
+  finished: [],
+  failed: ["failed"],
+};
+
+/**
+ * Changes the status as drawn above. False for any other change, which is not made: the answer to a page that was under way
+ * comes too late for a task that has ended.
+ */
+export const become = (task: ScopeTask, status: TaskStatus): boolean => {
+  if (!NEXT[task.status].includes(status)) return false;
+  task.status = status;
+  return true;
+};
 
 /**
  * The cursor of an interrupted walk, as far as it is believed; null: start anew. In the same run no time has passed since it

@@ -5,6 +5,7 @@ import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../.
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
+import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
 import type { Difference } from "./report.ts";
@@ -179,8 +180,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   if (total === null) return finding(compared.ids.length, records, "the service says no totalCount");
   if (company === undefined) run.totals.set(check.stream, total);
   const state = run.states.get(stateKey(check.stream, scope));
-  // Records that the service counted and the mirror could not hold when the last complete walk ended.
-  const gap = state?.totalCount == null || state.rowsAtWalk == null ? 0 : state.totalCount - state.rowsAtWalk;
+  const gap = acceptedGap(state) ?? 0;
   const before = (await held()) - (run.repair ? compared.absent.length : 0);
   const beside = await unseen(run, stream, scope, { number: page, perPage: shape.perPage, ids: compared.ids, total });
   const gone = await vanished(run, stream, scope, beside ?? []);

@@ -1,7 +1,7 @@
 // Replaces a file as a whole: a crash, a kill or a full disk leaves the old content or the new one, never a part.
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { createDurably, syncPath } from "../../core/state/sync-path.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 
 /**
@@ -13,13 +13,7 @@ export const rewriteWith = async (file: string, write: (fresh: FileHandle) => Pr
   try {
     // A file of that name was left by a crash, or planted; creating a new file follows no link.
     await rm(fresh, { force: true });
-    const handle = await open(fresh, "wx", 0o600);
-    try {
-      await write(handle);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await createDurably(fresh, write);
     await rename(fresh, file);
     await syncPath(dirname(file));
   } catch (error) {

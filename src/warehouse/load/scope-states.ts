@@ -13,23 +13,30 @@ const ONE_BY_ONE = 1;
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value));
 
+/** A state's values, in the order of the statements. `time` and `count`: the form of such values. */
+const valuesOf = <T>(
+  state: ScopeState,
+  time: (ms: number | null) => T,
+  count: (rows: number | null) => T,
+): (T | string | null)[] => [
+  state.stream,
+  state.scope,
+  state.status,
+  state.walkId,
+  state.cursor,
+  time(state.watermark),
+  count(state.totalCount),
+  count(state.rowsAtWalk),
+  time(state.checkedAt),
+  time(state.walkedAt),
+  state.error,
+  state.runId,
+  count(state.unconfirmed?.rows ?? 0),
+  state.unconfirmed?.because ?? null,
+];
+
 const writeState = async (tx: Sql, state: ScopeState) => {
-  const values: SqlValue[] = [
-    state.stream,
-    state.scope,
-    state.status,
-    state.walkId,
-    state.cursor,
-    instant(state.watermark),
-    rounded(state.totalCount),
-    rounded(state.rowsAtWalk),
-    instant(state.checkedAt),
-    instant(state.walkedAt),
-    state.error,
-    state.runId,
-    rounded(state.unconfirmed?.rows ?? 0),
-    state.unconfirmed?.because ?? null,
-  ];
+  const values = valuesOf<SqlValue>(state, instant, rounded);
   if ((await tx.run(sqlText("warehouse/update-scope-state.sql"), values)) > 0) return;
   await tx.run(sqlText("warehouse/insert-scope-state.sql"), values);
 };
@@ -37,22 +44,7 @@ const writeState = async (tx: Sql, state: ScopeState) => {
 const writeMany = (tx: Sql, states: readonly ScopeState[]): Promise<void> => {
   const text = [VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR];
   const types = [...text, TIMESTAMPTZ, BIGINT, BIGINT, TIMESTAMPTZ, TIMESTAMPTZ, VARCHAR, VARCHAR, BIGINT, VARCHAR];
-  const rows = states.map((state): DuckDBValue[] => [
-    state.stream,
-    state.scope,
-    state.status,
-    state.walkId,
-    state.cursor,
-    at(state.watermark),
-    whole(state.totalCount),
-    whole(state.rowsAtWalk),
-    at(state.checkedAt),
-    at(state.walkedAt),
-    state.error,
-    state.runId,
-    whole(state.unconfirmed?.rows ?? 0),
-    state.unconfirmed?.because ?? null,
-  ]);
+  const rows = states.map((state) => valuesOf<DuckDBValue>(state, at, whole));
   return writeThrough(tx, "stream_state", types, rows, "warehouse/upsert-scope-states.sql");
 };
 

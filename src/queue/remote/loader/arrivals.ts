@@ -3,7 +3,7 @@
 import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import { isStreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
-import { lostAttemptRows } from "../../../sync/request/ledger-rows.ts";
+import { lostAttemptRows, paidRow } from "../../../sync/request/ledger-rows.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { RequestRecord } from "../../../warehouse/record/checkpoint.ts";
 import { deliveryId, type Mailbox } from "../mailbox.ts";
@@ -21,23 +21,19 @@ export const strangeAnswer = (delivery: string): string =>
 const lateRequest = ({ note, body }: Packed, skewMs: number): RequestRecord | null => {
   const { request, nth, result, sentAt } = note;
   if (result.kind !== "wire" || !isStreamName(request.stream)) return null;
-  return {
-    requestId: `${request.requestId}.late${nth}`,
-    runId: request.runId,
-    stream: request.stream,
-    scope: request.scope,
-    endpoint: ENDPOINTS[request.endpoint].path,
-    url: request.url,
-    status: 200,
-    charge: "spent",
-    startedAt: sentAt - skewMs,
-    durationMs: result.durationMs,
-    bytes: body.length,
-    rows: 0,
-    attempt: 1,
-    work: null,
-    error: "answered twice, or after the run had ended: not loaded",
-  };
+  const { runId, stream, scope, url } = request;
+  const endpoint = ENDPOINTS[request.endpoint].path;
+  const requestId = `${request.requestId}.late${nth}`;
+  return paidRow(
+    { requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt - skewMs },
+    {
+      status: 200,
+      durationMs: result.durationMs,
+      bytes: body.length,
+      rows: 0,
+      error: "answered twice, or after the run had ended: not loaded",
+    },
+  );
 };
 
 /** Records the charge of a response that is not loaded. */

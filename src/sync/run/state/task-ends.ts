@@ -3,7 +3,7 @@ import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { walkingState } from "../../task/scope-state.ts";
-import { isExcerpt, type ScopeTask } from "../../task/scope-task.ts";
+import { become, isExcerpt, type ScopeTask } from "../../task/scope-task.ts";
 import { offerList } from "./embeddable-lists.ts";
 import { type SyncRun, shapeOf, taskKey } from "./run-state.ts";
 
@@ -45,7 +45,7 @@ export const noteForbidden = async (run: SyncRun, task: ScopeTask): Promise<void
 
 /** The task is done: its scope is up to date. */
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
-  task.status = "finished";
+  if (!become(task, "finished")) return;
   run.active.delete(taskKey(task));
   offerList(run, task);
   if (isExcerpt(task)) return;
@@ -67,7 +67,7 @@ export const failTask = async (
   error: DuckmirrorError,
   outcome: { readonly resumable: boolean; readonly unconfirmed?: number },
 ): Promise<void> => {
-  task.status = "failed";
+  if (!become(task, "failed")) return;
   task.ready = [];
   run.active.delete(taskKey(task));
   run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;

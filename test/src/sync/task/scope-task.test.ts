@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
 import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import { walkingState } from "../../../../src/sync/task/scope-state.ts";
-import { createTask, stepOf, takePage } from "../../../../src/sync/task/scope-task.ts";
+import { become, createTask, stepOf, takePage } from "../../../../src/sync/task/scope-task.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 
 const T0 = Date.UTC(2026, 10, 22);
@@ -66,4 +66,24 @@ test("a page that was archived at a kill joins as in its own run; in a later run
   const later = createTask({ ...options, runId: "s" });
   takePage(later, half(2, ["4", "3"]), T0);
   expect(later.progress).toMatchObject({ coverage: { fresh: false } });
+});
+
+test("a task changes its state only as drawn: what is finished stays so, what has failed fails again at most", () => {
+  const states = ["active", "deleting", "finished", "failed"] as const;
+  const allowed = states.flatMap((from) =>
+    states.flatMap((to) => {
+      const task = { ...taskAt("walk", T0), status: from };
+      const changed = become(task, to);
+      expect(task.status).toBe(changed ? to : from);
+      return changed ? [`${from} ${to}`] : [];
+    }),
+  );
+  expect(allowed).toEqual([
+    "active deleting",
+    "active finished",
+    "active failed",
+    "deleting finished",
+    "deleting failed",
+    "failed failed",
+  ]);
 });

@@ -24,6 +24,13 @@ test("of two records with one key the later wins, and keeps what its own request
   expect([cellOf("signals", cells, "headline"), cellOf("signals", cells, "fullContent")]).toEqual(["new", "long"]);
 });
 
+test("a part of a record over the whole one is still a whole one, in either order", () => {
+  const whole = aLoad("signals", [aSignal(1)]);
+  const part = aLoad("signals", [{ id: 1, headline: "new" }], { asked: new Set() });
+  const isFull = (...loads: TableLoad[]) => collected("signals", loads).rows.map(({ row }) => row.full);
+  expect([isFull(whole, part), isFull(part, whole), isFull(part)]).toEqual([[true], [true], [false]]);
+});
+
 test("two different records with one key in one answer: neither is newer, so the one that loses is kept as a reject", () => {
   const load = aLoad("signals", [aSignal(1, { headline: "a" }), aSignal(2), aSignal(1, { headline: "b" })]);
   const { rows, rejects } = collected("signals", [load]);

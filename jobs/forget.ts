@@ -2,6 +2,7 @@
 // needs no token.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
@@ -28,12 +29,16 @@ const STEPS: Readonly<Record<ForgetStep, string>> = {
 
 const isAddress = (text: string) => text.includes("@");
 
-/** Erases contacts. Throws the errors of `forgetContacts`, and CONFIG_INVALID. */
+/** Erases contacts. Throws the errors of `forgetContacts`, CONFIG_INVALID, and USAGE for an empty id. */
 export const forgetJob = async (
   config: Config,
   { contacts, all, exportDirs }: ForgetJobRequest,
   context: { readonly clock: Clock; readonly emit: ProgressSink },
 ): Promise<ForgetReport> => {
+  // An empty text occurs everywhere: that of a script whose variable is empty.
+  if (contacts.some((contact) => contact.trim() === "")) {
+    throw new DuckmirrorError("USAGE", { detail: "a contact's id or e-mail address is empty" });
+  }
   const addresses = contacts.filter(isAddress);
   const hashOf = await hasherOf(config);
   // An address may be stored as a hash of its received form; try the typed and the lower-case form.

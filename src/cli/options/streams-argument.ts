@@ -1,6 +1,7 @@
 // The argument `[streams...]` of sync, plan and verify; `--help` lists their names.
 import type { Command } from "commander";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 
 /** Adds the argument. `purpose`: its meaning for the command. */
 export const addStreams = (command: Command, purpose: string): Command =>
@@ -11,6 +12,15 @@ export const addStreams = (command: Command, purpose: string): Command =>
       `\nStreams:\n  ${STREAM_NAMES.slice(0, 6).join(", ")},\n  ${STREAM_NAMES.slice(6).join(", ")}`,
     );
 
-/** `["accounts,signals", "usage"]` → one name each. */
-export const streamsOf = (args: readonly string[]): readonly string[] =>
-  args.flatMap((arg) => arg.split(",")).filter((name) => name !== "");
+/**
+ * `["accounts,signals", "usage"]` → one name each. Throws USAGE for arguments that name nothing: that of a script whose variable
+ * is empty would otherwise mean all streams.
+ */
+export const streamsOf = (args: readonly string[]): readonly string[] => {
+  const names = args.flatMap((arg) => arg.split(",")).map((name) => name.trim());
+  const named = names.filter((name) => name !== "");
+  if (named.length === 0 && args.length > 0) {
+    throw new DuckmirrorError("USAGE", { detail: "the argument for the streams is empty; leave it out to mean all" });
+  }
+  return named;
+};

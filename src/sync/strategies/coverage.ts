@@ -156,9 +156,14 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   };
 };
 
-/** Row to step back to when `read` does not join: by the decrease of the count, then further after each miss. */
-const bridgeRow = (coverage: Coverage, read: PageRead): number => {
-  const fall = Math.max(0, (coverage.joinedTotal ?? 0) - (read.total ?? coverage.joinedTotal ?? 0));
+/**
+ * Row to step back to when `read` does not join: by the decrease of the count, then further after each miss. A page that waited
+ * may be older than the coverage; then a lower count shows rows that were added since, and says nothing about the way back. A
+ * step to the head would join there, and be taken again and again.
+ */
+const bridgeRow = (coverage: Coverage, read: PageRead, hasWaited: boolean): number => {
+  const decrease = Math.max(0, (coverage.joinedTotal ?? 0) - (read.total ?? coverage.joinedTotal ?? 0));
+  const fall = hasWaited ? Math.min(decrease, Math.floor(coverage.size / 2)) : decrease;
   const further = coverage.bridges === 0 ? 0 : Math.ceil(coverage.size * 2 ** (coverage.bridges - 4));
   return Math.max(0, coverage.end - 1 - fall - further);
 };
@@ -168,7 +173,11 @@ const byStart = (a: PageSpan, b: PageSpan): number => startOf(a) - startOf(b) ||
 /**
  * Handles a page that cannot be joined: steps back and bridges, or after too many failures continues without proof.
  */
-const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]): Coverage => {
+const breakLink = (
+  coverage: Coverage,
+  read: PageRead,
+  { rest, hasWaited }: { readonly rest: readonly PageRead[]; readonly hasWaited: boolean },
+): Coverage => {
   if (coverage.bridges >= MAX_BRIDGES || coverage.repairs >= MAX_REPAIRS) {
     const end = Math.max(coverage.end, startOf(read));
     return extend({ ...coverage, waiting: [], proven: false, end }, { ...read, role: "cover" }, "identity");
@@ -177,7 +186,7 @@ const breakLink = (coverage: Coverage, read: PageRead, rest: readonly PageRead[]
     ...coverage,
     // A bridge that missed is dropped; a covering page stays, until a bridge reaches it.
     waiting: read.role === "bridge" ? rest : coverage.waiting,
-    bridgeAt: bridgeRow(coverage, read),
+    bridgeAt: bridgeRow(coverage, read, hasWaited),
     bridges: coverage.bridges + 1,
     repairs: coverage.repairs + 1,
   };
@@ -245,7 +254,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     } else if (coverage.bridgeAt !== null && next.role !== "bridge") {
       return coverage;
     } else {
-      return breakLink(coverage, next, rest);
+      return breakLink(coverage, next, { rest, hasWaited: next !== read });
     }
   }
 };

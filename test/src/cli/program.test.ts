@@ -77,6 +77,23 @@ describe("what is typed wrong", () => {
     },
   );
 
+  test.each([
+    ["sync", ""],
+    ["sync", " , "],
+    ["plan", ""],
+    ["verify", ""],
+    ["trigger", ""],
+    ["forget", "", "--yes"],
+    ["forget", "  ", "--yes"],
+    ["forget", "p_1", "", "--yes"],
+  ])("%s with an empty argument, as of a script's empty variable, does nothing", async (...argv) => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token", DUCKMIRROR_DATA_DIR: cwd };
+    const run = await cli(argv, { env, cwd });
+    expect([run.code, run.out]).toEqual([2, ""]);
+    expect(run.err).toMatch(/^error USAGE: .*empty/);
+  });
+
   test("an unknown option suggests the one that was meant", async () => {
     const { code, err } = await cli(["init", "--forse"]);
     expect(code).toBe(2);

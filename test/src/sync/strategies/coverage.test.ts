@@ -43,3 +43,35 @@ test("a page that touches the boundary and was read before it does not keep the 
   expect(across).toBeDefined();
   expect(((across?.page ?? 9) - 1) * (across?.perPage ?? 5)).toBeLessThan(resumed.end);
 });
+
+test("rows added above while pages are on the wire cost a few pages, not the head of the list again and again", () => {
+  const added = 39;
+  const size = 20;
+  // Ids without an order, so that only shared rows join pages.
+  const old = Array.from({ length: 250 }, (_, row) => `c${row}`);
+  const pageOf = (request: ReadRequest, above: number): PageRead => {
+    const list = [...Array.from({ length: above }, (_, row) => `n${above - row}`), ...old];
+    const start = (request.page - 1) * request.perPage;
+    const ids = list.slice(start, start + request.perPage);
+    return { ...request, ids, rows: ids.length, values: [], total: list.length };
+  };
+  let above = 2;
+  let coverage = addRead(
+    emptyCoverage(size, false),
+    pageOf({ page: 1, perPage: size, role: "cover" }, above),
+    "identity",
+  );
+  let requests = 1;
+  while (!coverage.complete) {
+    const reads = nextReads(coverage, [], 12);
+    requests += reads.length;
+    expect(requests).toBeLessThan(80);
+    for (const read of reads) {
+      above = Math.min(added, above + 1);
+      coverage = addRead(coverage, pageOf(read, above), "identity");
+    }
+    // Other lists are read meanwhile.
+    above = Math.min(added, above + 12);
+  }
+  expect(coverage).toMatchObject({ proven: true, end: old.length + added });
+});

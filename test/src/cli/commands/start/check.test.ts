@@ -109,7 +109,7 @@ describe("failures", () => {
     [403, 3, "CREDENTIALS_REFUSED"],
     [402, 4, "QUOTA_SPENT"],
     [404, 5, "ROUTE_NOT_FOUND"],
-    [302, 5, "REQUEST_FAILED"],
+    [302, 5, "REDIRECTED"],
   ])("status %i ends with exit code %i, %s, after one request", async (status, exit, name) => {
     service.play(json({ error: `no, ${token}` }, { status, headers: { location: "https://elsewhere.example/" } }));
     const { code, err, out } = await check(["--json"]);

@@ -17,7 +17,8 @@ duckmirror demo --quiet --json >demo.json
 [ "$(duckmirror query --data-dir data/demo --format csv 'select count(*) from accounts' | tail -1 | tr -d '\r')" = 40 ]
 say "demo mirrors 40 accounts"
 
-duckmirror sandbox --accounts 5 --port 0 --rate 6000 --json >sandbox.json &
+# Not through the function: killing its shell would leave the program running.
+node "$root/dist/src/cli/main.js" sandbox --accounts 5 --port 0 --rate 6000 --json >sandbox.json &
 sandbox=$!
 for _ in $(seq 100); do [ -s sandbox.json ] && break; read -rt 0.1 <> <(:) || true; done
 DUCKMIRROR_BASE_URL=$(node -p 'JSON.parse(require("fs").readFileSync("sandbox.json")).url')

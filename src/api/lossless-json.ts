@@ -93,6 +93,8 @@ const exactNumber = (literal: string): number | bigint | string => {
 };
 
 const NOT_NUMBER = /-?(?:NaN|Infinity)\b/y;
+/** First characters of these. */
+const MAY_BE_NOT_NUMBER: ReadonlySet<number> = new Set([..."-NI"].map((character) => character.charCodeAt(0)));
 
 /**
  * Python and other writers put NaN and Infinity into JSON, which has no such numbers. Quoted they keep their text; null: the
@@ -103,8 +105,13 @@ const quoteNotNumbers = (text: string): string | null => {
   let copied = 0;
   let at = 0;
   while (at < text.length) {
-    if (text.charCodeAt(at) === QUOTE) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
       at = endOfString(text, at);
+      continue;
+    }
+    if (!MAY_BE_NOT_NUMBER.has(code)) {
+      at += 1;
       continue;
     }
     NOT_NUMBER.lastIndex = at;

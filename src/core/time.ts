@@ -99,10 +99,10 @@ export const headerTimeMs = (text: string): number | null => {
 /** A time in ms since the epoch as text: `2026-01-31T12:00:00.000Z`. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** The same; null where there is none. */
 /** A moment for people, without seconds: `2026-12-01 00:00 UTC`. */
 export const minuteText = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`;
 
+/** The same as `isoTime`; null where there is none. */
 export const isoTimeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
 const DAY_MS = 86_400_000;

@@ -256,8 +256,11 @@ interface ConfigInput {
   readonly vocabulary: Vocabulary;
 }
 
-const fileOf = ({ configPath, env, cwd }: ConfigInput) =>
-  readConfigFile(configPath ?? (env[envName("config")]?.trim() || undefined), cwd);
+/** The file that --config names, else DUCKMIRROR_CONFIG; undefined: none is named. */
+export const namedFile = ({ configPath, env }: Pick<ConfigInput, "configPath" | "env">): string | undefined =>
+  configPath ?? (env[envName("config")]?.trim() || undefined);
+
+const fileOf = (input: ConfigInput) => readConfigFile(namedFile(input), input.cwd);
 
 /**
  * Reads file and environment and resolves them. `configPath` is --config, which replaces DUCKMIRROR_CONFIG; `profile`

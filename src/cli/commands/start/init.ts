@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
-import { type FlagValues, resolveConfig } from "../../../core/config/config.ts";
+import { type FlagValues, namedFile, resolveConfig } from "../../../core/config/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
@@ -111,7 +111,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   }
   const settings = await gather(input, context);
   check(settings, cwd);
-  const file = resolve(cwd, shared.config ?? (context.env.DUCKMIRROR_CONFIG?.trim() || CONFIG_FILE_NAME));
+  const file = resolve(cwd, namedFile({ configPath: shared.config, env: context.env }) ?? CONFIG_FILE_NAME);
   const inFile = forFile(settings, dirname(file), cwd);
   const text = configTemplate(inFile);
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.

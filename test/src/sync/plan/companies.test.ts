@@ -15,7 +15,7 @@ import {
 } from "../../../../src/sync/plan/companies.ts";
 import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "./planning-input.ts";
+import { dueOptions, idleState, viewOf } from "./planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -32,20 +32,10 @@ const aState = (stream: ScopeState["stream"], scope: string, days: number, more:
   idleState({ stream, scope, at: NOW - days * DAY }, more);
 
 const aContext = (
-  view: Partial<Omit<MirrorView, "states">> & { readonly states?: readonly ScopeState[] },
+  { states = [], ...view }: Partial<Omit<MirrorView, "states">> & { readonly states?: readonly ScopeState[] },
   options: Partial<DueOptions> = {},
 ): Context => ({
-  view: {
-    now: NOW,
-    creditLimit: null,
-    accounts: [],
-    companies: new Set(),
-    inputs: [],
-    hints: new Map(),
-    signalsWithoutContent: [],
-    ...view,
-    states: new Map((view.states ?? []).map((state) => [stateKey(state.stream, state.scope), state])),
-  },
+  view: viewOf(NOW, states, view),
   options: dueOptions(options),
 });
 const input = (name: string, companyId: string | null, days: number) => ({

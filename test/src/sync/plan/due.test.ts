@@ -5,7 +5,7 @@ import { stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "./planning-input.ts";
+import { dueOptions, idleState, viewOf } from "./planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -13,20 +13,15 @@ const NOW = Date.UTC(2026, 10, 21);
 const aState = (stream: StreamName, scope: string, more: Partial<ScopeState> = {}): ScopeState =>
   idleState({ stream, scope, at: NOW - 3_600_000 }, { watermark: NOW - DAY, totalCount: 10, rowsAtWalk: 10, ...more });
 
-const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView => ({
-  now: NOW,
-  creditLimit: null,
-  states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
-  accounts: [
-    { id: "1", companyId: "c_1", priority: 3, score: 10, changedAt: NOW - DAY },
-    { id: "2", companyId: "c_2", priority: 1, score: 90, changedAt: NOW - DAY },
-  ],
-  companies: new Set(["c_1", "c_2"]),
-  inputs: [],
-  hints: new Map(),
-  signalsWithoutContent: [],
-  ...more,
-});
+const aView = (states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView =>
+  viewOf(NOW, states, {
+    accounts: [
+      { id: "1", companyId: "c_1", priority: 3, score: 10, changedAt: NOW - DAY },
+      { id: "2", companyId: "c_2", priority: 1, score: 90, changedAt: NOW - DAY },
+    ],
+    companies: new Set(["c_1", "c_2"]),
+    ...more,
+  });
 
 const OPTIONS = dueOptions();
 

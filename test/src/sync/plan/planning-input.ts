@@ -1,6 +1,6 @@
-// What a plan is made from, for tests: options as a plain `sync` has them, and the state of a list.
+// What a plan is made from, for tests: options as a plain `sync` has them, the state of a list, a view of a mirror.
 import { STREAM_NAMES, type StreamName } from "../../../../src/catalog/streams.ts";
-import type { DueOptions } from "../../../../src/sync/plan/candidate.ts";
+import { type DueOptions, type MirrorView, stateKey } from "../../../../src/sync/plan/candidate.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 
 const DAY = 86_400_000;
@@ -38,5 +38,18 @@ export const idleState = (
   unconfirmed: null,
   error: null,
   runId: "r",
+  ...more,
+});
+
+/** A mirror with these states of lists, else empty. `now`: ms since the epoch. */
+export const viewOf = (now: number, states: readonly ScopeState[], more: Partial<MirrorView> = {}): MirrorView => ({
+  now,
+  creditLimit: null,
+  states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+  accounts: [],
+  companies: new Set(),
+  inputs: [],
+  hints: new Map(),
+  signalsWithoutContent: [],
   ...more,
 });

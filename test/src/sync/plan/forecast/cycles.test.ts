@@ -1,12 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StreamName } from "../../../../../src/catalog/streams.ts";
-import {
-  type Candidate,
-  type Context,
-  type DueOptions,
-  type MirrorView,
-  stateKey,
-} from "../../../../../src/sync/plan/candidate.ts";
+import type { Candidate, Context, DueOptions, MirrorView } from "../../../../../src/sync/plan/candidate.ts";
 import {
   creditsPerDay,
   creditsUntil,
@@ -15,7 +9,7 @@ import {
 } from "../../../../../src/sync/plan/forecast/cycles.ts";
 import { initialShape, type ListShape } from "../../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "../planning-input.ts";
+import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -25,17 +19,11 @@ const aContext = (
   options: Partial<DueOptions> = {},
   view: Partial<MirrorView> = {},
 ): Context => ({
-  view: {
-    now: NOW,
-    creditLimit: null,
-    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+  view: viewOf(NOW, states, {
     accounts: [{ id: "1", companyId: "c_1", priority: 1, score: 50, changedAt: NOW }],
     companies: new Set(["c_1"]),
-    inputs: [],
-    hints: new Map(),
-    signalsWithoutContent: [],
     ...view,
-  },
+  }),
   options: dueOptions(options),
 });
 const cyclesIn = (context: Context, stream: StreamName, due: readonly Candidate[] = []) =>

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS } from "../../../../../src/catalog/streams.ts";
-import {
-  type AccountFact,
-  type Candidate,
-  type Context,
-  type DueOptions,
-  type MirrorView,
-  stateKey,
+import type {
+  AccountFact,
+  Candidate,
+  Context,
+  DueOptions,
+  MirrorView,
 } from "../../../../../src/sync/plan/candidate.ts";
 import {
   followUpsOf,
@@ -17,7 +16,7 @@ import {
 import { NO_RATES } from "../../../../../src/sync/plan/forecast/past-runs.ts";
 import { initialShape } from "../../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "../planning-input.ts";
+import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -34,17 +33,7 @@ const aContext = (
   options: Partial<DueOptions> = {},
   view: Partial<MirrorView> = {},
 ): Context => ({
-  view: {
-    now: NOW,
-    creditLimit: null,
-    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
-    accounts: [],
-    companies: new Set(),
-    inputs: [],
-    hints: new Map(),
-    signalsWithoutContent: [],
-    ...view,
-  },
+  view: viewOf(NOW, states, view),
   options: dueOptions(options),
 });
 const due = (stream: Candidate["stream"], mode: Candidate["mode"], more: Partial<Candidate> = {}): Candidate => ({

@@ -2,14 +2,14 @@
 // ages at an even pace, credits that roll over, content.
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../../src/catalog/streams.ts";
-import { type Context, type DueOptions, type MirrorView, stateKey } from "../../../../../src/sync/plan/candidate.ts";
+import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../../src/sync/plan/due.ts";
 import { creditsNow } from "../../../../../src/sync/plan/forecast/credits-now.ts";
 import { forecastOf } from "../../../../../src/sync/plan/forecast/forecast.ts";
 import { outlookOf } from "../../../../../src/sync/plan/forecast/outlook.ts";
 import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../../src/sync/plan/forecast/past-runs.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState } from "../planning-input.ts";
+import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -25,20 +25,11 @@ const aContext = (accounts: number, options: Partial<DueOptions> = {}): Context 
     ...ids.map((id) => aState("account_insights", id)),
     ...COMPANY_LISTS.flatMap((list) => ids.map((id) => aState(list, `c${id}`))),
   ];
-  const view: MirrorView = {
-    now: NOW,
-    creditLimit: null,
-    states: new Map((accounts === 0 ? [] : states).map((state) => [stateKey(state.stream, state.scope), state])),
+  const view = viewOf(NOW, accounts === 0 ? [] : states, {
     accounts: ids.map((id) => ({ id, companyId: `c${id}`, priority: 1, score: 50, changedAt: NOW - 2 * DAY })),
     companies: new Set(ids.map((id) => `c${id}`)),
-    inputs: [],
-    hints: new Map(),
-    signalsWithoutContent: [],
-  };
-  return {
-    view,
-    options: dueOptions(options),
-  };
+  });
+  return { view, options: dueOptions(options) };
 };
 
 const planned = (context: Context, rates: Rates = NO_RATES) => {

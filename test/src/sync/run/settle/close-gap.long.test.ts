@@ -45,6 +45,15 @@ const movingService = (more: { beforePage?: (service: FakeService, page: number)
   return { service, state };
 };
 
+/** From now on every signal that is asked for by its id is answered with this status. */
+const answerById = (service: FakeService, status: number) => {
+  const { before } = service.options;
+  service.options = {
+    ...service.options,
+    before: (request) => (/^\/v1\/signals\/\d+$/.test(request.path) ? { status, body: {} } : before?.(request)),
+  };
+};
+
 const dropAccount = (service: FakeService, id: number) => {
   service.data.accounts = service.data.accounts.filter((row) => row.id !== id);
   service.data.signals = service.data.signals.filter((row) => row.accountId !== id);
@@ -102,11 +111,7 @@ test("where nothing can be asked by id the rows stay, unconfirmed, by their numb
   await signalsOf(rig, {});
   dropAccount(service, 3);
   state.moving = true;
-  const move = service.options.before;
-  service.options = {
-    ...service.options,
-    before: (request) => (/^\/v1\/signals\/\d+$/.test(request.path) ? { status: 418, body: {} } : move?.(request)),
-  };
+  answerById(service, 418);
   for (const _ of [1, 2]) {
     const { stream, error } = await signalsOf(rig);
     expect(error).toBeNull();
@@ -125,11 +130,7 @@ test("a service that answers 404 for every id deletes nothing: its tier was lowe
   await signalsOf(rig, {});
   dropAccount(service, 3);
   state.moving = true;
-  const move = service.options.before;
-  service.options = {
-    ...service.options,
-    before: (request) => (/^\/v1\/signals\/\d+$/.test(request.path) ? { status: 404, body: {} } : move?.(request)),
-  };
+  answerById(service, 404);
   const { stream } = await signalsOf(rig);
   expect(stream).toMatchObject({ complete: false, deleted: 0 });
   expect(stream?.unconfirmed_because).toContain("prove nothing");

@@ -10,6 +10,9 @@ export interface Clock {
 /** Node's timers fire at once for a longer time, ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** A time limit as a timer takes it: 24 days stand for every longer one. */
+export const timerMs = (ms: number): number => Math.min(ms, LONGEST_TIMER_MS);
+
 const sleepOnce = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -1,4 +1,6 @@
 // A user's SQL on what a destination holds.
+
+import { timerMs } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
 import { secretsIn } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError } from "../core/errors.ts";
@@ -38,7 +40,7 @@ export const queryDestination = async <T>(
   const late = new AbortController();
   const timer = setTimeout(() => {
     late.abort(new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${timeMs / 1000} seconds` }));
-  }, timeMs);
+  }, timerMs(timeMs));
   try {
     const { queryLake } = await import("./kinds/ducklake/query-lake.ts");
     const question = { sql, memoryLimit: `${memoryMiB}MiB`, signal: AbortSignal.any([signal, late.signal]) };

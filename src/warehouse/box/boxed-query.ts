@@ -1,6 +1,7 @@
 // Runs a user's SQL on the snapshot in a separate process that can write nothing, has limited memory and time, and
 // can end without harm. Fixed statements of the program run in process instead (read/query.ts).
 import { resolve } from "node:path";
+import { timerMs } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
@@ -76,7 +77,7 @@ const runIn = async <T>(
   const snapshot = resolve(request.snapshot);
   const stop = () => box.end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
   const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${limits.timeMs / 1000} seconds` });
-  const timer = setTimeout(() => box.end(late), limits.timeMs);
+  const timer = setTimeout(() => box.end(late), timerMs(limits.timeMs));
   signal?.addEventListener("abort", stop, { once: true });
   try {
     if (signal?.aborted) stop();

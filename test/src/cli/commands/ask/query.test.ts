@@ -103,6 +103,12 @@ describe("failures", () => {
     }
   });
 
+  test("a time limit beyond the longest timer does not end it at once", async () => {
+    const { code, out, err } = await query(["--json", "--timeout", "30d", "select count(*) as n from range(30000000)"]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(JSON.parse(out)).toEqual([{ n: 30_000_000 }]);
+  });
+
   test("an interruption ends it with exit code 130", async () => {
     const signal = AbortSignal.abort(new Error("stop"));
     expect((await query(["select 1"], { signal })).code).toBe(130);

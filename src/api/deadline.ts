@@ -1,4 +1,5 @@
 // Time limit of one request.
+import { timerMs } from "../core/clock.ts";
 
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -17,7 +18,7 @@ export const withDeadline = (signal: AbortSignal | undefined, ms: number): Deadl
   const timer = setTimeout(() => {
     expired = true;
     stop.abort();
-  }, ms);
+  }, timerMs(ms));
   signal?.addEventListener("abort", onAbort, { once: true });
   return {
     signal: stop.signal,

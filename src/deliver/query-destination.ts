@@ -1,5 +1,4 @@
 // A user's SQL on what a destination holds.
-
 import { timerMs } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
 import { secretsIn } from "../core/config/destinations/secrets-in.ts";

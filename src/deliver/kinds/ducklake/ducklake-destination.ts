@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock, timerMs } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
@@ -142,7 +142,7 @@ const answering = (duckdb: ExtendedDuckdb, { name, answer_timeout: answerMs }: S
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<never>((_resolve, reject) => {
       const detail = `its catalog, or its files, did not answer for ${formatDuration(answerMs)}`;
-      timer = setTimeout(() => reject(new DuckmirrorError("DESTINATION_AWAY", { name, detail })), answerMs);
+      timer = setTimeout(() => reject(new DuckmirrorError("DESTINATION_AWAY", { name, detail })), timerMs(answerMs));
     });
     return Promise.race([duckdb.run(sql), silence]).finally(() => clearTimeout(timer));
   },

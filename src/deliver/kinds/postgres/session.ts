@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Client, QueryResult, QueryResultRow } from "pg";
+import { timerMs } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { formatDuration } from "../../../core/text/units.ts";
 import type { Packages } from "./packages.ts";
@@ -46,7 +47,7 @@ const createDeadline = (socket: Socket, name: string) => {
         const detail = `it did not answer for ${formatDuration(ms)}`;
         late = new DuckmirrorError("DESTINATION_AWAY", { name, detail });
         socket.destroy();
-      }, ms);
+      }, timerMs(ms));
     },
     stop: () => clearTimeout(timer),
     /** The error of the deadline, if it has passed; else that of the call. */

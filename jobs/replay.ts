@@ -17,6 +17,8 @@ import { redactorOf } from "./redaction.ts";
 export interface ReplayContext {
   readonly clock: Clock;
   readonly emit: ProgressSink;
+  /** Interrupts the replay; once the new file takes its place, it goes on to its end. */
+  readonly signal?: AbortSignal;
 }
 
 /** Object printed by `replay --json`. */
@@ -73,13 +75,13 @@ const startOf = async (
 };
 
 /**
- * Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE and faults; after an error nothing has
- * changed.
+ * Rebuilds the working database. Throws WRITER_BUSY, ARCHIVE_INCOMPLETE, REPLAY_INTERRUPTED and faults; after an error
+ * nothing has changed.
  */
 export const replayJob = async (
   config: Config,
   request: { readonly partial: boolean; readonly fromStart?: boolean },
-  { clock, emit }: ReplayContext,
+  { clock, emit, signal }: ReplayContext,
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
   const { state, archiveDir } = warehousePaths(config.dataDir);
@@ -95,7 +97,7 @@ export const replayJob = async (
       strictness: tableStrictness(config.strictness),
       baseline,
     },
-    (target) => replay(target, { partial: request.partial, emit, redact }),
+    (target) => replay(target, { partial: request.partial, emit, redact, signal }),
   );
   if (baseline === null && result.missing.length === 0) await settleRules(state, rules);
   await removeOldCopies(state, clock.now());

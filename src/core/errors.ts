@@ -546,6 +546,11 @@ export const ERRORS = {
     "Interrupted. Everything fetched so far is committed.",
     "Run sync again to continue from here.",
   ),
+  REPLAY_INTERRUPTED: row(
+    EXIT.interrupted,
+    "The replay was interrupted. The mirror is as it was.",
+    "Run `duckmirror replay` again; it begins anew.",
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -86,11 +86,16 @@ const loadsOf = async (
 
 /**
  * Applies the whole archive to `target`. `redact` removes archived values that must not be stored now. Throws
- * ARCHIVE_INCOMPLETE unless `partial`.
+ * ARCHIVE_INCOMPLETE unless `partial`, and REPLAY_INTERRUPTED between two changes once `signal` aborts.
  */
 export const replay = async (
   target: Rebuilding,
-  options: { readonly partial: boolean; readonly emit: ProgressSink; readonly redact: Redactor | null },
+  options: {
+    readonly partial: boolean;
+    readonly emit: ProgressSink;
+    readonly redact: Redactor | null;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<Replayed> => {
   const runs = new Set<string>();
   const answers = createRunAnswers(target.archiveDir, options.redact);
@@ -108,6 +113,7 @@ export const replay = async (
   let making: Promise<void> = Promise.resolve();
   try {
     for await (const event of readJournal(target.archiveDir, gap, target.after)) {
+      if (options.signal?.aborted) throw new DuckmirrorError("REPLAY_INTERRUPTED");
       const { entry } = event;
       if (entry.kind === "run-started") runs.add(entry.runId);
       const loads = entry.kind === "commit" ? await loadsOf(entry, answers.of(entry.runId), tally.add, lacks) : [];

@@ -35,7 +35,7 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { shared, clock, terminal } = context;
+    const { shared, clock, signal, terminal } = context;
     const config = await context.loadConfig();
     const progress = await context.progress(config);
     try {
@@ -43,7 +43,12 @@ export const command = defineCommand({
         config,
         context,
         { action: "replay" },
-        () => replayJob(config, { partial: input.partial, fromStart: input.fromStart }, { clock, emit: progress.sink }),
+        () =>
+          replayJob(
+            config,
+            { partial: input.partial, fromStart: input.fromStart },
+            { clock, emit: progress.sink, signal },
+          ),
         ({ rows }) => ({ rows }),
       );
       progress.end();

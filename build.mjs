@@ -1,10 +1,11 @@
 // Build: TypeScript to dist/ (or the folder given), the status page with its libraries, the SQL files beside it at the same
-// relative path, the CLI executable. `--unchecked` after the folder: the same files without checking types, in less
+// relative path, the CLI executable and its child programs as bundles. `--unchecked` after the folder: the same files without checking types, in less
 // than half of the processor time, for tests (`npm run check` checks the types).
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
@@ -35,4 +36,30 @@ for (const [from, names] of [
 }
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
 cpSync(at("package.json"), join(out, "package.json"));
+
+/** Packages whose many small files took longer to find and compile than the program's own (docs/decisions/0176-bundled-programs.md). */
+const BUNDLED = ["@duckdb/node-api", "commander", "lossless-json", "picocolors", "undici", "yaml", "zod"];
+const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");
+const isOutside = (id) => /^[@a-z]/.test(id) && !BUNDLED.includes(packageOf(id));
+
+/** Programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
+const PROGRAMS = ["src/cli/main", "src/warehouse/box/program", "src/warehouse/duckdb/extended/program"];
+const bundle = await rolldown({
+  input: Object.fromEntries(PROGRAMS.map((name) => [name, join(out, `${name}.js`)])),
+  platform: "node",
+  external: isOutside,
+});
+await bundle.write({ dir: out, entryFileNames: "[name].js", chunkFileNames: "bundle/[name]-[hash].js" });
+await bundle.close();
+// The command line is in the bundle now; the library and the benchmarks need the other modules.
+for (const name of readdirSync(join(out, "src/cli")).filter((entry) => entry !== "main.js")) {
+  rmSync(join(out, "src/cli", name), { recursive: true });
+}
+// Their licences ask for the text beside each copy.
+const licences = BUNDLED.map((name) => {
+  const folder = at(join("node_modules", name));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  return `${name}\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
+});
+writeFileSync(join(out, "bundle/LICENSES.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 chmodSync(join(out, "src/cli/main.js"), 0o755);

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { programFile } from "../core/program-files.ts";
 import { notFound } from "./refusals.ts";
 
 const gzipBytes = promisify(gzip);
@@ -42,7 +43,7 @@ const assetOf = (file: URL, type: string): Asset => {
 };
 
 /** Files of a page by name below its folder, e.g. `vendor/uPlot.min.css`. */
-export const readAssets = (folder = new URL("./page/", import.meta.url)): ReadonlyMap<string, Asset> => {
+export const readAssets = (folder = programFile("src/server/page/")): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>();
   for (const name of readdirSync(fileURLToPath(folder), { recursive: true, encoding: "utf8" })) {
     const path = name.replaceAll("\\", "/");

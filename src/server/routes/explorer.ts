@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { programFile } from "../../core/program-files.ts";
 import { parseFeedback } from "../../replica/feedback.ts";
 import { Refusal } from "../../replica/refusal.ts";
 import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
@@ -26,7 +27,7 @@ const askSchema = z.strictObject({
   limit: z.int().min(1).max(MOST_ROWS).default(1000),
 });
 
-const folder = new URL("../../../sql/queries/", import.meta.url);
+const folder = programFile("sql/queries/");
 
 /** `-- Question: ...` in a saved query's header. */
 const headLine = (sql: string, word: string): string =>

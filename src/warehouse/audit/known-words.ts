@@ -3,11 +3,12 @@
 import { readdirSync } from "node:fs";
 import { catalogTables } from "../../catalog/dictionary.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
+import { programFile } from "../../core/program-files.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { SQL_WORDS } from "./sql-words.ts";
 
 const SCHEMAS = ["main", "history", "marts", "sync", "information_schema"];
-const views = new URL("../../../sql/views/", import.meta.url);
+const views = programFile("sql/views/");
 
 /** Names in the views' own texts, comments and literals aside. */
 const namesInViews = (): readonly string[] =>

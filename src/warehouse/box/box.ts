@@ -1,8 +1,8 @@
 // Starts the process that runs a user's SQL (program.ts), limited by the operating system, and ends it with SIGKILL.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { childProgram, isFromSources } from "../../core/program-files.ts";
 import { type FromBox, fromBoxSchema, type ToBox } from "./messages.ts";
 
 export interface Box {
@@ -28,13 +28,6 @@ const BEYOND_DUCKDB_MIB = 768;
 /** What Node reserves at its start without using it, MiB: from version 23 on; the limit of the system counts it. */
 const RESERVED_MIB = Number.parseInt(process.versions.node, 10) >= 23 ? 512 : 0;
 
-const here = import.meta.url;
-/** When run from sources, the new process needs a TypeScript loader, like this one. */
-const fromSources = here.endsWith(".ts");
-const program = fromSources
-  ? ["--import", import.meta.resolve("tsx"), fileURLToPath(new URL("./program.ts", here))]
-  : [fileURLToPath(new URL("./program.js", here))];
-
 /**
  * `ulimit`: -d all writable memory, in KiB; -f no file may grow; -c no core file. Where a limit does not exist (-d
  * outside Linux), the process runs without it.
@@ -43,10 +36,10 @@ const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exe
 
 const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
   const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
-  const command = [process.execPath, "--max-old-space-size=512", ...program];
+  const command = [process.execPath, "--max-old-space-size=512", ...childProgram("src/warehouse/box/program")];
   return spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), ...command], {
     // No environment, so no secrets; no output, so that `enable_logging` and the like print nowhere.
-    env: fromSources ? { TSX_DISABLE_CACHE: "1" } : {},
+    env: isFromSources ? { TSX_DISABLE_CACHE: "1" } : {},
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",
   });

@@ -1,9 +1,9 @@
 // The package's .sql files: migrations in order, and statements by name.
-// sql/ is at the package root in the sources and beside src/ in the build, so one relative path works for both.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { programFile } from "../../core/program-files.ts";
 
-const root = new URL("../../../sql/", import.meta.url);
+const root = programFile("sql/");
 const texts = new Map<string, string>();
 
 /**

@@ -2,8 +2,8 @@
 // (decision 0128). Its death at any moment harms nobody but its own transaction.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { childProgram, isFromSources } from "../../../core/program-files.ts";
 import type { OutValue } from "../out-values.ts";
 import { type FromExtended, fromExtendedSchema, type Opening, type ToExtended } from "./messages.ts";
 
@@ -36,13 +36,6 @@ export interface ExtendedDuckdb {
   close(): Promise<void>;
 }
 
-const here = import.meta.url;
-/** When run from sources, the new process needs a TypeScript loader, like this one. */
-const fromSources = here.endsWith(".ts");
-const program = fromSources
-  ? ["--import", import.meta.resolve("tsx"), fileURLToPath(new URL("./program.ts", here))]
-  : [fileURLToPath(new URL("./program.js", here))];
-
 /** Where extensions and certificates are, how to reach catalogs and object stores; no token of duckmirror. */
 const PASSED_ON = /^(?:HOME|PATH|TMPDIR|USERPROFILE|SystemRoot|SSL_CERT_\w+|https?_proxy|no_proxy|AWS_\w+|PG[A-Z]+)$/i;
 
@@ -52,8 +45,8 @@ const CONNECT = { PGCONNECT_TIMEOUT: "15" };
 const start = () => {
   const passed = Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
   const env = { ...CONNECT, ...passed };
-  return spawn(process.execPath, program, {
-    env: fromSources ? { ...env, TSX_DISABLE_CACHE: "1" } : env,
+  return spawn(process.execPath, childProgram("src/warehouse/duckdb/extended/program"), {
+    env: isFromSources ? { ...env, TSX_DISABLE_CACHE: "1" } : env,
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",
   });

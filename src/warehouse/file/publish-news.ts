@@ -13,7 +13,6 @@ import {
   type Looks,
   lookCreditsRow,
   lookRunRow,
-  lookStreamRow,
   looksFile,
   looksHead,
   lookTableRow,
@@ -39,16 +38,29 @@ const newsRow = z.object({ news: z.string() });
 const readNews = async (database: Database): Promise<string> =>
   (await database.query(sqlText("warehouse/news.sql"), [], newsRow))[0]?.news ?? "";
 
+const freshnessRow = lookTableRow.extend({ stream: z.string() });
+
+/** Times of checks by table and by stream, whose tables share them. */
+const readFreshness = async (database: Database): Promise<Pick<Look, "tables" | "streams">> => {
+  const rows = await database.query(sqlText("server/freshness.sql"), [], freshnessRow);
+  const streams = new Map(
+    rows.map(
+      ({
+        stream,
+        last_checked_at: last_check_at,
+        oldest_checked_at: oldest_check_at,
+        oldest_walked_at: oldest_walk_at,
+      }) => [stream, { stream, last_check_at, oldest_check_at, oldest_walk_at }],
+    ),
+  );
+  return { tables: rows.map(({ stream: _, ...table }) => table), streams: [...streams.values()] };
+};
+
 const lookOf = async (database: Database, runId: string): Promise<Look | null> => {
   const [run] = await database.query(sqlText("status/run-of-look.sql"), [runId], lookRunRow);
   if (run === undefined) return null;
   const [credits] = await database.query(sqlText("status/credits.sql"), [], lookCreditsRow);
-  return {
-    run,
-    tables: await database.query(sqlText("server/freshness.sql"), [], lookTableRow),
-    streams: await database.query(sqlText("status/streams.sql"), [], lookStreamRow),
-    credits: credits ?? null,
-  };
+  return { run, ...(await readFreshness(database)), credits: credits ?? null };
 };
 
 export interface PublishPlace {

@@ -52,7 +52,7 @@ export const lookTableRow = z.object({
   due_at: instant,
 });
 
-export const lookStreamRow = z.object({
+const lookStreamRow = z.object({
   stream: z.string(),
   last_check_at: instant,
   oldest_check_at: instant,

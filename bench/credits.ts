@@ -5,7 +5,7 @@ import { type BenchMirror, startBenchMirror } from "./mirror-of.ts";
 
 const ACCOUNTS = 300;
 const PAGE = 100;
-/** Content is dear at the source: one request per signal. */
+/** Content is dear at the source: one request per company. */
 const ACCOUNTS_WITH_CONTENT = 40;
 const CONTENT = "articleBody,jobDescription,fullTranscript,generatedAnalysis,fullContent,insights";
 const CHANGES = [0.001, 0.01, 0.1];
@@ -14,7 +14,8 @@ const figureRow = z.object({ figure: z.number() });
 
 /**
  * Pages of every list at the source, at least one each, one request per insight and three captures; with content also
- * the profiles and full signal texts, which only come one by one. No reader can do with fewer.
+ * the profiles, which only come one by one (this source's lists hold full signal texts that are asked for by name). No reader can
+ * do with fewer.
  */
 const lowerBound = async (mirror: BenchMirror, content: boolean): Promise<number> => {
   const pages = (rows: string) => `greatest(1, ceil(${rows} / ${PAGE}))`;
@@ -24,7 +25,7 @@ const lowerBound = async (mirror: BenchMirror, content: boolean): Promise<number
     (table) => `(SELECT sum(${pages("coalesce(n, 0)")}) FROM ${tracked} AS c
       LEFT JOIN (SELECT company_id, count(*) AS n FROM ${table} GROUP BY 1) AS t ON t.company_id = c.id)`,
   );
-  const oneByOne = content ? [`(SELECT count(*) FROM ${tracked})`, "(SELECT count(*) FROM signals)"] : [];
+  const oneByOne = content ? [`(SELECT count(*) FROM ${tracked})`] : [];
   const parts = [...own, ...lists, ...oneByOne, "(SELECT count(*) FROM accounts)", "3"];
   const sql = `SELECT CAST(${parts.join(" + ")} AS DOUBLE) AS figure`;
   const [row] = await mirror.sandbox.database.query(sql, [], figureRow);

@@ -1,8 +1,8 @@
 // sync --since: what is dated after a day, and nothing else; nothing is concluded about the rest of the list.
 import { afterEach, expect, test } from "vitest";
-import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { aContact, anAccount, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData } from "../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
 
 let rig: SyncRig;
 afterEach(() => rig.close());

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { createOrganizationLedger } from "../../../src/budget/credits/organization-ledger.ts";
-import { redisLedger, redisLimiter } from "../../../src/budget/limits-in-redis.ts";
-import { createThrottle } from "../../../src/budget/rate/throttle.ts";
-import { createRedisState, organizationKey } from "../../../src/budget/store/in-redis.ts";
-import { checkRedis, connectRedis } from "../../../src/budget/store/redis-connection.ts";
-import { systemClock as clock } from "../../../src/core/clock.ts";
-import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
-import { GREEDY, mostWithin, recording } from "./store-suite.ts";
+import { createOrganizationLedger } from "../../../../src/budget/credits/organization-ledger.ts";
+import { redisLedger, redisLimiter } from "../../../../src/budget/limits-in-redis.ts";
+import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
+import { createRedisState, organizationKey } from "../../../../src/budget/store/in-redis.ts";
+import { checkRedis, connectRedis } from "../../../../src/budget/store/redis-connection.ts";
+import { systemClock as clock } from "../../../../src/core/clock.ts";
+import { type RedisOptions, startRedis, type TestRedis } from "../../../support/redis.ts";
+import { GREEDY, mostWithin, recording } from "../store-suite.ts";
 
 const organization = organizationKey("https://api.example/", "a token");
 

@@ -1,15 +1,15 @@
 // The same sentences for both stores.
 import { randomUUID } from "node:crypto";
-import { openSharedLedger } from "../../../src/budget/credits/leases.ts";
-import { redisLedger, redisLimiter } from "../../../src/budget/limits-in-redis.ts";
-import { startShared } from "../../../src/budget/rate/flights.ts";
-import { createMemoryState } from "../../../src/budget/store/in-memory.ts";
-import { organizationKey } from "../../../src/budget/store/in-redis.ts";
-import { connectRedis, type RedisConnection } from "../../../src/budget/store/redis-connection.ts";
-import type { Fence } from "../../../src/budget/store/state-store.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { redisForTests } from "../../support/redis.ts";
-import { GREEDY, storeSuite } from "./store-suite.ts";
+import { openSharedLedger } from "../../../../src/budget/credits/leases.ts";
+import { redisLedger, redisLimiter } from "../../../../src/budget/limits-in-redis.ts";
+import { startShared } from "../../../../src/budget/rate/flights.ts";
+import { createMemoryState } from "../../../../src/budget/store/in-memory.ts";
+import { organizationKey } from "../../../../src/budget/store/in-redis.ts";
+import { connectRedis, type RedisConnection } from "../../../../src/budget/store/redis-connection.ts";
+import type { Fence } from "../../../../src/budget/store/state-store.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { redisForTests } from "../../../support/redis.ts";
+import { GREEDY, storeSuite } from "../store-suite.ts";
 
 storeSuite("the memory", async () => ({
   organization: () => {

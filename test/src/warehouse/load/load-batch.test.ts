@@ -1,10 +1,10 @@
 // Properties of loading, over random records, batches and orders (fast-check prints its seed on failure).
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
-import type { TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
-import { aCheckpoint, aLoad, aWarehouse, defaultAsked, rowsOf } from "./builders.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import type { TableLoad } from "../../../../src/warehouse/record/checkpoint.ts";
+import { aCheckpoint, aLoad, aWarehouse, defaultAsked, rowsOf } from "../builders.ts";
 
 /** Cases of each property; `npm run test:long` draws 60. */
 const CASES = Number(process.env.LOAD_CASES ?? 12);

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { loadConfig, loadProfiles } from "../../../src/core/config/config.ts";
-import type { DuckmirrorError } from "../../../src/core/errors.ts";
+import { loadConfig, loadProfiles } from "../../../../src/core/config/config.ts";
+import type { DuckmirrorError } from "../../../../src/core/errors.ts";
 
 const vocabulary = { streams: ["accounts", "signals"], content: [], comesWith: {}, fields: {} };
 const folders: string[] = [];

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { exportSnapshot } from "../../../src/warehouse/export/export.ts";
-import { type Manifest, readManifest } from "../../../src/warehouse/export/manifest.ts";
-import { recoverSwap, stagingDir } from "../../../src/warehouse/export/swap.ts";
-import { startExportChild } from "./child.ts";
-import { anExport, filesIn, sha256, someSignals } from "./export-set.ts";
-import { readWithHyparquet } from "./parquet-readers.ts";
-import { tempDir } from "./temp-dir.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
+import { type Manifest, readManifest } from "../../../../src/warehouse/export/manifest.ts";
+import { recoverSwap, stagingDir } from "../../../../src/warehouse/export/swap.ts";
+import { startExportChild } from "../child.ts";
+import { anExport, filesIn, sha256, someSignals } from "../export-set.ts";
+import { readWithHyparquet } from "../parquet-readers.ts";
+import { tempDir } from "../temp-dir.ts";
 
 const versionRow = z.object({ version: z.string(), n: z.number() });
 

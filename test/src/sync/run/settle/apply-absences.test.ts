@@ -1,9 +1,9 @@
 // Records that no list shows the end of: a company's profile that turns 404, an owner whom no account has any more.
 // The tables hold what the service would return now; the rest is in history.
 import { afterEach, expect, test } from "vitest";
-import { aCompany, aJob, anAccount } from "../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+import { aCompany, aJob, anAccount } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
 
 let rig: SyncRig | null = null;
 afterEach(async () => {

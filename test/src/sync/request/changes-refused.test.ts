@@ -9,7 +9,7 @@ const shapeAfter = (
   reading: { ordered?: boolean; filter?: string | null; accepted?: ListShape | null },
   before: Partial<ListShape> = {},
 ) => {
-  const refused = { perPage, sort, include: false, content: false };
+  const refused = { perPage, sort, include: false, content: false, names: false, filters: false };
   return withoutChanges({ ...shape, ...before }, refused, excerpt, {
     ordered: false,
     filter: null,

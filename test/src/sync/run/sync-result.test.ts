@@ -7,7 +7,7 @@ import { aReport } from "../../../support/reports.ts";
 const report = aReport({});
 
 test("a run that a fault ended gives its report and that fault", async () => {
-  const fault = new DuckmirrorError("DISK_FULL", { detail: "no space", cause: "hidden" });
+  const fault = new DuckmirrorError("DISK_FULL", { detail: "no space" });
   const { error, report: told } = await orBroken(Promise.reject(new BrokenRun(fault, report)));
   expect(told).toBe(report);
   expect(error).toMatchObject({ code: "DISK_FULL", message: fault.message, cause: fault });

@@ -1,17 +1,17 @@
 // Requests for syncs, and the states of requested syncs, with Redis and without. PURE.
 import { createHash } from "node:crypto";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
-import { callersExtent } from "../../jobs/asked-extent.ts";
-import { familiesOf } from "../../jobs/families.ts";
-import type { Problem } from "../../jobs/family.ts";
-import { isStreamName, STREAM_NAMES } from "../catalog/streams.ts";
-import type { Config } from "../core/config/config.ts";
-import { DuckmirrorError, ERRORS } from "../core/errors.ts";
-import type { Fleet } from "../core/report/fleet.ts";
-import type { RunStatus } from "../core/report/sync-report.ts";
-import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../core/report/triggers.ts";
-import { didYouMean } from "../core/text/did-you-mean.ts";
-import { newRunId } from "../core/text/run-id.ts";
+import { callersExtent } from "../../../jobs/asked-extent.ts";
+import { familiesOf } from "../../../jobs/families.ts";
+import type { Problem } from "../../../jobs/family.ts";
+import { isStreamName, STREAM_NAMES } from "../../catalog/streams.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
+import type { Fleet } from "../../core/report/fleet.ts";
+import type { RunStatus } from "../../core/report/sync-report.ts";
+import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../../core/report/triggers.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
+import { newRunId } from "../../core/text/run-id.ts";
 import { covers, type SyncExtent } from "./extents.ts";
 import { type SyncPayload, WRITTEN } from "./payloads.ts";
 

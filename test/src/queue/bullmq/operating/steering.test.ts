@@ -2,19 +2,19 @@
 import { DelayedError, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { createScrubber, Secret } from "../../../../src/core/secret.ts";
-import { createRedisBoard } from "../../../../src/queue/bullmq/redis-board.ts";
-import { holdBackBy } from "../../../../src/queue/bullmq/syncs/hold-back.ts";
-import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
-import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
-import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
-import { openAsking } from "../../../../src/queue/redis/queue-connections.ts";
-import { processFamily } from "../../../../src/queue/run-family.ts";
-import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { aReport } from "../../../support/reports.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { systemClock } from "../../../../../src/core/clock.ts";
+import { createScrubber, Secret } from "../../../../../src/core/secret.ts";
+import { createSteering } from "../../../../../src/queue/bullmq/operating/steering.ts";
+import { createRedisBoard } from "../../../../../src/queue/bullmq/redis-board.ts";
+import { holdBackBy } from "../../../../../src/queue/bullmq/syncs/hold-back.ts";
+import { openAllQueues } from "../../../../../src/queue/fleet/all-queues.ts";
+import { readFleet } from "../../../../../src/queue/fleet/fleet.ts";
+import { openAsking } from "../../../../../src/queue/redis/queue-connections.ts";
+import { processFamily } from "../../../../../src/queue/taking/run-family.ts";
+import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../../../support/after-test.ts";
+import { aReport } from "../../../../support/reports.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 

@@ -1,8 +1,8 @@
 // Progress of the syncs that run in this process.
-import type { SessionDeps } from "../../jobs/session.ts";
-import type { Clock } from "../core/clock.ts";
-import type { ProgressEvent } from "../core/report/progress-events.ts";
-import { progressAfter, progressAtStart, type SyncProgress } from "../core/report/sync-progress.ts";
+import type { SessionDeps } from "../../../jobs/session.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { ProgressEvent } from "../../core/report/progress-events.ts";
+import { progressAfter, progressAtStart, type SyncProgress } from "../../core/report/sync-progress.ts";
 
 export interface ProgressBook {
   /** Runs the engine like `run`, and records its progress. */

@@ -11,10 +11,10 @@
 // `expire`: its deadline is over; what it committed stays, and the next sync continues from there.
 // `lose`: its worker was stopped or killed, lost its lock, or Redis was away: another run continues at the cursor. The
 // redelivered sync that had ended when its worker was lost only reports that end. `wipe`: Redis lost its memory.
-import { type FamilyResult, failureOf, type Problem, problemOf } from "../../jobs/family.ts";
-import type { SyncOutcome } from "../../jobs/merge-results.ts";
-import { DuckmirrorError, isCode } from "../core/errors.ts";
-import type { AskedState } from "../core/report/triggers.ts";
+import { type FamilyResult, failureOf, type Problem, problemOf } from "../../../jobs/family.ts";
+import type { SyncOutcome } from "../../../jobs/merge-results.ts";
+import { DuckmirrorError, isCode } from "../../core/errors.ts";
+import type { AskedState } from "../../core/report/triggers.ts";
 
 type End = "finished" | "failed" | "cancelled" | "expired";
 export type Life = "asked" | "waiting" | "running" | "redelivered" | "lost" | End;

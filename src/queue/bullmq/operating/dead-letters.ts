@@ -1,14 +1,13 @@
 // Dead letters: failed jobs, kept for thirty days. Retrying one requests a new sync of its streams, because its flow
 // has ended without it; of a delivery, an alert pass or a verification, that work anew.
 import type { Job } from "bullmq";
-import { familyNamed } from "../../../jobs/families.ts";
-import type { Problem } from "../../../jobs/family.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
-import type { Started } from "../../core/report/triggers.ts";
-import { askAlert } from "../alerting/queued-alerts.ts";
-import type { Triggers } from "../asks.ts";
-import { askDelivery } from "../delivering/queued-deliveries.ts";
-import { toldFailure } from "../failures.ts";
+import { familyNamed } from "../../../../jobs/families.ts";
+import type { Problem } from "../../../../jobs/family.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import type { Started } from "../../../core/report/triggers.ts";
+import { askAlert } from "../../alerting/queued-alerts.ts";
+import type { Triggers } from "../../asking/asks.ts";
+import { toldFailure } from "../../asking/failures.ts";
 import {
   alertPayload,
   deliverPayload,
@@ -17,10 +16,11 @@ import {
   parsePayload,
   syncPayload,
   verifyPayload,
-} from "../payloads.ts";
-import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "../redis/queues.ts";
-import { toldVerifyFailure } from "../verifying/lost.ts";
-import { isLive } from "./syncs/live-syncs.ts";
+} from "../../asking/payloads.ts";
+import { askDelivery } from "../../delivering/queued-deliveries.ts";
+import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "../../redis/queues.ts";
+import { toldVerifyFailure } from "../../verifying/lost.ts";
+import { isLive } from "../syncs/live-syncs.ts";
 
 export interface DeadLetter {
   readonly id: string;

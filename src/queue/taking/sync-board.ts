@@ -1,6 +1,6 @@
 // Shared state of the workers about queued and running syncs. Redis stores it (bullmq/redis-board.ts). If it is lost,
 // the cost is a superfluous run, never a wrong result.
-import type { SyncPayload } from "./payloads.ts";
+import type { SyncPayload } from "../asking/payloads.ts";
 import type { SyncTimes } from "./sync-life.ts";
 
 /** End of a family's job, as stored in the queue. */

@@ -1,9 +1,6 @@
 // The server's door: a Fastify instance whose requests are checked before their body is read, with limits on
 // connections and one form of errors.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "../refusals.ts";
-import type { ServerContext, ServerOptions } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 import {
   type Admission,
   admission,
@@ -16,9 +13,18 @@ import {
   isSameOrigin,
   roleFor,
   SECURITY_HEADERS,
-} from "./access.ts";
-import { answerBroken, unreadableAddress } from "./broken-requests.ts";
-import { CONNECTION_LIMITS, countRequests, httpOptions, limitConnections, secureServer } from "./connection-limits.ts";
+} from "./door/access.ts";
+import { answerBroken, unreadableAddress } from "./door/broken-requests.ts";
+import {
+  CONNECTION_LIMITS,
+  countRequests,
+  httpOptions,
+  limitConnections,
+  secureServer,
+} from "./door/connection-limits.ts";
+import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
+import type { ServerContext, ServerOptions } from "./server-context.ts";
+import { notesOf } from "./trail/request-notes.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];

@@ -1,15 +1,15 @@
 // Handles jobs that a worker took, for a publish, an export or a schedule's tick: validates each, calls its function,
 // stores the result. Each function returns the job's result, throws to leave a dead letter, or postpones the job.
 import type { Job } from "bullmq";
-import { exportJob } from "../../jobs/export.ts";
-import { familyNamed } from "../../jobs/families.ts";
-import type { FamilyEnd } from "../../jobs/merge-results.ts";
-import type { publishJob } from "../../jobs/publish.ts";
-import type { Config } from "../core/config/config.ts";
-import { isCode } from "../core/errors.ts";
-import { EXPORT_FORMATS } from "../warehouse/export/tables.ts";
-import type { Triggers } from "./asks.ts";
-import { toldFailure } from "./failures.ts";
+import { exportJob } from "../../../jobs/export.ts";
+import { familyNamed } from "../../../jobs/families.ts";
+import type { FamilyEnd } from "../../../jobs/merge-results.ts";
+import type { publishJob } from "../../../jobs/publish.ts";
+import type { Config } from "../../core/config/config.ts";
+import { isCode } from "../../core/errors.ts";
+import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
+import type { Triggers } from "../asking/asks.ts";
+import { toldFailure } from "../asking/failures.ts";
 import {
   exportPayload,
   familyProgress,
@@ -20,10 +20,10 @@ import {
   syncPayload,
   tickPayload,
   WRITTEN,
-} from "./payloads.ts";
-import type { Queues } from "./redis/queues.ts";
+} from "../asking/payloads.ts";
+import { startScheduled } from "../asking/scheduled-start.ts";
+import type { Queues } from "../redis/queues.ts";
 import { type FamilyDeps, scrubbed } from "./run-family.ts";
-import { startScheduled } from "./scheduled-start.ts";
 import { ABORT, BUSY_MS, HANDED_ON_MS } from "./sync-life.ts";
 import { knownProfile, leaveUnread, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "./taken-job.ts";
 

@@ -1,10 +1,10 @@
 // Starts the sync of a schedule, with its lines in the audit trail of the profile.
 
-import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config/config.ts";
-import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import type { Started, SyncAsk } from "../core/report/triggers.ts";
-import { openTrail, type Result } from "../warehouse/audit/trail.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import type { Started, SyncAsk } from "../../core/report/triggers.ts";
+import { openTrail, type Result } from "../../warehouse/audit/trail.ts";
 import type { Triggers } from "./asks.ts";
 
 export interface ScheduledStart {

@@ -1,10 +1,10 @@
 // A job that a worker took: leaving it to other workers, and postponing it.
 import { DelayedError } from "bullmq";
 import type { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config/config.ts";
-import { profileOf } from "./asks.ts";
-import { isForOthers, parsePayload, unreadable } from "./payloads.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { profileOf } from "../asking/asks.ts";
+import { isForOthers, parsePayload, unreadable } from "../asking/payloads.ts";
 
 /** The used part of a BullMQ job. */
 export interface QueuedJob {

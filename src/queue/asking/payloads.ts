@@ -2,10 +2,10 @@
 // it (`v`) and the first version that can read it (`since`). What this program cannot read it leaves to another
 // worker, because old and new programs run side by side during an upgrade.
 import { z } from "zod";
-import { familyResultSchema, problemSchema } from "../../jobs/family.ts";
-import { isStreamName } from "../catalog/streams.ts";
-import { DuckmirrorError } from "../core/errors.ts";
-import { syncReportSchema } from "../core/report/sync-report.ts";
+import { familyResultSchema, problemSchema } from "../../../jobs/family.ts";
+import { isStreamName } from "../../catalog/streams.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { syncReportSchema } from "../../core/report/sync-report.ts";
 
 /** Counts the changes of what this program writes. */
 const VERSION = 2;

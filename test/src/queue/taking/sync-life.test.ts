@@ -1,16 +1,16 @@
 // The life of a sync: its arrows, and thousands of histories with kills, stops, freezes, lost locks, a Redis that is away or
 // emptied, and cancels, under virtual time. Every sync asked for ends, with one result, and it is true.
 import { describe, expect, test } from "vitest";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
-import { untilEnded } from "../../../src/cli/worker/asking/await-sync.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
-import { isCode } from "../../../src/core/errors.ts";
-import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
-import { payloadOf } from "../../../src/queue/asks.ts";
-import { type Life, type LifeEvent, step } from "../../../src/queue/sync-life.ts";
-import { createManualClock } from "../budget/manual-clock.ts";
-import { SimQueue } from "./simulated-queue.ts";
-import { type SimMirror, SimWorker } from "./simulated-worker.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { isCode } from "../../../../src/core/errors.ts";
+import type { AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
+import { payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { type Life, type LifeEvent, step } from "../../../../src/queue/taking/sync-life.ts";
+import { createManualClock } from "../../budget/manual-clock.ts";
+import { SimQueue } from "../simulated-queue.ts";
+import { type SimMirror, SimWorker } from "../simulated-worker.ts";
 
 const HISTORIES = Number(process.env.DUCKMIRROR_LIFE_HISTORIES ?? "150");
 const FIRST_SEED = Number(process.env.DUCKMIRROR_LIFE_SEED ?? "1");

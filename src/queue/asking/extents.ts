@@ -1,5 +1,5 @@
 // What a queued sync reads, and whether it covers another request. PURE.
-import { timeMs } from "../core/time.ts";
+import { timeMs } from "../../core/time.ts";
 import type { SyncPayload } from "./payloads.ts";
 
 /** All that is due of its streams; or lists to read anew; or what is dated after a day. */

@@ -1,11 +1,11 @@
 // Which requests a queued sync covers.
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
-import type { SyncAsk } from "../../../src/core/report/triggers.ts";
-import { askDigest, payloadOf } from "../../../src/queue/asks.ts";
-import { covers } from "../../../src/queue/extents.ts";
-import { readability } from "../../../src/queue/payloads.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
+import { askDigest, payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { covers } from "../../../../src/queue/asking/extents.ts";
+import { readability } from "../../../../src/queue/asking/payloads.ts";
 
 const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
 const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({

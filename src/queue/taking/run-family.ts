@@ -1,16 +1,16 @@
 // The job of a family: joins the run of its sync; sync-life.ts decides whether it then ends, fails or runs again.
 import { DelayedError } from "bullmq";
 import type { z } from "zod";
-import { familyNamed, openStreams } from "../../jobs/families.ts";
-import { type FamilyResult, type Problem, resultFor } from "../../jobs/family.ts";
-import type { Sessions } from "../../jobs/session.ts";
-import type { StreamName } from "../catalog/streams.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config/config.ts";
-import { isCode } from "../core/errors.ts";
-import type { Scrubber } from "../core/secret.ts";
-import type { SyncResult } from "../sync/run/run-sync.ts";
-import { errorOf } from "./asks.ts";
+import { familyNamed, openStreams } from "../../../jobs/families.ts";
+import { type FamilyResult, type Problem, resultFor } from "../../../jobs/family.ts";
+import type { Sessions } from "../../../jobs/session.ts";
+import type { StreamName } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { isCode } from "../../core/errors.ts";
+import type { Scrubber } from "../../core/secret.ts";
+import type { SyncResult } from "../../sync/run/run-sync.ts";
+import { errorOf } from "../asking/asks.ts";
 import {
   type FamilyProgress,
   familyPayload,
@@ -20,7 +20,7 @@ import {
   syncHead,
   unreadable,
   WRITTEN,
-} from "./payloads.ts";
+} from "../asking/payloads.ts";
 import type { SyncBoard } from "./sync-board.ts";
 import { ABORT, BUSY_MS, type Fate, fateAfter, fateOfError, HANDED_ON_MS, settles, timeLeftOf } from "./sync-life.ts";
 import {

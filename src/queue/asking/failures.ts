@@ -1,9 +1,9 @@
 // Failures as a queue stores them: one line that starts with the code, without stack or secret, because a
 // dead letter is kept for thirty days.
 
-import type { Problem } from "../../jobs/family.ts";
-import { DuckmirrorError, detailOf, ERRORS } from "../core/errors.ts";
-import type { Scrubber } from "../core/secret.ts";
+import type { Problem } from "../../../jobs/family.ts";
+import { DuckmirrorError, detailOf, ERRORS } from "../../core/errors.ts";
+import type { Scrubber } from "../../core/secret.ts";
 
 /** Error for a failed job: `CODE: message`. */
 export const failureToKeep = (error: unknown, scrubber: Pick<Scrubber, "scrub">): Error => {

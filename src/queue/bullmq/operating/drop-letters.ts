@@ -1,9 +1,9 @@
 // Drops dead letters of any queue. Those of a sync that has not ended stay, because its report needs them.
 import type { Job, Queue } from "bullmq";
-import { DuckmirrorError } from "../../core/errors.ts";
-import { isPartOfLive } from "../bullmq/dead-letters.ts";
-import type { Queues } from "../redis/queues.ts";
-import type { AllQueues } from "./all-queues.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import type { AllQueues } from "../../fleet/all-queues.ts";
+import type { Queues } from "../../redis/queues.ts";
+import { isPartOfLive } from "./dead-letters.ts";
 
 /** Most letters dropped per queue at once; as many are kept. */
 const MOST = 5_000;

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
-import { findStored } from "../../../src/queue/stored-syncs.ts";
-import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
-import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { findStored } from "../../../../src/queue/asking/stored-syncs.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 
 test("a run that a kill ended is no result: its sync is asked for again; one that a fault ended is", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-stored-"));

@@ -3,7 +3,7 @@
 import type { FlowJob, FlowProducer } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { gathered } from "../../../core/async/gathered.ts";
+import { gathered } from "../../core/async/gathered.ts";
 
 /** Redis does nothing else while it adds these flows: up to 20 ms. */
 const FLOWS_AT_ONCE = 50;

@@ -1,17 +1,17 @@
 // Runs the engine for a worker's session, with the profile's token and the worker's connection to the service.
-import type { OpenAccess } from "../../jobs/service-access.ts";
-import type { SessionDeps } from "../../jobs/session.ts";
-import { WORKER_GRACE_MS } from "../../jobs/session-time.ts";
-import { syncJob } from "../../jobs/sync.ts";
-import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../jobs/verify.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Config } from "../core/config/config.ts";
-import { resolveToken } from "../core/config/secrets/token.ts";
-import type { Scrubber } from "../core/secret.ts";
-import type { Tracer } from "../core/tracing.ts";
-import { orBroken } from "../sync/run/sync-result.ts";
-import type { SeenMirrors } from "../warehouse/file/seen-mirrors.ts";
-import type { Verify } from "./verifying/run-verification.ts";
+import type { OpenAccess } from "../../../jobs/service-access.ts";
+import type { SessionDeps } from "../../../jobs/session.ts";
+import { WORKER_GRACE_MS } from "../../../jobs/session-time.ts";
+import { syncJob } from "../../../jobs/sync.ts";
+import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { resolveToken } from "../../core/config/secrets/token.ts";
+import type { Scrubber } from "../../core/secret.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import { orBroken } from "../../sync/run/sync-result.ts";
+import type { SeenMirrors } from "../../warehouse/file/seen-mirrors.ts";
+import type { Verify } from "../verifying/run-verification.ts";
 
 export interface EngineDeps {
   readonly clock: Clock;

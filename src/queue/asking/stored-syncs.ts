@@ -1,8 +1,8 @@
 // Finds syncs that the queue has dropped in the mirrors: DuckDB holds the truth, the queue only work in progress.
-import type { Config } from "../core/config/config.ts";
-import { snapshotPath } from "../core/data-dir.ts";
-import type { AskedSync } from "../core/report/triggers.ts";
-import { readRun } from "../warehouse/read/read-run.ts";
+import type { Config } from "../../core/config/config.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
+import type { AskedSync } from "../../core/report/triggers.ts";
+import { readRun } from "../../warehouse/read/read-run.ts";
 import { endedState } from "./asks.ts";
 import { toldFailure } from "./failures.ts";
 

@@ -52,6 +52,12 @@ test.each([
   expect(isQuotaRefusal(refused(text), null, NOW)).toBe(false);
 });
 
+test("what is no refusal is none about credits, whatever is left", () => {
+  const { call, sentAt, durationMs } = refused("");
+  const broken = { kind: "broken", call, sentAt, durationMs, reached: "unknown", status: null } as const;
+  expect(isQuotaRefusal({ ...broken, reason: "reset", detail: "out of credits" }, 0, NOW)).toBe(false);
+});
+
 test("requests are accepted again when the headers say so, or when nothing is left until a reset", () => {
   expect(openAgainAt(refused("", { retryAt: 5, remaining: 0, resetsAt: 9 }))).toBe(5);
   expect(openAgainAt(refused("", { remaining: 0, resetsAt: 9 }))).toBe(9);

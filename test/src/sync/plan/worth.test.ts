@@ -55,6 +55,8 @@ test("no read of one company or account is worth a first page of the organizatio
     (["due", "missing or hinted", "interrupted"] as const).map((why) => accountReadWorth(stream, best, why)),
   );
   expect(Math.max(...worths, contentWorth(best), inputWorth())).toBeLessThan(LIST_WORTH);
+  // Until each list has shown its first page, nothing below this gets a credit, so no list may be below it.
+  for (const list of ORGANIZATION_LISTS) expect(listWorth(list)).toBeGreaterThanOrEqual(LIST_WORTH);
 });
 
 test("an interrupted list goes before a missing one of the same company, and that before a refresh", () => {

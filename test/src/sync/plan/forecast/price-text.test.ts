@@ -32,6 +32,7 @@ test.each<[Partial<ContentPrice>, string]>([
   [{ way: "record", stream: "companies", records: 2, credits: 2 }, "2 companies, 2 credits"],
   [{ way: "record", stream: "filings", records: 1, credits: 1 }, "1 record, 1 credit"],
   [{ way: "record", records: null, credits: null, atMost: 40 }, "one credit per record, 40 at most"],
+  [{ way: "record", records: 3, credits: null, atMost: 40 }, "one credit per record, 40 at most"],
   [
     { way: "record", records: null, credits: null, atMost: null },
     "one credit per record; how many there are is not known",

@@ -13,12 +13,13 @@ test("each attempt is a request; only an answer without an error is a page, and 
   stats.countRequests([
     request("accounts"),
     request("accounts", { error: "RESPONSE_INVALID", rows: 0 }),
+    request("accounts", { error: "RESPONSE_INVALID", rows: 0 }),
     request("accounts", { status: 503, charge: "free", rows: 0 }),
     request("accounts", { status: null, charge: "ambiguous", rows: 0 }),
     request("signals"),
   ]);
-  expect(stats.of("accounts")).toMatchObject({ requests: 4, credits: 2, ambiguous: 1, pages: 1, rows: 5 });
-  expect(stats.totals()).toEqual({ requests: 5, credits: 3, ambiguous: 1 });
+  expect(stats.of("accounts")).toMatchObject({ requests: 5, credits: 3, ambiguous: 1, pages: 1, rows: 5 });
+  expect(stats.totals()).toEqual({ requests: 6, credits: 4, ambiguous: 1 });
 });
 
 test("records that a strict table did not take are rejected ones, too", () => {

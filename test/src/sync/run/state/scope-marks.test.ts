@@ -1,7 +1,7 @@
 // The setting `scope`: lists are read with the service's filters, rows outside are marked and never deleted.
 import { expect, test } from "vitest";
-import { aCompany, aJob } from "../../support/fake-data.ts";
-import { DAY_MS, startScoped as start } from "./scoped-rig.ts";
+import { aCompany, aJob } from "../../../../support/fake-data.ts";
+import { DAY_MS, startScoped as start } from "../../scoped-rig.ts";
 
 const isCustomer = ({ type }: Record<string, unknown>) => type === "customer";
 

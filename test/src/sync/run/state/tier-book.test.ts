@@ -1,9 +1,9 @@
 // Access tiers (API.md): without Full Access its lists are left alone, and gaining it is noticed.
 import { afterEach, expect, test } from "vitest";
-import { readTier } from "../../../src/core/state/tier.ts";
-import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData } from "../../support/fake-service.ts";
-import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
+import { readTier } from "../../../../../src/core/state/tier.ts";
+import { aCompany, anAccount, aSignal } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData } from "../../../../support/fake-service.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
 
 let rig: SyncRig;
 afterEach(() => rig.close());

@@ -1,13 +1,13 @@
 // A scope that gains values of one filter reads what is missing: the added rows, then the changes, until equal counts
 // prove the rest.
 import { expect, test } from "vitest";
-import { planJob } from "../../../jobs/plan.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
-import { afterTest } from "../../support/after-test.ts";
-import { anAccount, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
-import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
+import { planJob } from "../../../../jobs/plan.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAccount, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
 
 const HOUR_MS = 3_600_000;
 const TYPES = ["podcast", "funding-alert", "press-release"] as const;

@@ -14,7 +14,7 @@ const elsewhere = [
 // processor time, and again what its code costs until it is compiled.
 const sharing = [
   "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
-  "test/src/queue/*.test.ts",
+  "test/src/queue/{*,asking/*,taking/*}.test.ts",
   "test/src/queue/remote/{fetcher/*,mailbox,packed-answer}.test.ts",
   "test/{bench,jobs}/**/*.test.ts",
   "test/{architecture,deploy}.test.ts",

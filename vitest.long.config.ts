@@ -14,7 +14,7 @@ export default defineConfig({
       "test/second-server/**/*.test.ts",
       "test/src/sync/simulation.test.ts",
       "test/src/sync/strategies/walk.test.ts",
-      "test/src/warehouse/load-properties.test.ts",
+      "test/src/warehouse/load/load-batch.test.ts",
       "test/src/warehouse/read/changes/read-changes.test.ts",
     ],
     env: {

@@ -5,7 +5,7 @@ import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
-import type { AnswerId, PageMeta, Quota } from "./outcome.ts";
+import type { AnswerId, Envelope, Quota } from "./outcome.ts";
 
 /** A figure as number, bigint or text; any other value is null, never an error. */
 const figure = z.preprocess((raw) => {
@@ -74,18 +74,6 @@ export const readAnswerId = (body: JsonValue): AnswerId => {
     places.map((place) => idText(isJsonObject(place) ? place[name] : undefined)).find((text) => text !== null) ?? null;
   return { requestId: find("requestId"), apiVersion: find("apiVersion") };
 };
-
-/** The parts of an envelope that the program uses. */
-export interface Envelope {
-  readonly data: JsonValue;
-  readonly included: JsonObject | null;
-  readonly page: PageMeta;
-  readonly usage: Quota | null;
-  /** `meta.timestamp`, ms since the epoch. */
-  readonly timestamp: number | null;
-  /** The whole top-level object. */
-  readonly envelope: JsonObject;
-}
 
 export type EnvelopeReading =
   | { readonly ok: true; readonly value: Envelope }

@@ -62,10 +62,8 @@ interface Answered {
   readonly rate: RateInfo | null;
 }
 
-/** HTTP 200 with an envelope: costs one credit. */
-export interface OkOutcome extends Answered {
-  readonly kind: "ok";
-  /** The envelope's `data`. */
+/** The parts of an envelope that the program uses (API.md, "Envelope objects"). */
+export interface Envelope {
   readonly data: JsonValue;
   readonly included: JsonObject | null;
   readonly page: PageMeta;
@@ -74,6 +72,11 @@ export interface OkOutcome extends Answered {
   readonly timestamp: number | null;
   /** The whole top-level object: account-insights has `status`, `candidates` beside `data`. */
   readonly envelope: JsonObject;
+}
+
+/** HTTP 200 with an envelope: costs one credit. */
+export interface OkOutcome extends Answered, Envelope {
+  readonly kind: "ok";
   /** The body as received, for the archive. `encoding` is its Content-Encoding. */
   readonly wire: { readonly bytes: Buffer; readonly encoding: "identity" | "gzip" | "br" };
 }

@@ -1,9 +1,9 @@
 // Address and token of the service as the user gave them, and the target of a request below that address.
 // Pure. Source: API.md, "Authentication".
+import { isLoopbackHost } from "../core/config/listen-address.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ApiCall } from "./outcome.ts";
-import { isLoopback } from "./transport.ts";
 
 const invalidConfig = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail });
 
@@ -13,7 +13,7 @@ export const parseBase = (baseUrl: string, allowPlainHttp: boolean): URL => {
   const base = new URL(baseUrl);
   if (base.protocol !== "https:" && base.protocol !== "http:") throw invalidConfig("base_url must be http or https");
   if (base.username !== "" || base.password !== "") throw invalidConfig("base_url must not hold a user or password");
-  if (base.protocol === "http:" && !allowPlainHttp && !isLoopback(base.hostname)) {
+  if (base.protocol === "http:" && !allowPlainHttp && !isLoopbackHost(base.hostname)) {
     throw new DuckmirrorError("TOKEN_OVER_PLAIN_HTTP", { origin: base.origin });
   }
   return base;

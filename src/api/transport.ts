@@ -1,6 +1,7 @@
 // Connections: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
 // whether the request was sent, because an unsent request cannot have cost a credit.
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { isLoopbackHost } from "../core/config/listen-address.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { BrokenOutcome } from "./outcome.ts";
 
@@ -24,13 +25,6 @@ export interface Transport {
   describe(error: unknown): string | null;
   close(): Promise<void>;
 }
-
-/** True for hosts that are this machine: requests use no proxy and no network. */
-export const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" ||
-  hostname.endsWith(".localhost") ||
-  hostname === "[::1]" ||
-  /^127(\.\d{1,3}){3}$/.test(hostname);
 
 const own = (error: object, name: string): unknown => Reflect.get(error, name);
 
@@ -92,7 +86,8 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
   const options = { connect, connections, headersTimeout: timeouts.headersMs, bodyTimeout: timeouts.bodyMs };
 
   const create = (): Dispatcher => {
-    if (isLoopback(base.hostname)) return new Agent(options);
+    // This machine is reached without a proxy.
+    if (isLoopbackHost(base.hostname)) return new Agent(options);
     const tls = { timeout: timeouts.connectMs };
     try {
       return new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls });

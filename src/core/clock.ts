@@ -1,4 +1,4 @@
-// Time as an argument, so that every decision can be tested without waiting.
+// Time as an argument, so that every decision can be tested without waiting; times longer than Node's timers take.
 
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -176,7 +176,7 @@ export const ERRORS = {
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
     "{endpoint} answered with something other than the documented JSON: {detail}",
-    "The body is kept in the archive. Check that base_url points at the service and not at a proxy or login page.",
+    "The body is kept in the archive. Check that `base_url` points at the service and not at a proxy or login page.",
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,
@@ -240,7 +240,7 @@ export const ERRORS = {
   ),
   BACKUP_REFUSED: row(
     EXIT.usage,
-    "{dir} is in use: a backup becomes a folder of its own.",
+    "{dir} is not empty, and a backup needs a folder of its own.",
     "Name a folder that is empty or does not exist; --force replaces an earlier backup, and nothing else.",
   ),
   BACKUP_PLACE_FAILED: row(
@@ -286,13 +286,13 @@ export const ERRORS = {
   ),
   FORGET_INCOMPLETE: row(
     EXIT.unexpected,
-    "Traces are left after forgetting: {detail}.",
+    "Traces of an erased contact are left: {detail}.",
     "Run `duckmirror forget --resume`. If traces are still left, remove the files named above.",
   ),
   FORGOTTEN_UNREADABLE: row(
     EXIT.unexpected,
-    "The list of forgotten contacts cannot be read: {detail}",
-    "Restore it from a backup: without it a sync would bring forgotten people back. Nothing was changed.",
+    "The list of erased contacts cannot be read: {detail}",
+    "Restore it from a backup: without it a sync would store erased people again. Nothing was changed.",
   ),
   CONTACT_UNKNOWN: row(
     EXIT.usage,
@@ -302,7 +302,7 @@ export const ERRORS = {
   CONTACT_AMBIGUOUS: row(
     EXIT.usage,
     "{count} contacts have that e-mail address: {ids}.",
-    "Give one of the ids, or --all to forget all of them.",
+    "Give one of the ids, or --all to erase all of them.",
   ),
   COMPANY_UNKNOWN: row(
     EXIT.streamsFailed,
@@ -544,7 +544,7 @@ export const ERRORS = {
   INTERRUPTED: row(
     EXIT.interrupted,
     "Interrupted. Everything fetched so far is committed.",
-    "Run sync again to continue from here.",
+    "Run the command again; a sync continues from here.",
   ),
   REPLAY_INTERRUPTED: row(
     EXIT.interrupted,

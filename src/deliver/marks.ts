@@ -6,9 +6,8 @@ import { z } from "zod";
 import { hasScopeMark, isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
-import type { Sql } from "../warehouse/duckdb/statements.ts";
+import type { ReadSql } from "../warehouse/duckdb/statements.ts";
 
-export type ReadSql = Pick<Sql, "query">;
 export type Columns = readonly { readonly name: string; readonly type: string }[];
 
 const tableMark = z.object({

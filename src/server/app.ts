@@ -2,8 +2,8 @@
 // passed in.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance } from "fastify";
-import { guardedApp } from "./door/guarded-app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
+import { guardedApp } from "./guarded-app.ts";
 import { createMetrics } from "./metrics.ts";
 import { changeRoutes } from "./routes/changes.ts";
 import { destinationRoutes } from "./routes/destinations.ts";

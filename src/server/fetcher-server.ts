@@ -1,8 +1,8 @@
 // The server of a fetcher: health, readiness and metrics. It has no mirror, so there is no page.
 import { setMaxListeners } from "node:events";
 import type { Server } from "./app.ts";
-import { guardedApp } from "./door/guarded-app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
+import { guardedApp } from "./guarded-app.ts";
 import { createMetrics } from "./metrics.ts";
 import { fetcherHealthRoutes } from "./routes/health.ts";
 import { metricsRoutes } from "./routes/metrics.ts";

@@ -1,4 +1,4 @@
-// Starts the server on a socket.
+// Starts the server of `serve`, a worker or a fetcher on a socket. Without a key it listens on this machine only.
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/listen-address.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";

@@ -20,13 +20,13 @@ export interface RowWriter {
 }
 
 /** JSON text of a value; integers keep every digit. JSON has no NaN and no Infinity: they become text. */
-export const exactJson = (cell: Cell): string => {
+export const cellJson = (cell: Cell): string => {
   if (typeof cell === "bigint") return String(cell);
   if (typeof cell === "number" && !Number.isFinite(cell)) return `"${cell}"`;
-  if (isList(cell)) return `[${cell.map(exactJson).join(",")}]`;
+  if (isList(cell)) return `[${cell.map(cellJson).join(",")}]`;
   if (typeof cell === "object" && cell !== null) {
     return `{${Object.entries(cell)
-      .map(([name, value]) => `${JSON.stringify(name)}:${exactJson(value)}`)
+      .map(([name, value]) => `${JSON.stringify(name)}:${cellJson(value)}`)
       .join(",")}}`;
   }
   return JSON.stringify(cell);
@@ -38,7 +38,7 @@ const isList = (cell: Cell): cell is readonly Cell[] => Array.isArray(cell);
  * A JSON column is JSON text already and is inserted unchanged, without line ends, which occur only between tokens.
  */
 const jsonCell = (cell: Cell, type: string): string =>
-  type === "JSON" && typeof cell === "string" ? cell.replace(/[\r\n]+/g, " ") : exactJson(cell);
+  type === "JSON" && typeof cell === "string" ? cell.replace(/[\r\n]+/g, " ") : cellJson(cell);
 
 /** Two columns of one name would lose one value in an object, so the second becomes `name_1`. */
 const uniqueNames = (columns: readonly ResultColumn[]): readonly string[] => {
@@ -59,7 +59,7 @@ const objectOf = (columns: readonly ResultColumn[]) => {
 
 /** Text of a value without quotes. */
 const plain = (cell: Cell): string =>
-  typeof cell === "string" || typeof cell === "number" ? String(cell) : exactJson(cell);
+  typeof cell === "string" || typeof cell === "number" ? String(cell) : cellJson(cell);
 
 const csvText = (text: string): string =>
   text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -52,7 +52,7 @@ const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly strin
     const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` removes them`;
     throw new DuckmirrorError("USAGE", { detail });
   }
-  const { deadLetters } = await import("../../queue/bullmq/dead-letters.ts");
+  const { deadLetters } = await import("../../queue/bullmq/operating/dead-letters.ts");
   const letters = await deadLetters(worker.queues);
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
 };
@@ -64,7 +64,7 @@ const retry = async (
   context: CommandContext,
 ): Promise<number> => {
   const redis = inRedis(worker);
-  const { retryLetter } = await import("../../queue/bullmq/dead-letters.ts");
+  const { retryLetter } = await import("../../queue/bullmq/operating/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
   const ids = await idsToRetry(choice, redis);
   let problem: unknown = null;
@@ -94,7 +94,7 @@ const drop = async (
 ): Promise<number> => {
   const { shared, terminal, printJson } = context;
   const redis = inRedis(worker);
-  const { dropLetters } = await import("../../queue/fleet/drop-letters.ts");
+  const { dropLetters } = await import("../../queue/bullmq/operating/drop-letters.ts");
   const names = (await redis.fleet.all.list()).map(({ queue }) => queue.name);
   const which =
     choice.by === "id"

@@ -11,9 +11,9 @@ import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
-import { errorOf, type ProfileStart, type Triggers } from "../../queue/asks.ts";
+import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
+import type { Steering } from "../../queue/bullmq/operating/steering.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
-import type { Steering } from "../../queue/fleet/pauses.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
@@ -173,7 +173,7 @@ export const connectWorker = async (
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
   const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
-  const { createSteering } = await import("../../queue/fleet/pauses.ts");
+  const { createSteering } = await import("../../queue/bullmq/operating/steering.ts");
   const all = openAllQueues(connection.redis, queues, onError);
   const asking = createSteering(connection.redis, queues, all);
   const steering: Steering = {

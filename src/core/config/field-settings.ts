@@ -2,7 +2,7 @@
 // Names are checked against the catalog, because a mistyped name would let through a value that must not be stored.
 import { z } from "zod";
 import { closest, didYouMean } from "../text/did-you-mean.ts";
-import { many, one, refuse, shown, text } from "./setting-parsers.ts";
+import { flaw, many, one, shown, text } from "./setting-parsers.ts";
 
 /** Allowed settings for the fields of one table. */
 export interface RuledFields {
@@ -30,19 +30,19 @@ const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name:
   const rules = Object.hasOwn(fields, table) ? fields[table] : undefined;
   if (rules === undefined) {
     const tables = Object.keys(fields);
-    return refuse(`${shown(name)}: there is no table ${shown(table)} with such fields.${didYouMean(table, tables)}`);
+    return flaw(`${shown(name)}: there is no table ${shown(table)} with such fields.${didYouMean(table, tables)}`);
   }
   if (first === undefined || first === "" || deeper.includes("")) {
-    return refuse(`${shown(name)} is not a field like contacts.email`);
+    return flaw(`${shown(name)} is not a field like contacts.email`);
   }
   const why = Object.hasOwn(rules.needed, first) ? rules.needed[first] : undefined;
-  if (why !== undefined) return refuse(`${name} is needed as it is: ${why}`);
+  if (why !== undefined) return flaw(`${name} is needed as it is: ${why}`);
   const documented = rules.excludable.includes(first);
   if (documented && verb === "hash" && deeper.length === 0 && !rules.hashable.includes(first)) {
-    return refuse(`${name} cannot be hashed: it is not a text, or has few documented values. Exclude it instead`);
+    return flaw(`${name} cannot be hashed: it is not a text, or has few documented values. Exclude it instead`);
   }
   const guess = documented ? null : closest(first, [...rules.excludable, ...Object.keys(rules.needed)]);
-  if (guess !== null) return refuse(`${name} is not a field of ${table}. Did you mean ${table}.${guess}?`);
+  if (guess !== null) return flaw(`${name} is not a field of ${table}. Did you mean ${table}.${guess}?`);
   return name;
 };
 
@@ -87,7 +87,7 @@ export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]
     .prefault([])
     .meta({ description: "Fields that are stored as a keyed hash only: table.field.", examples: [["contacts.email"]] }),
   hash_key: one("a key", (value) =>
-    /^[\x21-\x7e]{16,}$/.test(value) ? value : refuse("a key has 16 or more characters and no spaces"),
+    /^[\x21-\x7e]{16,}$/.test(value) ? value : flaw("a key has 16 or more characters and no spaces"),
   )
     .optional()
     .meta({ description: "Key of hash_fields. Better kept in a file of its own." }),

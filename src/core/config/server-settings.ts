@@ -2,7 +2,7 @@
 
 import { parseListen } from "./listen-address.ts";
 import { keyProblem } from "./secrets/key-text.ts";
-import { one, refuse, text, yesNo } from "./setting-parsers.ts";
+import { flaw, one, text, yesNo } from "./setting-parsers.ts";
 
 export const serverSettings = {
   listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
@@ -10,7 +10,7 @@ export const serverSettings = {
     .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
   server_key: one("a key", (value) => {
     const problem = keyProblem(value);
-    return problem === null ? value : refuse(problem);
+    return problem === null ? value : flaw(problem);
   })
     .optional()
     .meta({ description: "Key for page, API and metrics of the server. Better kept in a file of its own." }),

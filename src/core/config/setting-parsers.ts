@@ -12,28 +12,35 @@ export const shown = (value: unknown) => {
   return text.length > LONGEST_SHOWN ? `a value of ${text.length} characters` : JSON.stringify(text);
 };
 
-/** A parser's own message, instead of "is not ...". */
-export class Refusal {
+/** What is wrong with a value, in a parser's own words, instead of "is not ...". */
+export class Flaw {
   readonly message: string;
   constructor(message: string) {
     this.message = message;
   }
 }
-export const refuse = (message: string) => new Refusal(message);
+export const flaw = (message: string) => new Flaw(message);
 
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: "is a list or map, but one value is expected" });
 
+/** One value inside a map, as text without the spaces around it. */
+export const plainText = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
+/** Texts separated by commas, or a list; without empty ones, each once. */
+export const textList = z
+  .union([z.array(plainText), plainText.transform((text) => text.split(","))])
+  .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))]);
+
 /** One value. `parse` returns its meaning, or null if it is not `expected`. */
-export const one = <T extends {}>(expected: string, parse: (text: string) => T | Refusal | null) =>
+export const one = <T extends {}>(expected: string, parse: (text: string) => T | Flaw | null) =>
   scalar.transform((value, ctx): T => {
     const parsed = parse(String(value).trim());
-    if (parsed !== null && !(parsed instanceof Refusal)) return parsed;
+    if (parsed !== null && !(parsed instanceof Flaw)) return parsed;
     ctx.addIssue({ code: "custom", message: parsed?.message ?? `${shown(value)} is not ${expected}` });
     return z.NEVER;
   });
 
 /** Values separated by commas, or a list. Duplicates and empty ones are dropped. */
-export const many = (parse: (text: string) => string | Refusal) =>
+export const many = (parse: (text: string) => string | Flaw) =>
   z
     .union([z.array(scalar), scalar], { error: "is a map, but a list is expected" })
     .transform((value, ctx): readonly string[] => {
@@ -41,14 +48,14 @@ export const many = (parse: (text: string) => string | Refusal) =>
       const parsed = new Set<string>();
       for (const text of texts.filter((text) => text !== "")) {
         const item = parse(text);
-        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        if (item instanceof Flaw) ctx.addIssue({ code: "custom", message: item.message });
         else parsed.add(item);
       }
       return [...parsed];
     });
 
 /** `name: value` pairs, or `name=value` separated by commas. */
-export const pairs = (parse: (name: string, value: string) => number | Refusal) =>
+export const pairs = (parse: (name: string, value: string) => number | Flaw) =>
   z
     .union([z.record(z.string(), scalar), z.string()], { error: "is a list, but a map is expected" })
     .transform((value, ctx): Readonly<Record<string, number>> => {
@@ -62,7 +69,7 @@ export const pairs = (parse: (name: string, value: string) => number | Refusal) 
       const parsed: Record<string, number> = {};
       for (const [name, text] of entries) {
         const item = parse(name.trim(), String(text).trim());
-        if (item instanceof Refusal) ctx.addIssue({ code: "custom", message: item.message });
+        if (item instanceof Flaw) ctx.addIssue({ code: "custom", message: item.message });
         else parsed[name.trim()] = item;
       }
       return parsed;
@@ -77,7 +84,7 @@ export const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGE
 export const choice = <const T extends string>(values: readonly T[]) =>
   one(`one of ${values.join(", ")}`, (text) => {
     const found = values.find((value) => value === text.toLowerCase());
-    return found ?? refuse(`${shown(text)} is not one of ${values.join(", ")}.${didYouMean(text, values)}`);
+    return found ?? flaw(`${shown(text)} is not one of ${values.join(", ")}.${didYouMean(text, values)}`);
   });
 
 export const yesNo = one("yes or no", (text) => {

@@ -16,10 +16,10 @@ import { serverSettings } from "./server-settings.ts";
 import {
   choice,
   duration,
+  Flaw,
+  flaw,
   many,
   one,
-  Refusal,
-  refuse,
   retentionDays,
   shown,
   text,
@@ -48,12 +48,12 @@ const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
 const baseUrl = one("an http(s) address", (value) => {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return refuse(`${shown(value)} is not an http(s) address like https://api.example.com`);
+    return flaw(`${shown(value)} is not an http(s) address like https://api.example.com`);
   }
   if (url.username !== "" || url.password !== "") {
-    return refuse("the address carries a user name or password; the token is configured apart from it");
+    return flaw("the address carries a user name or password; the token is configured apart from it");
   }
-  if (url.search !== "" || url.hash !== "") return refuse("the address must not have a query or fragment");
+  if (url.search !== "" || url.hash !== "") return flaw("the address must not have a query or fragment");
   // The prefix is kept; a trailing slash would double the one in "/v1/...".
   return url.href.replace(/\/+$/, "");
 });
@@ -61,11 +61,11 @@ const baseUrl = one("an http(s) address", (value) => {
 const token = one("a token", (value) => {
   const bare = value.replace(/^bearer\s+/i, "");
   if (bare === "") return null;
-  return /^[\x21-\x7e]+$/.test(bare) ? bare : refuse("the token contains spaces or characters no header can carry");
+  return /^[\x21-\x7e]+$/.test(bare) ? bare : flaw("the token contains spaces or characters no header can carry");
 });
 
 const tokenFile = one("a path", (value) => {
-  if (looksLikeToken(value)) return refuse("this is a token, not the path of a file that holds one");
+  if (looksLikeToken(value)) return flaw("this is a token, not the path of a file that holds one");
   return value === "" ? null : value;
 });
 
@@ -76,7 +76,7 @@ const rateLimit = one("a rate", (value) => {
   const perMinute = /^\d+(\.\d+)?$/.test(name) ? Number(name) : Number.NaN;
   if (perMinute > 0 && perMinute <= 1_000_000) return { perMinute };
   const names = ["auto", ...Object.keys(PLAN_RATES), "enterprise"];
-  return refuse(
+  return flaw(
     `${shown(value)} is neither requests per minute nor one of ${names.join(", ")}.${didYouMean(name, names)}`,
   );
 }).transform((rate): number | null => rate.perMinute);
@@ -84,8 +84,8 @@ const rateLimit = one("a rate", (value) => {
 const knownStream = (vocabulary: Vocabulary) => (name: string) => {
   if (vocabulary.streams.includes(name)) return name;
   const carrier = vocabulary.comesWith[name];
-  if (carrier !== undefined) return refuse(`${name} is no stream of its own: it comes with ${carrier}`);
-  return refuse(
+  if (carrier !== undefined) return flaw(`${name} is no stream of its own: it comes with ${carrier}`);
+  return flaw(
     `${shown(name)} is not a stream (${vocabulary.streams.join(", ")}).${didYouMean(name, vocabulary.streams)}`,
   );
 };
@@ -93,7 +93,7 @@ const knownStream = (vocabulary: Vocabulary) => (name: string) => {
 const knownContent = (vocabulary: Vocabulary) => (name: string) => {
   if (vocabulary.content.includes(name)) return name;
   const plain = vocabulary.content.filter((field) => !field.includes("."));
-  return refuse(`${shown(name)} is not an opt-in field (${plain.join(", ")}).${didYouMean(name, vocabulary.content)}`);
+  return flaw(`${shown(name)} is not an opt-in field (${plain.join(", ")}).${didYouMean(name, vocabulary.content)}`);
 };
 
 /** Schema of all settings, by their name in duckmirror.yaml. Output: parsed values; paths not yet resolved. */
@@ -195,7 +195,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .transform((value, ctx): readonly Schedule[] => {
         const parsed = parseSchedules(value, (name) => {
           const known = stream(name);
-          return known instanceof Refusal ? known.message : null;
+          return known instanceof Flaw ? known.message : null;
         });
         if (typeof parsed !== "string") return parsed;
         ctx.addIssue({ code: "custom", message: parsed });
@@ -210,7 +210,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       const format = value.toLowerCase();
       return ["parquet", "csv", "ndjson", "none"].includes(format)
         ? format
-        : refuse(`${shown(value)} is not one of parquet, csv, ndjson, none`);
+        : flaw(`${shown(value)} is not one of parquet, csv, ndjson, none`);
     })
       .transform((formats) => formats.filter((format) => format !== "none"))
       .prefault(["parquet"])
@@ -244,7 +244,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     redis_url: one("a redis:// or rediss:// address", (value) =>
       URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol)
         ? value
-        : refuse("this is not an address like redis://localhost:6379"),
+        : flaw("this is not an address like redis://localhost:6379"),
     )
       .optional()
       .meta({

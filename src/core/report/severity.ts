@@ -5,6 +5,7 @@ import { DuckmirrorError, type ErrorCode } from "../errors.ts";
 const PASSING: readonly ErrorCode[] = [
   "QUOTA_SPENT",
   "BUDGET_SPENT",
+  "BUDGET_REACHED",
   "DURATION_SPENT",
   "STREAMS_FAILED",
   "DELETE_PROBE_FAILED",

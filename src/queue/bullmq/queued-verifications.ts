@@ -8,8 +8,15 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../core/text/run-id.ts";
-import { profileOf } from "../asks.ts";
-import { parsePayload, syncHead, type VerifyPayload, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
+import { profileOf } from "../asking/asks.ts";
+import {
+  parsePayload,
+  syncHead,
+  type VerifyPayload,
+  verifyOutcome,
+  verifyPayload,
+  WRITTEN,
+} from "../asking/payloads.ts";
 import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
 import { toldVerifyFailure } from "../verifying/lost.ts";
 import { cancelledOf, markCancelled, timesOf } from "./redis-board.ts";

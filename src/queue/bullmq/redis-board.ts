@@ -6,9 +6,10 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import { familyJobId, keyOf, PREFIX, QUEUE, type Queues } from "../redis/queues.ts";
-import type { KeptEnd, SyncBoard } from "../sync-board.ts";
-import type { SyncTimes } from "../sync-life.ts";
-import type { RedisCommand } from "./syncs/together.ts";
+import { redisNow } from "../redis/redis-now.ts";
+import type { RedisCommand } from "../redis/together.ts";
+import type { KeptEnd, SyncBoard } from "../taking/sync-board.ts";
+import type { SyncTimes } from "../taking/sync-life.ts";
 
 /**
  * Marks of a sync besides its jobs: cancelled; time of its first start and deadline, ms by Redis's clock; progress of
@@ -34,12 +35,6 @@ const markStarted = async (redis: Redis, syncId: string): Promise<void> => {
 /** Sets the deadline of a sync, ms by Redis's clock; null: removes it. */
 export const settingDue = (syncId: string, dueAt: number | null): RedisCommand =>
   dueAt === null ? ["del", markOf("due", syncId)] : ["set", markOf("due", syncId), dueAt, "EX", LASTS_S];
-
-/** Redis's clock, which all machines share, ms since the epoch. */
-export const redisNow = async (redis: Redis): Promise<number> => {
-  const [seconds = 0, micros = 0] = await redis.time();
-  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-};
 
 /** An older program marks a start without its time; it then counts from now. */
 const momentIn = (text: string | null | undefined, now: number): number | null =>

@@ -2,28 +2,15 @@
 // a changed entry is a new one. Schedulers are stored only in Redis; if Redis is emptied, they are created again from
 // here.
 import type { Queue } from "bullmq";
-import { validate } from "node-cron";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
-import { keyDigest } from "../asks.ts";
-import { readability, WRITTEN } from "../payloads.ts";
+import { schedulesOf } from "../asking/configured-schedules.ts";
+import { readability, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS } from "../redis/queues.ts";
 
 /** A tick overdue by this much was lost, ms. */
 const LOST_AFTER_MS = 600_000;
-
-/** Schedules of all profiles. Throws CONFIG_INVALID for a cron expression that matches no time. */
-export const schedulesOf = (profiles: readonly Config[]) =>
-  profiles.flatMap(({ profile, schedules }) =>
-    schedules.map((schedule) => {
-      if (!validate(schedule.cron)) {
-        throw new DuckmirrorError("CONFIG_INVALID", { detail: `schedule: "${schedule.cron}" is no cron expression` });
-      }
-      return { id: `${profile}.${keyDigest(JSON.stringify(schedule))}`, profile, schedule };
-    }),
-  );
 
 const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Schedule) => ({
   name: "tick",

@@ -1,5 +1,5 @@
-// Access to the service with rate and credits that all processes with the same token share through Redis.
-// Requests are sent from this process (role all).
+// Access to the service for a worker that sends its requests itself (role all): rate and credits are shared through Redis by
+// all processes with the same token. If a loader served the mirror before, its place and its late responses are taken over.
 import { setTimeout as delay } from "node:timers/promises";
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
@@ -37,7 +37,7 @@ const withinLimit = async (work: Promise<unknown> | undefined): Promise<void> =>
 };
 
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
-export const creditsOf = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
+export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const since = clock.now();
   const reserved = new Map<string, string>();
   const settling = new Set<Promise<void>>();
@@ -101,7 +101,7 @@ export const sharedAccess =
     const client = clientOf(config, context);
     const organization = organizationKey(config.baseUrl ?? "", context.token.reveal());
     const { throttle, ledger } = openShared(config, { connection, organization, clock: context.clock });
-    const credits = creditsOf(ledger, context.clock);
+    const credits = organizationCredits(ledger, context.clock);
     let taken: TakenFromLoader | null = null;
     return {
       sender: createLocalSender({ client, throttle, credits }),

@@ -1,17 +1,19 @@
 // The worker with Redis: takes the jobs of every queue but those of fetchers and pages (take-queues.ts), and ends cleanly.
+
 import { setMaxListeners } from "node:events";
 import { FAMILIES } from "../../../jobs/families.ts";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";
 import { noTracer } from "../../core/tracing.ts";
-import type { RunningWorker } from "../asks.ts";
+import type { RunningWorker } from "../asking/asks.ts";
+import { schedulesOf } from "../asking/configured-schedules.ts";
+import { createProgressBook, type ProgressBook } from "../engine/progress-book.ts";
 import { enterFleet } from "../fleet/fleet.ts";
-import { createProgressBook, type ProgressBook } from "../progress-book.ts";
 import { atRedis } from "../redis/queue-connections.ts";
-import { keepResult } from "../run-family.ts";
+import { keepResult } from "../taking/run-family.ts";
 import { startChores } from "./running/chores.ts";
 import { CLOSING_MS, type OpenWorker, openWorker } from "./running/opened.ts";
 import { JOBS_PER_SYNC, takeQueues } from "./running/take-queues.ts";
-import { schedulesOf, settleSchedules } from "./schedules.ts";
+import { settleSchedules } from "./schedules.ts";
 import { createTaking, endTaking, takeAtOnce } from "./take-jobs.ts";
 import type { WorkerDeps } from "./worker-deps.ts";
 

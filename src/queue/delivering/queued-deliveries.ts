@@ -3,11 +3,11 @@
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { isCode } from "../../core/errors.ts";
-import { type DeliverPayload, deliverPayload, WRITTEN } from "../payloads.ts";
-import type { ProcessorDeps } from "../processors.ts";
+import { type DeliverPayload, deliverPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { ABORT, HANDED_ON_MS } from "../sync-life.ts";
-import { knownProfile, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "../taken-job.ts";
+import type { ProcessorDeps } from "../taking/processors.ts";
+import { ABORT, HANDED_ON_MS } from "../taking/sync-life.ts";
+import { knownProfile, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "../taking/taken-job.ts";
 import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./delivery.ts";
 
 type Ask = Pick<DeliverPayload, "syncId" | "profile" | "destination">;

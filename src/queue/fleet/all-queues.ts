@@ -3,8 +3,7 @@
 import { type Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { QueueState } from "../../core/report/fleet.ts";
-import { ASKING, type Queues } from "../redis/queues.ts";
-import { FETCH_QUEUE, pagesQueue } from "../remote/names.ts";
+import { ASKING, FETCH_QUEUE, pagesQueue, type Queues } from "../redis/queues.ts";
 import { loadedMirrors } from "./mirrors.ts";
 
 export interface FleetQueue {

@@ -2,9 +2,9 @@
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { asSeen, type Fleet } from "../../core/report/fleet.ts";
-import { redisNow } from "../bullmq/redis-board.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import type { Queues } from "../redis/queues.ts";
+import { redisNow } from "../redis/redis-now.ts";
 import { type AllQueues, openAllQueues, stateOf } from "./all-queues.ts";
 import { joinFleet, type MembershipDeps, readMembers } from "./members.ts";
 import { readPauses } from "./pauses.ts";

@@ -4,8 +4,8 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { MEMBER_ROLES, type Member, type MemberIdentity, type UnableProfile } from "../../core/report/fleet.ts";
-import { redisNow } from "../bullmq/redis-board.ts";
 import { keyOf } from "../redis/queues.ts";
+import { redisNow } from "../redis/redis-now.ts";
 
 const RENEW_MS = 5_000;
 /** Lifetime of an entry without renewal: a killed member is listed with its last sign of life until then. */

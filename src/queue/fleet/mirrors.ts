@@ -2,8 +2,8 @@
 // process can list the queues of pages.
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { redisNow } from "../bullmq/redis-board.ts";
 import { keyOf } from "../redis/queues.ts";
+import { redisNow } from "../redis/redis-now.ts";
 
 const MIRRORS = keyOf("mirrors");
 /** As long as a response is kept for a loader. */

@@ -13,8 +13,8 @@ import { endLine } from "../../core/report/sync-end.ts";
 import { inSpan, type Tracer } from "../../core/tracing.ts";
 import type { LocalAlerts } from "../alerting/local-alerts.ts";
 import type { LocalDeliveries } from "../delivering/local-deliveries.ts";
-import { exportAll } from "../processors.ts";
-import { endEvent, step } from "../sync-life.ts";
+import { exportAll } from "../taking/processors.ts";
+import { endEvent, step } from "../taking/sync-life.ts";
 import { type Entry, hasEnded, timeLeft } from "./entry.ts";
 
 /** Delay before trying again while another process writes to the mirror, ms. */

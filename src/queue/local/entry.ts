@@ -1,8 +1,8 @@
 // A sync that the local worker was asked for, from the ask to its end.
 import type { SyncOutcome } from "../../../jobs/merge-results.ts";
 import type { Config } from "../../core/config/config.ts";
-import type { SyncPayload } from "../payloads.ts";
-import { type Life, timeLeftOf } from "../sync-life.ts";
+import type { SyncPayload } from "../asking/payloads.ts";
+import { type Life, timeLeftOf } from "../taking/sync-life.ts";
 
 export interface Entry {
   readonly sync: SyncPayload;

@@ -1,7 +1,7 @@
 // Runs the syncs of a profile one after another, and ends one whose deadline passes while it waits.
 import { problemOf } from "../../../jobs/family.ts";
 import type { Clock } from "../../core/clock.ts";
-import { LATE } from "../sync-life.ts";
+import { LATE } from "../taking/sync-life.ts";
 import type { Carrier } from "./carry-out.ts";
 import type { Entry } from "./entry.ts";
 

@@ -2,8 +2,8 @@
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { SyncAsk } from "../../core/report/triggers.ts";
-import { askDigest, joins, KEY_LASTS_S } from "../asks.ts";
-import type { SyncPayload } from "../payloads.ts";
+import { askDigest, joins, KEY_LASTS_S } from "../asking/asks.ts";
+import type { SyncPayload } from "../asking/payloads.ts";
 import { type Entry, hasEnded } from "./entry.ts";
 
 /** Number of ended syncs kept in memory; older ones are read from the mirror. */

@@ -5,9 +5,9 @@ import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules.ts";
 import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
-import { profileOf, type Triggers } from "../asks.ts";
-import type { schedulesOf } from "../bullmq/schedules.ts";
-import { startScheduled } from "../scheduled-start.ts";
+import { profileOf, type Triggers } from "../asking/asks.ts";
+import type { schedulesOf } from "../asking/configured-schedules.ts";
+import { startScheduled } from "../asking/scheduled-start.ts";
 
 /** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };

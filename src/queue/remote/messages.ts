@@ -8,7 +8,7 @@ import { ENDPOINTS, type EndpointName, paramsOf, pathOf, readOf } from "../../ca
 import { ERRORS } from "../../core/errors.ts";
 import { exactJson } from "../../core/text/exact-json.ts";
 import type { Parcel } from "../../sync/request/sender.ts";
-import { parsePayload, versions } from "../payloads.ts";
+import { parsePayload, versions } from "../asking/payloads.ts";
 import type { Seals } from "./seals.ts";
 
 const endpoint = z

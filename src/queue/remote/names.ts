@@ -1,11 +1,5 @@
 // Names that loader and fetchers share in Redis.
-import { REQUEST_QUEUE } from "../../core/report/fleet.ts";
 import { JOB_OPTIONS, keyOf } from "../redis/queues.ts";
-
-/** Queue of requests, for all organizations. */
-export const FETCH_QUEUE = REQUEST_QUEUE;
-/** Queue of pages of one mirror, read by the holder of its warehouse. */
-export const pagesQueue = (mirror: string): string => `pages-${mirror}`;
 
 /** Completed jobs are removed, because their result is in the mailbox or the warehouse. Dead letters stay. */
 export const PASSING_JOB = { ...JOB_OPTIONS, removeOnComplete: true } as const;

@@ -7,7 +7,7 @@ import type { ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import { type RawAnswer, type ReadingOptions, readWireAnswer, type WireAnswer } from "../../api/wire-answer.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { WRITTEN } from "../payloads.ts";
+import { WRITTEN } from "../asking/payloads.ts";
 import { callOf, type Note, type RemoteRequest } from "./messages.ts";
 
 const gzipAsync = promisify(gzip);

@@ -2,7 +2,7 @@
 // note (4 bytes), note (JSON), body.
 import { z } from "zod";
 import type { DuckmirrorError } from "../../core/errors.ts";
-import { isForOthers, unreadable } from "../payloads.ts";
+import { isForOthers, unreadable } from "../asking/payloads.ts";
 import { deliveryId, type Mailbox } from "./mailbox.ts";
 import { noteSchema } from "./messages.ts";
 import type { Packed } from "./packed-answer.ts";

@@ -1,7 +1,7 @@
 // The failure of a verification that lost its worker too often. BullMQ words it for any job.
 import { type Problem, problemOf } from "../../../jobs/family.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { toldFailure } from "../failures.ts";
+import { toldFailure } from "../asking/failures.ts";
 
 /** `times`: how often it lost its worker. */
 export const toldVerifyFailure = (failure: string, runId: string, times: number): Problem | null =>

@@ -4,11 +4,11 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import type { VerifyReport } from "../../sync/verify/report.ts";
-import { type VerifyOutcome, verifyOutcome, verifyPayload, WRITTEN } from "../payloads.ts";
-import { scrubbed } from "../run-family.ts";
-import type { SyncBoard } from "../sync-board.ts";
-import { ABORT, HANDED_ON_MS } from "../sync-life.ts";
-import { knownProfile, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "../taken-job.ts";
+import { type VerifyOutcome, verifyOutcome, verifyPayload, WRITTEN } from "../asking/payloads.ts";
+import { scrubbed } from "../taking/run-family.ts";
+import type { SyncBoard } from "../taking/sync-board.ts";
+import { ABORT, HANDED_ON_MS } from "../taking/sync-life.ts";
+import { knownProfile, putOff, readPayload, SYNC_PATIENCE_MS, type Taken } from "../taking/taken-job.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
 export interface VerifyDeps extends VerificationRunDeps {

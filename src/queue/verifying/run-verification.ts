@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { type DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
-import type { VerifyOutcome } from "../payloads.ts";
+import type { VerifyOutcome } from "../asking/payloads.ts";
 
 /** Runs one verification under this run id. */
 export type Verify = (

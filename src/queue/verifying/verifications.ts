@@ -7,7 +7,7 @@ import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../core/text/run-id.ts";
-import { profileOf, type Triggers } from "../asks.ts";
+import { profileOf, type Triggers } from "../asking/asks.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./run-verification.ts";
 
 export interface VerificationDeps extends VerificationRunDeps {

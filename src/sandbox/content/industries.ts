@@ -1,4 +1,5 @@
-// Industries of the generated companies: their products, their customers, and the words of their news.
+// Words for generated companies: their industries with products, customers and news, parts of their names, their investors, and
+// the publishers that write about them.
 
 export interface Industry {
   readonly name: string;

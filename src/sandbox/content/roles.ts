@@ -1,4 +1,5 @@
-// Job titles, from the board to the shop floor, and how a career moves through them.
+// Words for generated contacts and jobs: titles by department and how a career moves through them, roles in a deal, kinds of
+// employment, levels of seniority.
 
 export interface Department {
   readonly name: string;

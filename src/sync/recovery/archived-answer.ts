@@ -1,6 +1,7 @@
 // Parses an archived response and converts it to the same rows as when it was received. Pure.
 import type { z } from "zod";
-import { type Envelope, readEnvelope } from "../../api/envelope.ts";
+import { readEnvelope } from "../../api/envelope.ts";
+import type { Envelope } from "../../api/outcome.ts";
 import { ENDPOINTS, type EndpointName } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";

@@ -1,5 +1,6 @@
 // Reads and cleans archived bodies for `forget`: finds the contacts in a body, and removes erased ones from it.
-import { type Envelope, readEnvelope } from "../../api/envelope.ts";
+import { readEnvelope } from "../../api/envelope.ts";
+import type { Envelope } from "../../api/outcome.ts";
 import { createRedactor } from "../../api/redact.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";

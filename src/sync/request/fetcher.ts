@@ -2,9 +2,9 @@
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
-import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
+import { rateSaid } from "../../api/rate-said.ts";
 import { type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";

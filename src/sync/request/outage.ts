@@ -1,6 +1,6 @@
 // Outage: final failures in a row, of each stream and of all requests of a run. It decides how often a request is tried
 // while nothing answers, and when the service as a whole counts as failing, so that a run does not try every request six
-// times. Free of input and output; one record per run.
+// times. Three failures in a row without a connection end it at once. Free of input and output; one record per run.
 //
 // A sign of life (a response that is used, a record that does not exist, refused parameters) ends the row of its stream
 // and that of the run. A stream alone never ends a run in which the service has answered: its other requests come after

@@ -14,6 +14,7 @@ import { type Purpose, workOf } from "../plan/budgets/caps.ts";
 import type { Candidate } from "../plan/candidate.ts";
 import type { ListOrder } from "../request/calls.ts";
 import type { ListShape } from "../request/list-shape.ts";
+import { acceptedGap } from "../rows/accepted-gap.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
 import {
   acceptRead,
@@ -256,10 +257,6 @@ export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.firstForm = NO_ROWS;
 };
 
-/** `totalCount` minus rows after an earlier complete walk: records that the service counts but that are no rows. */
-const acceptedGap = (before: ScopeState | undefined): number =>
-  before?.totalCount == null || before.rowsAtWalk == null ? 0 : before.totalCount - before.rowsAtWalk;
-
 /** The strategy's next step. `seen`: distinct ids of this walk, needed once its coverage is complete. */
 export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
   if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
@@ -269,7 +266,7 @@ export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
     seen,
     rejected: task.rejected + task.forgotten.size,
     last: task.last,
-    acceptedGap: task.closing ?? acceptedGap(task.before),
+    acceptedGap: task.closing ?? acceptedGap(task.before) ?? 0,
   };
   const next = nextStep(task.progress, facts, task.inFlight, room, task.stream.watermark ?? "id");
   task.progress = next.progress;

@@ -48,5 +48,5 @@ export const readFacts = async (
 /** Pages that a list has in the mirror. */
 export const pagesIn = ({ lists, pageSize }: VerifyFacts, stream: StreamName, scope: string): number => {
   const rows = lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
-  return LISTS.has(stream) ? Math.ceil(rows / pageSize(stream)) : 1;
+  return LISTS.has(stream) ? Math.max(1, Math.ceil(rows / pageSize(stream))) : 1;
 };

@@ -56,7 +56,7 @@ export const distinct = (differences: readonly Difference[]): readonly Differenc
 };
 
 /** VERIFY_DIFFERS; null: no difference. */
-export const errorOf = (differences: readonly Difference[]): DuckmirrorError | null => {
+export const differencesError = (differences: readonly Difference[]): DuckmirrorError | null => {
   if (differences.length === 0) return null;
   const repaired = differences.filter((difference) => difference.repaired).length;
   return new DuckmirrorError("VERIFY_DIFFERS", {

@@ -20,7 +20,7 @@ import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
 import { type Check, planChecks, type VerifyFacts } from "./checks.ts";
 import { readFacts } from "./facts.ts";
-import { distinct, earlyEnd, errorOf, type Findings } from "./findings.ts";
+import { differencesError, distinct, earlyEnd, type Findings } from "./findings.ts";
 import { makeChecks } from "./make-checks.ts";
 import { repairCounts } from "./repair.ts";
 import type { VerifyReport } from "./report.ts";
@@ -179,12 +179,12 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
     status: early === null ? "done" : early.exitCode === EXIT.budget ? "stopped" : "failed",
     finishedAt: clock.now(),
     summary: summaryOf(reportOf(run, findings, checks, run.credits)),
-    error: early?.code ?? errorOf(findings.differences)?.code ?? null,
+    error: early?.code ?? differencesError(findings.differences)?.code ?? null,
   });
   if (early === null) findings = await repaired(options, deps, run, findings);
   await closeScope({ warehouse, rowScope: options.sync.rowScope, runId, now: clock.now() }, prepared.shapes);
   const published = await warehouse.publish();
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   const report = reportOf(run, findings, checks, earlier + run.credits);
-  return { report, error: early ?? errorOf(findings.differences) };
+  return { report, error: early ?? differencesError(findings.differences) };
 };

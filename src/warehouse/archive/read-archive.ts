@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { constants, createGunzip } from "node:zlib";
 import { z } from "zod";
+import { jsonOrNull } from "../../core/json.ts";
 import { type ArchiveHeader, INTENTS, type IntentRecord, RESPONSES } from "./archive.ts";
 
 const intentSchema = z.object({
@@ -59,14 +60,6 @@ export const archiveFiles = async (dir: string, suffix: string, wanted?: string)
   return files.flat();
 };
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Bytes read and decoded at a time. Each piece costs one round trip to another thread. */
 const PIECE = 256 * 1024;
 
@@ -108,7 +101,7 @@ export async function* records(file: string, onTorn: () => void = () => undefine
         chunks = [all];
         const end = all.indexOf(10);
         if (end < 0) break;
-        const parsed = headerSchema.safeParse(parseJson(take(end + 1).toString("utf8")));
+        const parsed = headerSchema.safeParse(jsonOrNull(take(end + 1).toString("utf8")));
         // The line end after a body appears as an empty line here. Skip it, and any other line that is no header.
         if (parsed.success) header = parsed.data;
       } else {
@@ -136,7 +129,7 @@ export const readIntents = async (dir: string, runId: string): Promise<readonly 
   const intents: IntentRecord[] = [];
   for (const file of await archiveFiles(dir, INTENTS, runId)) {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-      const intent = intentSchema.safeParse(parseJson(line));
+      const intent = intentSchema.safeParse(jsonOrNull(line));
       if (intent.success) intents.push(intent.data);
     }
   }

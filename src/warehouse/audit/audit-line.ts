@@ -1,6 +1,7 @@
 // One line of the audit trail, a JSON object: its members, its text, and how a file's text becomes lines again. An
 // action has two lines with the same id, one when it begins and one when it ends; the last one counts. Pure.
 import { z } from "zod";
+import { jsonOrNull } from "../../core/json.ts";
 
 /** How the actor came in: a command, a schedule, a key, a session of the page, no key at all, or not at all. */
 export const WAYS = ["command", "schedule", "key", "session", "open", "refused"] as const;
@@ -81,13 +82,7 @@ export const lineText = ({ audit: _, ...line }: AuditLine): string => {
   return `${START}${JSON.stringify(Object.fromEntries(members)).slice(1)}\n`;
 };
 
-const parseLine = (line: string): AuditLine | null => {
-  try {
-    return lineSchema.safeParse(JSON.parse(line)).data ?? null;
-  } catch {
-    return null;
-  }
-};
+const parseLine = (line: string): AuditLine | null => lineSchema.safeParse(jsonOrNull(line)).data ?? null;
 
 export interface ReadLines {
   readonly lines: readonly AuditLine[];

@@ -20,6 +20,9 @@ export interface Sql {
   append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
 }
 
+/** The part of `Sql` that reads rows. */
+export type ReadSql = Pick<Sql, "query">;
+
 const bind = (params: readonly SqlValue[]) => {
   const bound = params.map(toDuck);
   return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };

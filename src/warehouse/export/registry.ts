@@ -4,6 +4,7 @@ import { join, relative, sep } from "node:path";
 import { z } from "zod";
 import { exportDir } from "../../core/data-dir.ts";
 import { hasSystemCode } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
@@ -15,11 +16,8 @@ const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
     if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return "";
     throw error;
   });
-  return text.split("\n").flatMap((line) => {
-    // Skip a line that a crash cut off.
-    const parsed = line.endsWith("}") ? entry.safeParse(JSON.parse(line)) : null;
-    return parsed?.success ? [parsed.data.dir] : [];
-  });
+  // A crash may cut a line off; the next one then follows it on the same line. Inside JSON a quote is escaped.
+  return text.split(/\n|(?=\{"dir":)/).flatMap((line) => entry.safeParse(jsonOrNull(line)).data?.dir ?? []);
 };
 
 const isInside = (dataDir: string, dir: string) => relative(dataDir, dir).split(sep)[0] !== "..";

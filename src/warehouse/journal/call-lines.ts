@@ -5,6 +5,7 @@
 // A killed process leaves a file without an end; a sent call without an answer is ambiguous once `until` has passed.
 import { z } from "zod";
 import { isLedgerStream } from "../../catalog/streams.ts";
+import { jsonOrNull } from "../../core/json.ts";
 import type { QuotaReading, RequestRecord } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import { quotaSchema, requestSchema } from "./journal-event.ts";
@@ -71,14 +72,8 @@ export interface OutsideCalls {
   readonly until: number;
 }
 
-const parseLine = (text: string): CallLine | null => {
-  try {
-    return lineSchema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    // A killed process or a full disk cut the line off.
-    return null;
-  }
-};
+/** null: a killed process or a full disk cut the line off. */
+const parseLine = (text: string): CallLine | null => lineSchema.safeParse(jsonOrNull(text)).data ?? null;
 
 const timeOf = (line: CallLine): number => (line.line === "answered" ? line.request.startedAt : line.at);
 

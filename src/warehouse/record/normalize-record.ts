@@ -1,4 +1,4 @@
-// Converts one received record to column values, `_extra` and drift, or to a reject with a reason.
+// Converts one received record to column values, `_extra` and drift (how it differs from API.md), or to a reject with a reason.
 // Pure. Invariant I6: every received value ends in a column, in `_extra` or in `sync.rejects`.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";

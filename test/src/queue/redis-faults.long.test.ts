@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import { sharedAccess } from "../../../src/queue/bullmq/shared-access.ts";
 import { startWorker } from "../../../src/queue/bullmq/worker.ts";
-import { engineRunner } from "../../../src/queue/run-engine.ts";
+import { engineRunner } from "../../../src/queue/engine/run-engine.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { aReport } from "../../support/reports.ts";

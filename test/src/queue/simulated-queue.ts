@@ -4,10 +4,17 @@ import type { Clock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
-import { endedState, joins, laterOf, payloadOf, type Triggers } from "../../../src/queue/asks.ts";
-import { type SyncPayload, syncOutcome } from "../../../src/queue/payloads.ts";
-import type { KeptEnd, SyncBoard } from "../../../src/queue/sync-board.ts";
-import { LATE, type Life, lifeOf, type SyncTimes, shownState, timeLeftOf } from "../../../src/queue/sync-life.ts";
+import { endedState, joins, laterOf, payloadOf, type Triggers } from "../../../src/queue/asking/asks.ts";
+import { type SyncPayload, syncOutcome } from "../../../src/queue/asking/payloads.ts";
+import type { KeptEnd, SyncBoard } from "../../../src/queue/taking/sync-board.ts";
+import {
+  LATE,
+  type Life,
+  lifeOf,
+  type SyncTimes,
+  shownState,
+  timeLeftOf,
+} from "../../../src/queue/taking/sync-life.ts";
 
 export const LOCK_MS = 15_000;
 

@@ -10,7 +10,7 @@ import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
 import { parseDuration } from "../../../core/text/units.ts";
-import { errorOf, type ProfileStart } from "../../../queue/asks.ts";
+import { errorOf, type ProfileStart } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addParts } from "../../options/part-options.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";

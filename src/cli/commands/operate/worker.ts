@@ -5,7 +5,7 @@ import { type ListenAddress, parseListen } from "../../../core/config/listen-add
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";
-import type { RunningWorker } from "../../../queue/asks.ts";
+import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { type Door, openDoor } from "../../worker/door-keys.ts";
 import { fetchUntilStopped } from "../../worker/fetching.ts";
@@ -56,7 +56,7 @@ const startSyncing = async (
   { clock, scrubber, version }: CommandContext,
   signal: AbortSignal,
 ): Promise<RunningWorker> => {
-  const { engineRunner, engineVerifier } = await import("../../../queue/run-engine.ts");
+  const { engineRunner, engineVerifier } = await import("../../../queue/engine/run-engine.ts");
   const { watchMirrors } = await import("../../../warehouse/file/seen-mirrors.ts");
   const random = Math.random;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
-import type { Triggers } from "../../../queue/asks.ts";
+import type { Triggers } from "../../../queue/asking/asks.ts";
 
 const POLL_MS = 500;
 /** Time for which the worker or Redis may be away while waiting for the end of a sync, ms. */

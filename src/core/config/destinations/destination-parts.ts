@@ -1,23 +1,16 @@
 // Parts that the settings of every kind of destination share: name, address, tables, and parsers of texts. PURE.
 import { z } from "zod";
-import { duration, shown } from "../setting-parsers.ts";
-
-const scalar = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
+import { duration, plainText, shown, textList } from "../setting-parsers.ts";
 
 /** A text that matches; `expected` completes "is not …". */
 export const textLike = (expected: string, pattern: RegExp) =>
-  scalar.superRefine((value, ctx) => {
+  plainText.superRefine((value, ctx) => {
     if (!pattern.test(value)) ctx.addIssue({ code: "custom", message: `${shown(value)} is not ${expected}` });
   });
 
 /** One of these texts. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  scalar.pipe(z.enum(values, { error: `is not one of ${values.join(", ")}` }));
-
-/** Texts separated by commas, or a list. */
-export const texts = z
-  .union([z.array(scalar), scalar.transform((text) => text.split(","))])
-  .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))]);
+  plainText.pipe(z.enum(values, { error: `is not one of ${values.join(", ")}` }));
 
 const [LEAST_WAIT_MS, MOST_WAIT_MS] = [1_000, 86_400_000];
 
@@ -36,5 +29,5 @@ export const sharedParts = {
   /** Environment variable that holds the address. */
   url_env: textLike("the name of an environment variable", /^[A-Za-z_]\w*$/).optional(),
   /** Tables of the mirror to deliver; empty: all. */
-  tables: texts.default([]),
+  tables: textList.default([]),
 };

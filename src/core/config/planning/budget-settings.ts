@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { didYouMean } from "../../text/did-you-mean.ts";
 import { parseDuration } from "../../text/units.ts";
-import { Refusal, refuse, shown, whole } from "../setting-parsers.ts";
+import { Flaw, flaw, shown, whole } from "../setting-parsers.ts";
 
 /**
  * Kinds of work that a budget may name, besides streams: looks at what changed, walks of whole lists, single contents,
@@ -39,20 +39,19 @@ const capOf = (text: string): CreditCap | null => {
 };
 
 /** The budget with one more part, or the problem. */
-const withPart = (budget: Budget, name: string, part: string, text: string): Budget | Refusal => {
+const withPart = (budget: Budget, name: string, part: string, text: string): Budget | Flaw => {
   if (part === "min_interval") {
-    if (name === "verify") return refuse("verify has no min_interval: it runs when it is asked for");
+    if (name === "verify") return flaw("verify has no min_interval: it runs when it is asked for");
     const ms = parseDuration(text);
     return ms === null
-      ? refuse(`${name}.min_interval: ${shown(text)} is not a duration like 12h or 7d`)
+      ? flaw(`${name}.min_interval: ${shown(text)} is not a duration like 12h or 7d`)
       : { ...budget, minIntervalMs: ms };
   }
   if (part !== "per_day" && part !== "per_period") {
-    return refuse(`${name}.${part} is not one of ${PARTS.join(", ")}.${didYouMean(part, PARTS)}`);
+    return flaw(`${name}.${part} is not one of ${PARTS.join(", ")}.${didYouMean(part, PARTS)}`);
   }
   const cap = capOf(text);
-  if (cap === null)
-    return refuse(`${name}.${part}: ${shown(text)} is neither a number of credits nor a share like 20%`);
+  if (cap === null) return flaw(`${name}.${part}: ${shown(text)} is neither a number of credits nor a share like 20%`);
   return { ...budget, [part === "per_day" ? "perDay" : "perPeriod"]: cap };
 };
 
@@ -74,7 +73,7 @@ const sections = z.record(
 );
 
 /** `stream`: the name, or the problem with it. */
-export const budgetsSetting = (stream: (name: string) => string | Refusal, streams: readonly string[]) =>
+export const budgetsSetting = (stream: (name: string) => string | Flaw, streams: readonly string[]) =>
   z
     .union([z.string().transform(partsOfText), sections], {
       error: "is a map of budgets: a stream or kind of work with per_day, per_period, min_interval",
@@ -87,14 +86,14 @@ export const budgetsSetting = (stream: (name: string) => string | Refusal, strea
           );
       const budgets = new Map<string, Budget>();
       for (const [name, part, text] of parts) {
-        const known = BUDGETED_WORK.some((work) => work === name) || !(stream(name) instanceof Refusal);
+        const known = BUDGETED_WORK.some((work) => work === name) || !(stream(name) instanceof Flaw);
         const names = [...streams, ...BUDGETED_WORK];
         const next = known
           ? withPart(budgets.get(name) ?? NO_BUDGET, name, part, text)
-          : refuse(
+          : flaw(
               `${shown(name)} is neither a stream nor one of ${BUDGETED_WORK.join(", ")}.${didYouMean(name, names)}`,
             );
-        if (next instanceof Refusal) ctx.addIssue({ code: "custom", message: next.message });
+        if (next instanceof Flaw) ctx.addIssue({ code: "custom", message: next.message });
         else budgets.set(name, next);
       }
       return Object.fromEntries(budgets);

@@ -1,15 +1,15 @@
 // Settings that decide what a sync reads: ages, budgets and the scope of rows.
 import { parseDuration } from "../../text/units.ts";
-import { duration, pairs, Refusal, refuse, shown } from "../setting-parsers.ts";
+import { duration, Flaw, flaw, pairs, shown } from "../setting-parsers.ts";
 import { budgetsSetting } from "./budget-settings.ts";
 import { scopeSetting } from "./scope-settings.ts";
 
 /** `stream`: the name of a stream, or the problem with it. */
-export const planSettings = (stream: (name: string) => string | Refusal, streams: readonly string[]) => ({
+export const planSettings = (stream: (name: string) => string | Flaw, streams: readonly string[]) => ({
   max_age: pairs((name, value) => {
     const known = stream(name);
-    if (known instanceof Refusal) return known;
-    return parseDuration(value) ?? refuse(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
+    if (known instanceof Flaw) return known;
+    return parseDuration(value) ?? flaw(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
   })
     .prefault({})
     .meta({

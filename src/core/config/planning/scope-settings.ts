@@ -1,7 +1,7 @@
 // Setting `scope`: which rows of accounts, contacts and signals to mirror, and for which companies.
 import { z } from "zod";
 import { timeMs } from "../../time.ts";
-import { shown } from "../setting-parsers.ts";
+import { plainText, shown, textList } from "../setting-parsers.ts";
 
 /** Values that the API document names (API.md, "Resources and their fields"). */
 const ACCOUNT_TYPES = [
@@ -15,10 +15,8 @@ const ACCOUNT_TYPES = [
 ] as const;
 const CHANGE_TYPES = ["promotion", "newJoiner", "departure", "internalChange", "newInRole"] as const;
 
-const scalar = z.union([z.string(), z.number(), z.boolean()]).transform((value) => String(value).trim());
-const texts = z
-  .union([z.array(scalar), scalar.transform((text) => text.split(","))])
-  .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))].sort());
+/** Sorted, so that a scope has one text however it is written. */
+const texts = textList.transform((values) => values.toSorted());
 
 const named = <T extends string>(known: readonly T[]) =>
   texts.superRefine((values, ctx) => {
@@ -28,7 +26,7 @@ const named = <T extends string>(known: readonly T[]) =>
     }
   });
 
-const date = scalar.transform((text, ctx): string => {
+const date = plainText.transform((text, ctx): string => {
   const ms = timeMs(text);
   if (ms !== null) return new Date(ms).toISOString();
   ctx.addIssue({ code: "custom", message: `${shown(text)} is not a date like 2026-01-31` });
@@ -40,7 +38,7 @@ const accountIds = texts.superRefine((values, ctx) => {
   if (wrong !== undefined) ctx.addIssue({ code: "custom", message: `${shown(wrong)} is not an account id` });
 });
 
-const yesNo = scalar
+const yesNo = plainText
   .pipe(z.enum(["true", "false", "yes", "no"]))
   .transform((text) => text === "true" || text === "yes");
 
@@ -51,7 +49,7 @@ const scopeSchema = z.strictObject({
       priority: named(["1", "2", "3"]).optional(),
       owner_id: texts.optional(),
       ids: accountIds.optional(),
-      text: scalar.optional(),
+      text: plainText.optional(),
       signals_of_type: texts.optional(),
       signals_after: date.optional(),
     })

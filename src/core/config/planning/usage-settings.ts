@@ -1,6 +1,6 @@
 // Settings about the organization's usage: how much of the request history is read, and how usage is broken down.
 import { didYouMean } from "../../text/did-you-mean.ts";
-import { many, one, refuse, shown, text, whole } from "../setting-parsers.ts";
+import { flaw, many, one, shown, text, whole } from "../setting-parsers.ts";
 
 const BREAKDOWNS = ["endpoint", "apiKey", "day"];
 
@@ -13,7 +13,7 @@ export const usageSettings = {
     .meta({ description: "Days of the organization's request history to read, a credit a page; 0: none of it." }),
   usage_breakdowns: many((value) => {
     const known = BREAKDOWNS.find((name) => name.toLowerCase() === value.toLowerCase());
-    return known ?? refuse(`${shown(value)} is not one of ${BREAKDOWNS.join(", ")}.${didYouMean(value, BREAKDOWNS)}`);
+    return known ?? flaw(`${shown(value)} is not one of ${BREAKDOWNS.join(", ")}.${didYouMean(value, BREAKDOWNS)}`);
   })
     .prefault(["endpoint"])
     .meta({

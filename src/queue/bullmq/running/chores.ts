@@ -1,9 +1,9 @@
 // What a worker with Redis does at intervals: schedules, alerts, Redis's settings, cancelled syncs, claims, signs of life.
 import { checkRedis } from "../../../budget/store/redis-connection.ts";
 import { askAlerts } from "../../alerting/queued-alerts.ts";
-import type { ProgressBook } from "../../progress-book.ts";
+import type { ProgressBook } from "../../engine/progress-book.ts";
 import { atRedis } from "../../redis/queue-connections.ts";
-import { ABORT } from "../../sync-life.ts";
+import { ABORT } from "../../taking/sync-life.ts";
 import { cancelledOf, keepProgress, renewClaims } from "../redis-board.ts";
 import { settleSchedules } from "../schedules.ts";
 import type { Taking } from "../take-jobs.ts";

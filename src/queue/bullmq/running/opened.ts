@@ -1,9 +1,9 @@
 // What a worker with Redis holds open: two connections, queues, triggers and its board; closed in any state of Redis.
 import { randomUUID } from "node:crypto";
 import { noTracer } from "../../../core/tracing.ts";
+import { tracedTriggers } from "../../asking/traced-triggers.ts";
 import { openAsking, openWorking } from "../../redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../../redis/queues.ts";
-import { tracedTriggers } from "../../traced-triggers.ts";
 import { createRedisBoard } from "../redis-board.ts";
 import { createQueuedTriggers } from "../syncs/queued-triggers.ts";
 import { TIMES, type WorkerDeps } from "../worker-deps.ts";

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { SyncAsk } from "../../../core/report/triggers.ts";
-import { askDigest, KEY_LASTS_S, keyDigest } from "../../asks.ts";
+import { askDigest, KEY_LASTS_S, keyDigest } from "../../asking/asks.ts";
 import { keyOf } from "../../redis/queues.ts";
-import type { RedisCommand } from "./together.ts";
+import type { RedisCommand } from "../../redis/together.ts";
 
 const remembered = z.string().transform((text) => {
   const [runId = "", digest = ""] = text.split(" ");

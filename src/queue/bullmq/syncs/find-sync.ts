@@ -6,13 +6,13 @@ import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
-import { endedState } from "../../asks.ts";
-import { toldFailure } from "../../failures.ts";
+import { endedState } from "../../asking/asks.ts";
+import { toldFailure } from "../../asking/failures.ts";
+import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../asking/payloads.ts";
+import { findStored } from "../../asking/stored-syncs.ts";
 import { isPaused } from "../../fleet/pauses.ts";
-import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../payloads.ts";
 import type { Queues } from "../../redis/queues.ts";
-import { findStored } from "../../stored-syncs.ts";
-import { LATE, lifeOf, shownState, timeLeftOf } from "../../sync-life.ts";
+import { LATE, lifeOf, shownState, timeLeftOf } from "../../taking/sync-life.ts";
 import { cancelledOf, readProgress, timesOf } from "../redis-board.ts";
 
 export interface FinderDeps {

@@ -1,6 +1,6 @@
 // The flow of one sync: its families, then publish, then export. PURE: returns the flow that BullMQ adds in one step.
 import type { FlowJob } from "bullmq";
-import type { SyncPayload } from "../../payloads.ts";
+import type { SyncPayload } from "../../asking/payloads.ts";
 import { END_OPTIONS, familyJobId, JOB_OPTIONS, PREFIX, QUEUE, SCHEDULED_PRIORITY } from "../../redis/queues.ts";
 
 /** A failed family is a dead letter; its siblings continue, and publish runs when all have ended. */

@@ -1,10 +1,10 @@
 // Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for. A sync
 // that a worker runs goes on.
 import type { Redis } from "ioredis";
+import type { SyncPayload } from "../../asking/payloads.ts";
 import { isPaused } from "../../fleet/pauses.ts";
-import type { SyncPayload } from "../../payloads.ts";
 import type { Queues } from "../../redis/queues.ts";
-import type { HeldBack } from "../../run-family.ts";
+import type { HeldBack } from "../../taking/run-family.ts";
 import { isUnderWay } from "../redis-board.ts";
 import { isScheduled, liveSyncs } from "./live-syncs.ts";
 

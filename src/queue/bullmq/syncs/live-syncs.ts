@@ -3,11 +3,11 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
-import type { SyncExtent } from "../../extents.ts";
-import { isForOthers, type SyncPayload, versions } from "../../payloads.ts";
+import type { SyncExtent } from "../../asking/extents.ts";
+import { isForOthers, type SyncPayload, versions } from "../../asking/payloads.ts";
 import { keyOf, type Queues } from "../../redis/queues.ts";
+import type { RedisCommand } from "../../redis/together.ts";
 import { cancelledOf, timesOfAll } from "../redis-board.ts";
-import type { RedisCommand } from "./together.ts";
 
 const extent = z
   .string()

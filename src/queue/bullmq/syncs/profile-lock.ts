@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/clock.ts";
 import { keyOf } from "../../redis/queues.ts";
-import type { RedisCommand, Send } from "./together.ts";
+import type { RedisCommand, Send } from "../../redis/together.ts";
 
 /** How long the lock is held at most, and how long a request waits for it, ms. */
 export const LOCK_MS = 5_000;

@@ -1,7 +1,7 @@
 // Triggers on BullMQ: a request becomes a flow of jobs, or joins one that covers it. Any process with the same Redis
 // and configuration can request a sync; a worker runs it.
 import { FlowProducer } from "bullmq";
-import { profileOf, type Triggers } from "../../asks.ts";
+import { profileOf, type Triggers } from "../../asking/asks.ts";
 import { atRedis } from "../../redis/queue-connections.ts";
 import { ASKING } from "../../redis/queues.ts";
 import { createQueuedVerifications } from "../queued-verifications.ts";

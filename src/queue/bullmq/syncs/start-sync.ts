@@ -5,16 +5,17 @@ import type { Redis } from "ioredis";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import type { Started, SyncAsk } from "../../../core/report/triggers.ts";
-import { joins, laterOf, payloadOf, profileOf } from "../../asks.ts";
-import type { SyncPayload } from "../../payloads.ts";
+import { joins, laterOf, payloadOf, profileOf } from "../../asking/asks.ts";
+import type { SyncPayload } from "../../asking/payloads.ts";
 import type { Queues } from "../../redis/queues.ts";
-import { redisNow, settingDue } from "../redis-board.ts";
+import { redisNow } from "../../redis/redis-now.ts";
+import { createAddFlow, createSend } from "../../redis/together.ts";
+import { settingDue } from "../redis-board.ts";
 import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
 import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
 import { createProfileLock } from "./profile-lock.ts";
 import { raisePriority } from "./put-off-jobs.ts";
-import { createAddFlow, createSend } from "./together.ts";
 
 interface StartDeps {
   readonly connection: { readonly redis: Redis };

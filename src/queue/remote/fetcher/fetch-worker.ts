@@ -11,7 +11,7 @@ import { createScrubber, type Scrubber, type Secret } from "../../../core/secret
 import { noTracer, type Tracer } from "../../../core/tracing.ts";
 import { enterFleet } from "../../fleet/fleet.ts";
 import { openAsking, openWorking } from "../../redis/queue-connections.ts";
-import { closeQueues, openQueues, PREFIX } from "../../redis/queues.ts";
+import { closeQueues, FETCH_QUEUE, openQueues, PREFIX } from "../../redis/queues.ts";
 import * as names from "../names.ts";
 import { createOrganizations } from "../organizations.ts";
 import { createStoreClock, type StoreClock } from "../store-clock.ts";
@@ -91,7 +91,7 @@ const fetchWorker = (
   times: FetchTimes,
   take: (job: Job, token: string) => Promise<void>,
 ): Worker =>
-  new Worker(names.FETCH_QUEUE, (job, token = "") => take(job, token), {
+  new Worker(FETCH_QUEUE, (job, token = "") => take(job, token), {
     connection,
     prefix: PREFIX,
     concurrency,

@@ -1,8 +1,8 @@
 // Where the answers of a fetcher go: the mailbox and the queue of pages of each mirror.
 import { Queue } from "bullmq";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
-import { WRITTEN } from "../../payloads.ts";
-import { ASKING } from "../../redis/queues.ts";
+import { WRITTEN } from "../../asking/payloads.ts";
+import { ASKING, FETCH_QUEUE, pagesQueue } from "../../redis/queues.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import * as names from "../names.ts";
 
@@ -34,10 +34,10 @@ export const createOutlets = (asking: RedisConnection, onError: (error: unknown)
     },
     announceTo: (mirror) => async (delivery) => {
       const page = { ...WRITTEN.answer, delivery };
-      await queueOf(names.pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
+      await queueOf(pagesQueue(mirror)).add("page", page, { ...names.PASSING_JOB, jobId: delivery });
     },
     othersWait: async () => {
-      const waiting = await queueOf(names.FETCH_QUEUE)
+      const waiting = await queueOf(FETCH_QUEUE)
         .getWaitingCount()
         .catch(() => 0);
       return waiting > 0;

@@ -1,13 +1,15 @@
 // Takes one queued request: checks that it is for this version, this organization and its loader, then sends it, or puts it
 // off, or leaves a dead letter.
+
 import { DelayedError, type Job } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { Scrubber } from "../../../core/secret.ts";
 import type { Tracer } from "../../../core/tracing.ts";
-import { failureToKeep } from "../../failures.ts";
-import { isForOtherFetchers, parsePayload } from "../../payloads.ts";
-import { leaveUnread } from "../../taken-job.ts";
+import { failureToKeep } from "../../asking/failures.ts";
+import { isForOtherFetchers, parsePayload } from "../../asking/payloads.ts";
+import { FETCH_QUEUE } from "../../redis/queues.ts";
+import { leaveUnread } from "../../taking/taken-job.ts";
 import { type FetchJob, type FetchPayload, fetchJob, readOrder } from "../messages.ts";
 import * as names from "../names.ts";
 import type { createOrganizations, Organization } from "../organizations.ts";
@@ -74,7 +76,7 @@ const sendRequest = async (
       clock,
       storeClock,
       owner,
-      lock: { key: names.lockKeyOf(names.FETCH_QUEUE, payload.request.requestId), token },
+      lock: { key: names.lockKeyOf(FETCH_QUEUE, payload.request.requestId), token },
       signal,
       hardSignal,
       onRefused: () => organizations.drop(payload.profile),

@@ -11,7 +11,7 @@ import { detailOf } from "../../../core/errors.ts";
 import { createScrubber, type Scrubber, type Secret } from "../../../core/secret.ts";
 import { registerMirror } from "../../fleet/mirrors.ts";
 import { openAsking, openWorking, type WorkingConnection } from "../../redis/queue-connections.ts";
-import { ASKING } from "../../redis/queues.ts";
+import { ASKING, FETCH_QUEUE } from "../../redis/queues.ts";
 import { type Mailbox, openMailbox } from "../mailbox.ts";
 import * as names from "../names.ts";
 import { createSeals, type Seals } from "../seals.ts";
@@ -62,7 +62,7 @@ export const mirrorLink = (
   { clock, token }: Pick<AccessContext, "clock" | "token">,
 ): MirrorLink => {
   const organization = organizationKey(config.baseUrl ?? "", token.reveal());
-  const queue = new Queue(names.FETCH_QUEUE, { ...ASKING, connection: asking.redis });
+  const queue = new Queue(FETCH_QUEUE, { ...ASKING, connection: asking.redis });
   queue.on("error", (error) => warn(asking.detail(error)));
   const scrubber = createScrubber();
   scrubber.hide(token);

@@ -1,8 +1,8 @@
 // While a loader's run lasts: takes responses from its mailbox, and checks for what Redis may have lost.
 import { Worker } from "bullmq";
-import { failureToKeep } from "../../failures.ts";
-import { parsePayload } from "../../payloads.ts";
-import { PREFIX } from "../../redis/queues.ts";
+import { failureToKeep } from "../../asking/failures.ts";
+import { parsePayload } from "../../asking/payloads.ts";
+import { PREFIX, pagesQueue } from "../../redis/queues.ts";
 import { pagePayload } from "../messages.ts";
 import * as names from "../names.ts";
 import type { Arrivals } from "./arrivals.ts";
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 1_000;
 export const receivePages = (link: LoaderLink, arrivals: Arrivals): (() => Promise<void>) => {
   const { asking, working, mirror, config, scrubber, warn } = link;
   const worker = new Worker(
-    names.pagesQueue(mirror),
+    pagesQueue(mirror),
     async (job) => {
       try {
         await arrivals.arrive(parsePayload(pagePayload, "pages", job.data).delivery);

@@ -9,7 +9,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { untilAborted } from "../../../core/until-aborted.ts";
 import { knownTurnAt, type Parcel, type SendEnds, type Sender, type Sending } from "../../../sync/request/sender.ts";
-import { WRITTEN } from "../../payloads.ts";
+import { WRITTEN } from "../../asking/payloads.ts";
 import { type Mailbox, MOST_SLOT_AGE_MS } from "../mailbox.ts";
 import { type FetchPayload, type RemoteRequest, requestOf, signedJob } from "../messages.ts";
 import { PASSING_JOB } from "../names.ts";

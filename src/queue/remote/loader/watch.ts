@@ -3,8 +3,8 @@
 import type { Queue } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { errorOf } from "../../asks.ts";
-import { toldFailure } from "../../failures.ts";
+import { errorOf } from "../../asking/asks.ts";
+import { toldFailure } from "../../asking/failures.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
 import { vanished } from "./outstanding.ts";

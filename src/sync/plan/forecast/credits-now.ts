@@ -17,9 +17,11 @@ export interface Credits {
   readonly resetsAt: number | null;
 }
 
+/** The same day and time of the next month, or its last day: a month after 31 January is 28 February. */
 const monthAfter = (ms: number): number => {
   const date = new Date(ms);
-  return date.setUTCMonth(date.getUTCMonth() + 1);
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 2, 0)).getUTCDate();
+  return date.setUTCMonth(date.getUTCMonth() + 1, Math.min(date.getUTCDate(), lastDay));
 };
 
 /**

@@ -1,4 +1,5 @@
-// How old the streams would get if the credits that are left were spread evenly until the reset. Pure.
+// How old each stream gets until the reset, at an even pace: the most valuable streams get all the credits they need, and what
+// is left decides how rarely the others are read. Pure.
 import type { StreamName } from "../../../catalog/streams.ts";
 import { byWorth } from "../worth.ts";
 

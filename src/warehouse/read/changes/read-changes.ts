@@ -3,8 +3,9 @@ import { z } from "zod";
 import { isTableName, type TableName } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
+import type { ReadSql } from "../../duckdb/statements.ts";
 import type { Change, ChangePage } from "./change.ts";
-import { type ChangeHead, type ReadSql, readVersions } from "./versions.ts";
+import { type ChangeHead, readVersions } from "./versions.ts";
 
 export interface ChangesRequest {
   /** Number of the last change that the reader knows; null: start with the oldest one that is kept. */

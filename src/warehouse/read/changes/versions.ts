@@ -8,15 +8,13 @@ import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
 import { isoOfMicros } from "../../duckdb/duck-values.ts";
 import { rangesOf } from "../../duckdb/row-ranges.ts";
-import type { Sql } from "../../duckdb/statements.ts";
+import type { ReadSql } from "../../duckdb/statements.ts";
 import { jsonText, saysTheSame } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 import { versionsSql } from "./versions-sql.ts";
 
 /** What the feed stores of a change. */
 export type ChangeHead = Pick<Change, "n" | "at" | "run_id" | "change">;
-
-export type ReadSql = Pick<Sql, "query">;
 
 const integer = z.union([z.bigint(), z.number()]).transform(BigInt);
 const placesRow = z.object({ n: z.number(), key: z.string(), later: integer.nullable(), current: integer.nullable() });

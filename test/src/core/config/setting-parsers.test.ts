@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import type { z } from "zod";
 import {
   choice,
+  flaw,
   many,
   one,
   pairs,
-  refuse,
   retentionDays,
   shown,
   timeLimit,
@@ -29,7 +29,7 @@ test("a message repeats a short value, and of a long one, which may be a token, 
 test("one value is read without the spaces around it; a parser may give a reason of its own", () => {
   const even = one("an even number", (text) => {
     const value = whole(text, 0);
-    if (value === 13) return refuse("13 brings bad luck");
+    if (value === 13) return flaw("13 brings bad luck");
     return value !== null && value % 2 === 0 ? value : null;
   });
   expect(read(even, " 12 ")).toBe(12);
@@ -40,7 +40,7 @@ test("one value is read without the spaces around it; a parser may give a reason
 });
 
 test("several values are a list or a text with commas; duplicates and empty ones are dropped, every fault is named", () => {
-  const lower = many((text) => (text === "no" || text === "never" ? refuse(`not ${text}`) : text.toLowerCase()));
+  const lower = many((text) => (text === "no" || text === "never" ? flaw(`not ${text}`) : text.toLowerCase()));
   expect(read(lower, " B, a,,b ,A")).toEqual(["b", "a"]);
   expect(read(lower, ["x, y", 5, true])).toEqual(["x, y", "5", "true"]);
   expect(read(lower, "")).toEqual([]);
@@ -49,7 +49,7 @@ test("several values are a list or a text with commas; duplicates and empty ones
 });
 
 test("pairs are a map or a text with commas; a value may hold the sign between name and value", () => {
-  const lengths = pairs((name, value) => (name === "" ? refuse("a name is missing") : value.length));
+  const lengths = pairs((name, value) => (name === "" ? flaw("a name is missing") : value.length));
   expect(read(lengths, "a=xyz, b = p=q ,")).toEqual({ a: 3, b: 3 });
   expect(read(lengths, { " a ": "xy", c: 12345 })).toEqual({ a: 2, c: 5 });
   expect(read(lengths, "a=x,=y")).toEqual({ refused: ["a name is missing"] });

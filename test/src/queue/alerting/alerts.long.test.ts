@@ -3,9 +3,9 @@
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
+import { engineRunner } from "../../../../src/queue/engine/run-engine.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
-import { engineRunner } from "../../../../src/queue/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aSignal } from "../../../support/fake-data.ts";
 import { type Answer, aReceiver, SECRET } from "../../alerts/a-receiver.ts";

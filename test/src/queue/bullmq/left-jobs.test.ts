@@ -1,13 +1,15 @@
 // Patience with jobs that a worker cannot run, against a real Redis: it counts from the first offer, not from the job's age,
 // and not during a pause.
+
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
+import { schedulesOf } from "../../../../src/queue/asking/configured-schedules.ts";
 import { leftFor } from "../../../../src/queue/bullmq/left-jobs.ts";
-import { schedulesOf, settleSchedules } from "../../../../src/queue/bullmq/schedules.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
+import { createSteering } from "../../../../src/queue/bullmq/operating/steering.ts";
+import { settleSchedules } from "../../../../src/queue/bullmq/schedules.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
-import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 

@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import { jobsByState } from "../../../../src/core/report/fleet.ts";
+import { createSteering } from "../../../../src/queue/bullmq/operating/steering.ts";
 import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
-import { createSteering } from "../../../../src/queue/fleet/pauses.ts";
 import { SCHEDULED_PRIORITY } from "../../../../src/queue/redis/queues.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../../support/after-test.ts";

@@ -3,9 +3,9 @@ import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
-import type { Triggers } from "../../../../src/queue/asks.ts";
-import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
-import { findStored } from "../../../../src/queue/stored-syncs.ts";
+import type { Triggers } from "../../../../src/queue/asking/asks.ts";
+import { findStored } from "../../../../src/queue/asking/stored-syncs.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 

@@ -4,7 +4,7 @@ import { openSharedLedger } from "../../../../src/budget/credits/leases.ts";
 import { createOrganizationLedger, LEASE_MS } from "../../../../src/budget/credits/organization-ledger.ts";
 import { createMemoryState } from "../../../../src/budget/store/in-memory.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { creditsOf } from "../../../../src/queue/bullmq/shared-access.ts";
+import { organizationCredits } from "../../../../src/queue/bullmq/shared-access.ts";
 
 const LIMITS = { maxCredits: null, reserve: 0, pace: "greedy", runEveryMs: 60_000 } as const;
 
@@ -16,7 +16,7 @@ const twoProcesses = () => {
   const store = createMemoryState(systemClock, openSharedLedger(LIMITS));
   const ledger = () => createOrganizationLedger({ clock: systemClock, store, limits: LIMITS });
   const first = ledger();
-  return { first, killed: creditsOf(first, systemClock), other: creditsOf(ledger(), systemClock) };
+  return { first, killed: organizationCredits(first, systemClock), other: organizationCredits(ledger(), systemClock) };
 };
 
 test("a request of several minutes keeps its credit reserved", async () => {
@@ -31,7 +31,7 @@ test("a settlement that Redis did not receive expires, also while other requests
   const store = createMemoryState(systemClock, openSharedLedger({ ...LIMITS }));
   const ledger = createOrganizationLedger({ clock: systemClock, store, limits: LIMITS });
   const deaf = { ...ledger, settle: () => Promise.reject(new Error("away")) };
-  const credits = creditsOf(deaf, systemClock);
+  const credits = organizationCredits(deaf, systemClock);
   const { signal } = new AbortController();
   await ledger.observe({ limit: 100, used: 0, remaining: 100, resetsAt: null }, Date.now(), false);
   for (const id of ["settled", "slow"]) expect(await credits.reserve(id, signal)).toBeNull();

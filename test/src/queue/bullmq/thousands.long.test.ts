@@ -3,9 +3,9 @@ import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { mergeResults } from "../../../../jobs/merge-results.ts";
-import { payloadOf } from "../../../../src/queue/asks.ts";
+import { payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { WRITTEN } from "../../../../src/queue/asking/payloads.ts";
 import { flowOf } from "../../../../src/queue/bullmq/syncs/flow.ts";
-import { WRITTEN } from "../../../../src/queue/payloads.ts";
 import { PREFIX, QUEUE } from "../../../../src/queue/redis/queues.ts";
 import { anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
 

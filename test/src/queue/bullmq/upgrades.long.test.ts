@@ -1,8 +1,9 @@
 // Old and new programs on one Redis: what this one cannot read it leaves to another, and old schedules go on.
+
 import { expect, test } from "vitest";
-import { deadLetters } from "../../../../src/queue/bullmq/dead-letters.ts";
-import { schedulesOf } from "../../../../src/queue/bullmq/schedules.ts";
-import { readability, WRITTEN } from "../../../../src/queue/payloads.ts";
+import { schedulesOf } from "../../../../src/queue/asking/configured-schedules.ts";
+import { readability, WRITTEN } from "../../../../src/queue/asking/payloads.ts";
+import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { loadedMirrors, registerMirror } from "../../../../src/queue/fleet/mirrors.ts";
-import { FETCH_QUEUE } from "../../../../src/queue/remote/names.ts";
+import { FETCH_QUEUE } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { aLoader } from "../remote/remote-rig.ts";

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
+import { engineRunner } from "../../../../src/queue/engine/run-engine.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
-import { engineRunner } from "../../../../src/queue/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, reached } from "../worker-rig.ts";
 

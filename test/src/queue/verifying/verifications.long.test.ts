@@ -5,9 +5,9 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import type { RunningWorker, Triggers } from "../../../../src/queue/asks.ts";
+import type { RunningWorker, Triggers } from "../../../../src/queue/asking/asks.ts";
+import { engineRunner, engineVerifier } from "../../../../src/queue/engine/run-engine.ts";
 import { startLocalWorker } from "../../../../src/queue/local/worker.ts";
-import { engineRunner, engineVerifier } from "../../../../src/queue/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { PageRead } from "../../../../src/sync/strategies/contract.ts";
 import { asksBeyond, countOf, followsOnlyPage, provesEnd } from "../../../../src/sync/strategies/list-end.ts";
+import { descending } from "./readings.ts";
 
 const aRead = (read: Partial<PageRead>): PageRead => ({
   page: 1,
@@ -60,4 +61,27 @@ test("the empty page behind an only page asks for that page once more, if it was
   expect(followsOnlyPage({ end: 4, size: 2, fresh: true }, empty)).toBe(false);
   expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, rows: 1 }))).toBe(false);
   expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, total: 2 }))).toBe(false);
+});
+
+test("without a count, an empty page ends a list, and one shorter than a page that the service returned", () => {
+  const short = (rows: number, more: Partial<PageRead> = {}) =>
+    aRead({ ids: descending(50, rows), rows, perPage: 100, total: null, ...more });
+  expect(provesEnd(short(12), 0)).toBe(false);
+  expect(provesEnd(short(12), 12)).toBe(false);
+  expect(provesEnd(short(12), 13)).toBe(true);
+  expect(provesEnd(short(12, { more: true }), 13)).toBe(false);
+  expect(provesEnd(short(10, { perPage: 10 }), 100)).toBe(false);
+  expect(provesEnd(short(9, { perPage: 10 }), 100)).toBe(true);
+  expect(provesEnd(short(0), 0)).toBe(true);
+  expect(provesEnd(short(12, { total: 12 }), 0)).toBe(true);
+  expect(provesEnd(short(12, { total: 13 }), 100)).toBe(false);
+  expect(provesEnd(short(3, { page: 2, perPage: 10, total: 13 }), 0)).toBe(true);
+});
+
+test("only a page after the last row of a list without a count is refused because it is empty", () => {
+  const asked = { page: 3, perPage: 2, role: "cover" } as const;
+  expect(asksBeyond({ end: 4, total: null }, asked)).toBe(true);
+  expect(asksBeyond({ end: 5, total: null }, asked)).toBe(false);
+  expect(asksBeyond({ end: 4, total: 4 }, asked)).toBe(false);
+  expect(asksBeyond({ end: 0, total: null }, { ...asked, page: 1 })).toBe(false);
 });

@@ -3,9 +3,9 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { Check } from "../../../../src/sync/verify/checks.ts";
 import {
   afterCheck,
+  differencesError,
   distinct,
   earlyEnd,
-  errorOf,
   type Findings,
   isDown,
   NO_FINDINGS,
@@ -76,9 +76,9 @@ test("a difference that several checks found counts once, and as repaired if one
 });
 
 test("the error counts the differences, and how many of them are repaired", () => {
-  expect(errorOf([])).toBeNull();
-  expect(errorOf([aDifference()])?.message).not.toMatch(/repaired/);
-  const error = errorOf([aDifference(), aDifference({ key: "8", repaired: true })]);
+  expect(differencesError([])).toBeNull();
+  expect(differencesError([aDifference()])?.message).not.toMatch(/repaired/);
+  const error = differencesError([aDifference(), aDifference({ key: "8", repaired: true })]);
   expect(error?.code).toBe("VERIFY_DIFFERS");
   expect(error?.message).toMatch(/2 .*, 1 of them repaired/);
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { untilEnded } from "../../../../../src/cli/worker/asking/await-sync.ts";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../../../src/core/report/triggers.ts";
-import type { Triggers } from "../../../../../src/queue/asks.ts";
+import type { Triggers } from "../../../../../src/queue/asking/asks.ts";
 import { cli } from "../../../../support/cli.ts";
 import { createManualClock } from "../../../budget/manual-clock.ts";
 

@@ -1,7 +1,7 @@
 // A sync of each of many organizations, asked for at once: what it costs Redis and this process.
 import { expect, test, vi } from "vitest";
 import { mapAtOnce } from "../../../../../src/core/async/map-at-once.ts";
-import { STARTS_AT_ONCE } from "../../../../../src/queue/asks.ts";
+import { STARTS_AT_ONCE } from "../../../../../src/queue/asking/asks.ts";
 import { anAsk, anOrg, aRedis, someTriggers } from "../../worker-rig.ts";
 
 const COUNT = 200;

@@ -1,0 +1,126 @@
+// Requests for syncs, and the states of requested syncs, with Redis and without. PURE.
+import { createHash } from "node:crypto";
+import type { BaseAdapter } from "@bull-board/api/baseAdapter";
+import { callersExtent } from "../../../jobs/asked-extent.ts";
+import { familiesOf } from "../../../jobs/families.ts";
+import type { Problem } from "../../../jobs/family.ts";
+import { isStreamName, STREAM_NAMES } from "../../catalog/streams.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
+import type { Fleet } from "../../core/report/fleet.ts";
+import type { RunStatus } from "../../core/report/sync-report.ts";
+import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../../core/report/triggers.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
+import { newRunId } from "../../core/text/run-id.ts";
+import { covers, type SyncExtent } from "./extents.ts";
+import { type SyncPayload, WRITTEN } from "./payloads.ts";
+
+/** A sync that was requested for a profile; null: the only one of the worker. */
+export interface ProfileStart extends Started {
+  readonly profile: string | null;
+}
+
+/** Profiles whose syncs are requested at once, when all are. */
+export const STARTS_AT_ONCE = 50;
+
+/** What a worker implements. */
+export interface Triggers extends SyncTriggers {
+  /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
+  active(): Promise<readonly AskedSync[]>;
+}
+
+/** A worker, with Redis or without. */
+export interface RunningWorker {
+  readonly triggers: Triggers;
+  /** Queues for the page that shows them, as they are now; absent without Redis. */
+  readonly board?: () => Promise<readonly BaseAdapter[]>;
+  /** Queues, members and pauses; absent without Redis. */
+  readonly fleet?: () => Promise<Fleet>;
+  /** Takes no more work, ends runs at their next checkpoint, and closes; by force after a time limit. */
+  stop(): Promise<void>;
+}
+
+/** Lifetime of an idempotency key, s. */
+export const KEY_LASTS_S = 86_400;
+
+/** The profile of a request. Throws PROFILE_UNKNOWN, also if there are several and none is named. */
+export const profileOf = (profiles: readonly Config[], name: string | null): Config => {
+  const [only] = profiles;
+  if (name === null && only !== undefined && profiles.length === 1) return only;
+  const found = profiles.find(({ profile }) => profile === name);
+  if (found !== undefined) return found;
+  const names = profiles.map(({ profile }) => profile);
+  throw new DuckmirrorError("PROFILE_UNKNOWN", {
+    which: `the profiles ${names.join(", ")}`,
+    detail: name === null ? "none was named" : `"${name}" is not one of them.${didYouMean(name, names)}`,
+  });
+};
+
+/** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
+export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
+  const unknown = ask.streams.find((name) => !isStreamName(name));
+  if (unknown !== undefined) {
+    throw new DuckmirrorError("USAGE", {
+      detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}`,
+    });
+  }
+  const extent = callersExtent(config, ask);
+  const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
+  const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
+  return {
+    ...(extent.reset.length > 0 || extent.since !== null ? WRITTEN.part : WRITTEN.ask),
+    syncId: newRunId(now, random),
+    profile: config.profile,
+    streams,
+    families: familiesOf(streams).map(({ family }) => family),
+    full: ask.full,
+    ...(extent.reset.length > 0 ? { reset: [...new Set(ask.reset)] } : {}),
+    ...(ask.since === undefined ? {} : { datedAfter: ask.since }),
+    named: extent.streams.length > 0,
+    askedAt: now,
+    ...(typeof ask.traceparent === "string" ? { traceparent: ask.traceparent } : {}),
+  };
+};
+
+/**
+ * True when a request may join this sync: the sync covers it and has not started. A started run may have read its
+ * lists before the change that the request is about.
+ */
+export const joins = (ask: SyncAsk, wanted: SyncExtent, sync: SyncExtent & { readonly started: boolean }): boolean =>
+  covers(sync, wanted) && (!sync.started || ask.scheduled === true);
+
+/** Deadline of a sync after another request joins: the later of the two. null: none. */
+export const laterOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : Math.max(one, other);
+
+/** A key of any length and content in a form for names. */
+export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
+
+/** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
+export const askDigest = (ask: Pick<SyncAsk, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
+  const { streams, full, timeoutMs, reset = [], since } = ask;
+  // What is not given is left out, as earlier versions wrote it, so that their keys stay valid during an upgrade.
+  const timed = typeof timeoutMs === "number" ? [timeoutMs] : [];
+  const part = reset.length > 0 || since !== undefined ? [{ reset: [...new Set(reset)].sort(), since }] : [];
+  return keyDigest(JSON.stringify([[...new Set(streams)].sort(), full, ...timed, ...part]));
+};
+
+/** State of an ended sync. */
+export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);
+
+/** The error of a stored failure. */
+export const errorOf = (problem: Problem): DuckmirrorError => {
+  const code = Object.keys(ERRORS).find((known): known is keyof typeof ERRORS => known === problem.code);
+  return new ToldError(code ?? "UNEXPECTED", problem);
+};
+
+/** An error of another process, with its message already filled in. */
+class ToldError extends DuckmirrorError {
+  override readonly hint: string;
+
+  constructor(code: keyof typeof ERRORS, { message, hint }: Problem) {
+    super(code, { detail: message });
+    this.message = message;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,146 @@
+// The server's door: a Fastify instance whose requests are checked before their body is read, with limits on
+// connections and one form of errors.
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import {
+  type Admission,
+  admission,
+  allows,
+  hasTwoHosts,
+  isCostly,
+  isForwarded,
+  isOwnHost,
+  isSafe,
+  isSameOrigin,
+  roleFor,
+  SECURITY_HEADERS,
+} from "./door/access.ts";
+import { answerBroken, unreadableAddress } from "./door/broken-requests.ts";
+import {
+  CONNECTION_LIMITS,
+  countRequests,
+  httpOptions,
+  limitConnections,
+  secureServer,
+} from "./door/connection-limits.ts";
+import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
+import type { ServerContext, ServerOptions } from "./server-context.ts";
+import { notesOf } from "./trail/request-notes.ts";
+
+/** Paths that need no key, because they show no data. */
+const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
+const OPEN_FOLDER = "/page/";
+const LARGEST_BODY_BYTES = 256 * 1024;
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;
+const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+const refuseStranger = (request: FastifyRequest, reply: FastifyReply) => {
+  const path = pathOf(request.url);
+  notesOf(request).outcome = "UNAUTHORIZED";
+  // A person is sent to the login; a program gets an error.
+  if (request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "")) {
+    return reply.redirect(path === "/" ? "/login" : `/login?next=${encodeURIComponent(path)}`, 303);
+  }
+  reply.header("www-authenticate", "Bearer");
+  throw new HttpRefusal(401, "UNAUTHORIZED", "The key is missing or wrong.", "Send it as `Authorization: Bearer KEY`.");
+};
+
+const isOpenPath = (path: string): boolean => OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
+
+/** Without a key, only this machine may send requests, by its own name and not through a proxy. */
+const checkNear = (request: FastifyRequest, listenHost: string): void => {
+  if (!isOwnHost(request.headers.host, listenHost)) {
+    throw new HttpRefusal(421, "WRONG_HOST", "This server does not answer to that name.", "Use 127.0.0.1.");
+  }
+  if (isForwarded(request.headers) && !isOpenPath(pathOf(request.url))) {
+    const hint = "Make one with `duckmirror key add`, or set `server_key_file`.";
+    throw new HttpRefusal(401, "KEY_NEEDED", "A request through a proxy needs a key, and this server has none.", hint);
+  }
+};
+
+const checkOrigin = (request: FastifyRequest, admitted: Admission): void => {
+  const { host, origin } = request.headers;
+  const needed = !isSafe(request.method) || isCostly(pathOf(request.url));
+  const site = one(request.headers["sec-fetch-site"]);
+  if (!needed || admitted.by === "bearer" || isSameOrigin({ host, origin, site })) return;
+  throw new HttpRefusal(403, "CROSS_SITE", "Another site asked for this.", "Use the server's own page.");
+};
+
+/** Checks each request before its body is read. */
+const guard =
+  ({ keyring, sessions, guesses, clock, listenHost }: ServerContext) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.headers(SECURITY_HEADERS);
+    const { authorization, cookie } = request.headers;
+    const now = clock.now();
+    const path = pathOf(request.url);
+    const admitted = admission({ authorization, cookie }, keyring, sessions, now);
+    const notes = notesOf(request);
+    notes.startedAt = now;
+    notes.denied = true;
+    if (hasTwoHosts(request.raw.rawHeaders)) {
+      throw new HttpRefusal(400, "BAD_REQUEST", "The request names two hosts.", "Send one Host header.");
+    }
+    if (admitted.by === "open") checkNear(request, listenHost);
+    checkOrigin(request, admitted);
+    if (admitted.by !== "nothing") notes.access = admitted;
+    // Where no key is needed, a wrong one is not refused.
+    notes.denied = admitted.by === "nothing" && admitted.guessed && !isOpenPath(path);
+    if (admitted.by === "open" || isOpenPath(path)) return undefined;
+    if (admitted.by === "nothing") {
+      if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
+      return refuseStranger(request, reply);
+    }
+    const { name, role } = admitted.holder;
+    const needed = roleFor(request.method, path);
+    if (allows(role, needed)) return undefined;
+    notes.denied = true;
+    throw new HttpRefusal(
+      403,
+      "ROLE_TOO_LOW",
+      `The key ${name} has the role ${role}; this needs ${needed}.`,
+      `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
+    );
+  };
+
+const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {
+  const { status, body } = unreadableAddress();
+  void reply.headers(SECURITY_HEADERS).code(status).send(body);
+};
+
+/** Without routes; what they throw becomes an error response. */
+export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, context: ServerContext): FastifyInstance => {
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const app = Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUnreadable,
+    bodyLimit: LARGEST_BODY_BYTES,
+    routerOptions: { maxParamLength: 4096 },
+    ...(options.tls ? { serverFactory: secureServer(limits, options.tls) } : httpOptions(limits)),
+  });
+  limitConnections(app.server, limits);
+  const hasRoom = countRequests(limits);
+  app.addHook("onRequest", async (request, reply) => {
+    if (hasRoom(request.raw.socket, reply.raw)) return;
+    const notes = notesOf(request);
+    notes.startedAt = context.clock.now();
+    notes.denied = true;
+    reply.header("connection", "close");
+    const hint = "Wait for responses before you send more.";
+    throw new HttpRefusal(429, "BUSY", "Too many requests on this connection wait for a response.", hint);
+  });
+  app.addHook("onRequest", guard(context));
+  app.setErrorHandler((error, request, reply) => {
+    const { status, body } = errorAnswer(error);
+    notesOf(request).outcome = body.error.code;
+    if (status === 500) context.onFault(error);
+    return reply.code(status).send(body);
+  });
+  app.setNotFoundHandler((_request, reply) => {
+    const { status, body } = errorAnswer(notFound("such route"));
+    return reply.code(status).send(body);
+  });
+  return app;
+};

@@ -1,0 +1,66 @@
+// Signs that a refusal is about credits, not about speed.
+import { describe, expect, test } from "vitest";
+import { isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
+import type { RateInfo, RefusedOutcome } from "../../../../src/api/outcome.ts";
+import { said } from "../../../support/rate-info.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+const refused = (excerpt: string, rate: Partial<RateInfo> | null = null, remaining?: number): RefusedOutcome => ({
+  kind: "refused",
+  call: { endpoint: "listSignals", path: "/v1/signals", query: {} },
+  status: 429,
+  sentAt: NOW,
+  durationMs: 1,
+  bytes: 1,
+  rate: rate === null ? null : said(rate),
+  excerpt,
+  usage: remaining === undefined ? null : { limit: 100, used: null, remaining, resetsAt: null },
+});
+
+describe("a refusal is about credits", () => {
+  test.each([
+    "You are out of credits",
+    "Insufficient API credits",
+    "credits for this month are used up",
+    "monthly limit reached",
+    "1000 requests per day",
+    "Quota exceeded",
+  ])("by its words: %s", (text) => {
+    expect(isQuotaRefusal(refused(text), null, NOW)).toBe(true);
+  });
+
+  test("if none are left, in its own report or the last one", () => {
+    expect(isQuotaRefusal(refused("slow down", null, 0), 9, NOW)).toBe(true);
+    expect(isQuotaRefusal(refused("slow down"), 0, NOW)).toBe(true);
+    // Its own report is newer.
+    expect(isQuotaRefusal(refused("slow down", null, 9), 0, NOW)).toBe(false);
+  });
+
+  test("if it asks for more than an hour", () => {
+    expect(isQuotaRefusal(refused("", { retryAt: NOW + HOUR + 1 }), null, NOW)).toBe(true);
+    expect(isQuotaRefusal(refused("", { retryAt: NOW + HOUR }), null, NOW)).toBe(false);
+  });
+});
+
+test.each([
+  "quota of 60 requests per minute exceeded",
+  "Too many requests",
+  "rate limit: 10 calls/s",
+  "credits remain: 100",
+])("a refusal is about speed by its words: %s", (text) => {
+  expect(isQuotaRefusal(refused(text), null, NOW)).toBe(false);
+});
+
+test("what is no refusal is none about credits, whatever is left", () => {
+  const { call, sentAt, durationMs } = refused("");
+  const broken = { kind: "broken", call, sentAt, durationMs, reached: "unknown", status: null } as const;
+  expect(isQuotaRefusal({ ...broken, reason: "reset", detail: "out of credits" }, 0, NOW)).toBe(false);
+});
+
+test("requests are accepted again when the headers say so, or when nothing is left until a reset", () => {
+  expect(openAgainAt(refused("", { retryAt: 5, remaining: 0, resetsAt: 9 }))).toBe(5);
+  expect(openAgainAt(refused("", { remaining: 0, resetsAt: 9 }))).toBe(9);
+  expect(openAgainAt(refused("", { remaining: 1, resetsAt: 9 }))).toBeNull();
+  expect(openAgainAt(refused(""))).toBeNull();
+});

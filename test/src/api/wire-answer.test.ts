@@ -1,0 +1,59 @@
+// A 200 as received becomes an outcome, here or on another machine; the token never comes along.
+
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { readWireAnswer, type WireAnswer } from "../../../src/api/wire-answer.ts";
+
+const answer = (body: string | Buffer, contentEncoding = ""): WireAnswer => ({
+  kind: "wire",
+  call: { endpoint: "listSignals", path: "/v1/signals", query: {} },
+  status: 200,
+  sentAt: 1,
+  durationMs: 2,
+  rate: null,
+  contentEncoding,
+  bytes: Buffer.isBuffer(body) ? body : Buffer.from(body),
+});
+const scrub = (text: string) => text.replaceAll("t0ken", "***");
+const read = (given: WireAnswer, limitBytes = 1_000) => readWireAnswer(given, { limitBytes, scrub });
+const FOUND = '{"data":[{"id":1}],"meta":{}}';
+
+test("an envelope keeps its bytes as received for the archive", async () => {
+  const packed = gzipSync(FOUND);
+  expect(await read(answer(packed, "gzip"))).toMatchObject({
+    kind: "ok",
+    data: [{ id: 1 }],
+    bytes: FOUND.length,
+    wire: { bytes: packed, encoding: "gzip" },
+  });
+});
+
+test("a token that the service repeats is neither kept nor stored", async () => {
+  const outcome = await read(answer(gzipSync('{"data":[{"id":"t0ken"}],"meta":{}}'), "gzip"));
+  expect(outcome).toMatchObject({ kind: "ok", data: [{ id: "***" }], wire: { encoding: "identity" } });
+  expect(outcome.kind === "ok" && outcome.wire.bytes.toString()).not.toContain("t0ken");
+});
+
+test("a paid body that is no envelope is kept, too", async () => {
+  expect(await read(answer("<html>t0ken"))).toMatchObject({ kind: "invalid", wire: { encoding: "identity" } });
+  expect(JSON.stringify(await read(answer("<html>t0ken")))).not.toContain("t0ken");
+});
+
+test("an encoding that was not asked for, damage and size have outcomes of their own", async () => {
+  expect(await read(answer(FOUND, "deflate"))).toMatchObject({
+    kind: "invalid",
+    detail: "the body has the content encoding deflate",
+    wire: null,
+  });
+  expect(await read(answer("damaged", "gzip"))).toMatchObject({
+    kind: "broken",
+    reason: "encoding",
+    reached: "unknown",
+  });
+  expect(await read(answer(gzipSync("x".repeat(2_000)), "gzip"))).toMatchObject({
+    kind: "broken",
+    reason: "too_large",
+    status: 200,
+    limitBytes: 1_000,
+  });
+});

@@ -1,0 +1,38 @@
+// Work that waits while the mirror is in use.
+import { expect, test } from "vitest";
+import { whenFree } from "../../../../src/core/async/when-free.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+
+const busy = () => new DuckmirrorError("WRITER_BUSY", { dir: "d" });
+/** Work that finds the mirror in use `times` times, with a clock that notes its sleeps. */
+const attempt = (times: number, failure: Error = busy(), sleeping: () => Promise<void> = async () => undefined) => {
+  const slept: number[] = [];
+  let left = times;
+  const clock = {
+    now: () => 0,
+    sleep: async (ms: number) => {
+      slept.push(ms);
+      await sleeping();
+    },
+  };
+  const work = async () => {
+    if (left-- > 0) throw failure;
+    return "done";
+  };
+  return { slept, result: whenFree(work, { clock, busyMs: 50, signal: new AbortController().signal }) };
+};
+
+test("is tried again until the mirror is free", async () => {
+  const { slept, result } = attempt(2);
+  expect(await result).toBe("done");
+  expect(slept).toEqual([50, 50]);
+});
+
+test("another failure ends it at once; so does the end of the wait", async () => {
+  const fault = new DuckmirrorError("DISK_FULL", { detail: "" });
+  const { slept, result } = attempt(1, fault);
+  await expect(result).rejects.toBe(fault);
+  expect(slept).toEqual([]);
+  const interrupted = attempt(1, busy(), () => Promise.reject(new Error("aborted")));
+  await expect(interrupted.result).rejects.toMatchObject({ code: "INTERRUPTED" });
+});

@@ -1,0 +1,62 @@
+// Which requests a queued sync covers.
+import { expect, test } from "vitest";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
+import { askDigest, payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { covers } from "../../../../src/queue/asking/extents.ts";
+import { readability } from "../../../../src/queue/asking/payloads.ts";
+
+const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
+const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
+  streams: [],
+  full: false,
+  profile: null,
+  idempotencyKey: null,
+  ...more,
+});
+const syncOf = (more: Partial<SyncAsk>) => payloadOf(anAsk(more), config, 0, () => 0.5);
+
+test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
+  ["all that is due covers a stream of it", {}, { streams: ["signals"] }, true],
+  ["what is due does not cover a list anew", {}, { reset: ["signals"] }, false],
+  ["nor does a complete walk", { full: true }, { reset: ["signals"] }, false],
+  ["a list anew covers nothing that is due", { reset: ["signals"] }, { streams: ["signals"] }, false],
+  ["a list anew covers itself", { reset: ["signals", "accounts"] }, { reset: ["signals"] }, true],
+  ["a stream anew covers one list of it", { reset: ["filings"] }, { reset: ["filings:7"] }, true],
+  ["one list of a stream does not cover the stream", { reset: ["filings:7"] }, { reset: ["filings"] }, false],
+  ["an earlier day covers a later one", { since: "2026-11-01" }, { since: "2026-11-02", streams: ["signals"] }, true],
+  ["a later day covers no earlier one", { since: "2026-11-02" }, { since: "2026-11-01" }, false],
+  ["another stream is not covered", { since: "2026-11-01", streams: ["signals"] }, { since: "2026-11-01" }, false],
+  ["what is due does not cover a day", {}, { since: "2026-11-01" }, false],
+  ["a day covers nothing that is due", { since: "2026-11-01" }, { streams: ["signals"] }, false],
+])("%s", (_, sync, other, expected) => {
+  expect(covers(syncOf(sync), syncOf(other))).toBe(expected);
+});
+
+test("only a sync of a part is kept from workers of version 1", () => {
+  const { since: plain, ...rest } = syncOf({ full: true });
+  expect([plain, "reset" in rest, "datedAfter" in rest]).toEqual([1, false, false]);
+  expect(syncOf({ reset: ["signals"] })).toMatchObject({ v: 2, since: 2, streams: ["signals"], reset: ["signals"] });
+  const dated = syncOf({ since: "2026-11-01" });
+  expect(dated).toMatchObject({ v: 2, since: 2, streams: ["contacts", "signals"], datedAfter: "2026-11-01" });
+  expect(readability(dated)).toBe("readable");
+});
+
+test.each<[Partial<SyncAsk>, string]>([
+  [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
+  [{ reset: ["signals"], streams: ["accounts"] }, "--reset names its streams itself: give no other"],
+  [{ reset: ["signals"], since: "2026-11-01" }, "--since reads a part of a list, --full and --reset the whole"],
+  [{ since: "soon" }, '--since: "soon" is not a date like 2026-11-01'],
+  [{ since: "2026-11-01", streams: ["accounts"] }, "accounts"],
+])("refused as by sync: %o", (ask, message) => {
+  expect(() => syncOf(ask)).toThrow(message);
+});
+
+test("the digest of a request knows lists and days, and is that of earlier versions without them", () => {
+  const digest = (more: Partial<SyncAsk>) => askDigest(anAsk(more));
+  const reset = digest({ reset: ["signals", "accounts"] });
+  expect(new Set([digest({}), reset, digest({ reset: ["signals"] }), digest({ since: "2026-11-01" })]).size).toBe(4);
+  expect(digest({ reset: ["accounts", "signals", "signals"] })).toBe(reset);
+  expect(digest({ reset: [], since: undefined })).toBe(digest({}));
+});

@@ -1,0 +1,139 @@
+// Records that no list shows the end of: a company's profile that turns 404, an owner whom no account has any more.
+// The tables hold what the service would return now; the rest is in history.
+import { afterEach, expect, test } from "vitest";
+import { aCompany, aJob, anAccount } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
+
+let rig: SyncRig | null = null;
+afterEach(async () => {
+  await rig?.close();
+  rig = null;
+});
+
+const STREAMS = "accounts,companies,job_openings";
+
+const aService = (followed: number): FakeService => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1, { ownerId: "u_1" }), anAccount(2, { ownerId: "u_2" }));
+  data.companies.push(aCompany("c_1"), aCompany("c_2"));
+  data.owners.push({ id: "u_1" }, { id: "u_2" });
+  for (let n = 1; n <= followed; n++) {
+    data.companies.push(aCompany(`f_${n}`));
+    data.lists[`f_${n}`] = { "job-openings": [aJob(`j_${n}`)] };
+  }
+  return createFakeService(data);
+};
+
+const start = async (service: FakeService, followed: number) => {
+  const inputs = Array.from({ length: followed }, (_, n) => `f_${n + 1}.example`).join(",");
+  const started = await startSyncRig(service, { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_COMPANIES: inputs });
+  rig = started;
+  expect((await started.sync()).error).toBeNull();
+  return started;
+};
+
+const startWith = async (service: FakeService, streams: string) => {
+  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams });
+  return rig;
+};
+
+const ids = async (rows: SyncRig["rows"], sql: string) => (await rows(sql)).map((row) => row.id);
+
+test("a profile that turns 404 moves to history with all that is under it, and its input is resolved anew", async () => {
+  const service = aService(3);
+  const { sync, rows } = await start(service, 3);
+  service.data.companies = service.data.companies.filter(({ id }) => id !== "f_2");
+  const { error, report } = await sync({ full: true });
+  expect(error).toBeNull();
+  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ deleted: 1 });
+  expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2", "f_1", "f_3"]);
+  expect(await ids(rows, "select id from job_openings order by id")).toEqual(["j_1", "j_3"]);
+  expect(await ids(rows, "select id from history.companies where change = 'delete'")).toEqual(["f_2"]);
+  expect(await ids(rows, "select id from history.job_openings where change = 'delete'")).toEqual(["j_2"]);
+  expect(await rows("select status, company_id from company_inputs where input = 'f_2.example'")).toEqual([
+    { status: "not_found", company_id: null },
+  ]);
+});
+
+test("an input that the service does not know is no new company in the report", async () => {
+  rig = await startSyncRig(aService(1), {
+    DUCKMIRROR_STREAMS: STREAMS,
+    DUCKMIRROR_COMPANIES: "f_1.example,nobody.example",
+  });
+  const { report } = await rig.sync();
+  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ inserted: 3, updated: 0 });
+  expect(await ids(rig.rows, "select id from companies order by id")).toEqual(["c_1", "c_2", "f_1"]);
+  expect(await rig.rows("select status from company_inputs where input = 'nobody.example'")).toHaveLength(1);
+});
+
+test("many profiles gone at once are kept until the loss is allowed, and asked for again until then", async () => {
+  const service = aService(6);
+  const { sync, rows } = await start(service, 6);
+  service.data.companies = service.data.companies.filter(({ id }) => !String(id).startsWith("f_"));
+  const { report } = await sync({ full: true });
+  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ status: "failed", deleted: 0 });
+  expect(await ids(rows, "select id from companies where id like 'f_%'")).toHaveLength(6);
+  await sync({ full: true, allowMassDelete: true });
+  expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2"]);
+});
+
+test("a company that accounts bring along stays, whatever its own route says", async () => {
+  const service = aService(0);
+  const { sync, rows } = await start(service, 0);
+  service.options = {
+    before: ({ path }) => (path === "/v1/companies/c_2" ? { status: 404, body: {} } : undefined),
+  };
+  expect((await sync({ streams: ["companies"], full: true })).error).toBeNull();
+  expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2"]);
+});
+
+test("an owner whom no account has any more moves to history", async () => {
+  const service = aService(0);
+  service.data.accounts.push(anAccount(3, { companyId: "c_1", ownerId: "u_3" }));
+  service.data.owners.push({ id: "u_3" });
+  const { sync, rows } = await start(service, 0);
+  Object.assign(service.data.accounts[2] ?? {}, { ownerId: "u_1", updatedAt: "2027-01-01T00:00:00Z" });
+  expect((await sync()).error).toBeNull();
+  expect(await ids(rows, "select id from owners order by id")).toEqual(["u_1", "u_2"]);
+  expect(await ids(rows, "select id from history.owners where change = 'delete'")).toEqual(["u_3"]);
+});
+
+test("a service that names no owner any more says nothing about owners", async () => {
+  const service = aService(0);
+  const { sync, rows } = await start(service, 0);
+  for (const account of service.data.accounts)
+    Object.assign(account, { ownerId: undefined, updatedAt: "2027-01-01T00:00:00Z" });
+  await sync({ full: true });
+  expect(await ids(rows, "select id from owners order by id")).toEqual(["u_1", "u_2"]);
+});
+
+const statuses = (rows: SyncRig["rows"]) => rows("select account_id, status from account_insights order by account_id");
+
+test("an account without an insight is mirrored as such, also by a run that reads no other list", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1), anAccount(2));
+  data.insights["1"] = { profile: { accountId: 1 } };
+  const { sync, rows } = await startWith(createFakeService(data), "accounts,account_insights");
+  await sync({ streams: ["accounts"] });
+  const { report } = await sync({ streams: ["account_insights"] });
+  expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
+  expect(await statuses(rows)).toEqual([
+    { account_id: 1, status: "found" },
+    { account_id: 2, status: "not_found" },
+  ]);
+});
+
+test("an insight that is missing does not replace a mirrored one while nothing shows that the tier is what it was", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  data.insights["1"] = { profile: { accountId: 1 } };
+  const service = createFakeService(data);
+  const { sync, rows } = await startWith(service, "accounts,account_insights");
+  await sync();
+  service.data.insights = {};
+  await sync({ streams: ["account_insights"], full: true });
+  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "found" }]);
+  await sync({ full: true });
+  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "not_found" }]);
+});

@@ -1,0 +1,36 @@
+// Strategy filter, decision by decision: changes of a filtered list, and when a walk is needed.
+import { expect, test } from "vitest";
+import { acceptFilter, nextFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
+import { cover, facts, page } from "./readings.ts";
+
+const start = startFilter({ size: 5, since: 100 });
+
+test("it reads the filtered list from the head, one page at a time", () => {
+  expect(start).toMatchObject({ kind: "filter", since: 100, newest: null, coverage: { size: 5, overlap: true } });
+  expect(nextFilter(start, facts(), [])).toEqual({ kind: "read", reads: [cover(1)] });
+  expect(nextFilter(start, facts(), [cover(1)])).toEqual({ kind: "wait" });
+  const first = acceptFilter(start, page({ ids: ["a", "b", "c", "d", "e"], values: [3, 9, 4, 1, 2], total: 9 }));
+  expect(first.newest).toBe(9);
+  expect(nextFilter(first, facts(), [])).toMatchObject({ kind: "read", reads: [{ role: "cover" }] });
+  expect(acceptFilter(first, page({ page: 2, ids: ["f"], values: [null], total: 9 })).newest).toBe(9);
+  expect(acceptFilter(start, page({ ids: ["f"], values: [null], total: 1 })).newest).toBeNull();
+});
+
+test("done when the counts agree, a walk when they do not or the list moved", () => {
+  const whole = acceptFilter(start, page({ ids: ["a", "b"], values: [2, 1], total: 2 }));
+  expect(nextFilter(whole, facts({ matching: 2 }), [cover(2)])).toEqual({ kind: "wait" });
+  const done = { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+  expect(nextFilter(whole, facts({ matching: 2 }), [])).toEqual(done);
+  expect(nextFilter(whole, facts({ matching: null }), [])).toEqual(done);
+  const uncounted = { ...whole, coverage: { ...whole.coverage, total: null } };
+  expect(nextFilter(uncounted, facts({ matching: 7 }), [])).toEqual(done);
+  expect(nextFilter(whole, facts({ matching: 3 }), [])).toEqual({
+    kind: "walk",
+    because: "the service counts 2 recent changes, the mirror 3",
+  });
+  const unproven = { ...whole, coverage: { ...whole.coverage, proven: false } };
+  expect(nextFilter(unproven, facts({ matching: 2 }), [])).toEqual({
+    kind: "walk",
+    because: "the list moved while its changes were read",
+  });
+});

@@ -1,0 +1,80 @@
+// DuckDB's errors carry no code: which text means what, with texts as DuckDB 1.5 and its file systems write them.
+import { describe, expect, test } from "vitest";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import {
+  fileError,
+  isFatal,
+  isOutOfMemory,
+  openError,
+  statementError,
+} from "../../../../src/warehouse/duckdb/duck-errors.ts";
+
+const codeOf = (error: unknown) => (error instanceof DuckmirrorError ? error.code : null);
+const FULL = [
+  'IO Error: Could not write file "/data/x": No space left on device',
+  "IO Error: Disk quota exceeded",
+  "IO Error: Could not write all bytes to file: wanted=262144 wrote=4096",
+  "IO Error: File too large",
+];
+const NO_MEMORY = [
+  "Out of Memory Error: failed to allocate data of size 1.0 MiB (99.0 MiB/100.0 MiB used)",
+  "TransactionContext Error: Failed to commit: failed to pin block of size 256.0 KiB",
+  "FATAL Error: could not allocate block of size 256.0 KiB",
+  'Out of Memory Error: failed to offload data block of size 256.0 KiB. This limit was set by the "max_temp_directory_size" setting.',
+];
+
+describe("a statement's error", () => {
+  test.each(FULL)("no room on disk: %s", (text) => {
+    expect(codeOf(statementError(new Error(text)))).toBe("DISK_FULL");
+  });
+
+  test.each(NO_MEMORY)("no memory: %s", (text) => {
+    expect(codeOf(statementError(new Error(text)))).toBe("NO_MEMORY");
+    expect(isOutOfMemory(new Error(text))).toBe(true);
+  });
+
+  test("that is none of these stays as it is, and so does one of duckmirror's own", () => {
+    const binder = new Error('Binder Error: Referenced column "memory" not found: out of memory error');
+    expect(statementError(binder)).toBe(binder);
+    const own = new DuckmirrorError("WRITER_BUSY", { dir: "no space left on device" });
+    expect(statementError(own)).toBe(own);
+    expect(isOutOfMemory(new DuckmirrorError("NO_MEMORY", { detail: "out of memory error" }))).toBe(false);
+  });
+});
+
+test("an instance is unusable after a fatal error only", () => {
+  expect(isFatal(new Error("FATAL Error: Failed: database has been invalidated"))).toBe(true);
+  expect(isFatal(new Error("Invalid Error: the database has been invalidated because of a previous fatal error"))).toBe(
+    true,
+  );
+  expect(isFatal(new Error("IO Error: this is not fatal error"))).toBe(false);
+});
+
+test("damaged blocks are those of the snapshot or of the working file, whichever was open", () => {
+  const damaged = new Error("IO Error: Corrupt database file: computed checksum does not match stored checksum");
+  expect(codeOf(fileError(damaged, "f", true))).toBe("SNAPSHOT_DAMAGED");
+  expect(codeOf(fileError(damaged, "f", false))).toBe("WAREHOUSE_CORRUPT");
+  expect(codeOf(fileError(new Error(FULL[0]), "f", true))).toBe("DISK_FULL");
+});
+
+test.each([
+  ['IO Error: Could not set lock on file "/d/x": Conflicting lock is held in node (PID 7)', "WRITER_BUSY"],
+  [FULL[0] ?? "", "DISK_FULL"],
+  ['IO Error: Cannot open file "/d/x": Permission denied', "DATA_DIR_UNWRITABLE"],
+  ['IO Error: Cannot open file "/d/x": Read-only file system', "DATA_DIR_UNWRITABLE"],
+  [NO_MEMORY[0] ?? "", "NO_MEMORY"],
+  [
+    "IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 67.",
+    "WAREHOUSE_NEWER",
+  ],
+  ['IO Error: The file "/d/x" exists, but it is not a valid DuckDB database file!', "WAREHOUSE_CORRUPT"],
+  ["anything else", "WAREHOUSE_CORRUPT"],
+])("opening fails with %s: %s", (text, code) => {
+  const cause = new Error(text);
+  expect(openError(cause, "/d/x", "/d")).toMatchObject({ code, cause });
+});
+
+test("an error of duckmirror's own passes while a file is opened", () => {
+  const own = new DuckmirrorError("WRITER_BUSY", { dir: "/d" });
+  expect(openError(own, "f", "d")).toBe(own);
+});

@@ -1,0 +1,46 @@
+// Rows of a user's statement in answers of limited size: no row is lost, none is too large.
+import { expect, test } from "vitest";
+import { answersOf, TooLarge } from "../../../../src/warehouse/duckdb/row-answers.ts";
+
+/** A result of these chunks of rows. */
+const resultOf = (chunks: readonly (readonly (readonly string[])[])[]) => {
+  const left = [...chunks];
+  return {
+    fetchChunk: async () => {
+      const rows = left.shift();
+      return rows === undefined ? null : { rowCount: rows.length, getRowValues: (index: number) => rows[index] ?? [] };
+    },
+  };
+};
+const asIs = (value: unknown) => String(value);
+const answers = async (chunks: Parameters<typeof resultOf>[0], most = 1_000_000, fromDuck = asIs) => {
+  const found: number[] = [];
+  for await (const rows of answersOf(resultOf(chunks), most, fromDuck)) found.push(rows.length);
+  return found;
+};
+const wide = (characters: number) => ["x".repeat(characters)];
+
+test("small rows of several chunks are one answer; an empty result is none", async () => {
+  expect(await answers([[["a"], ["b"]], [["c"]]])).toEqual([3]);
+  expect(await answers([])).toEqual([]);
+  expect(await answers([[]])).toEqual([]);
+});
+
+test("an answer ends with the row that fills it", async () => {
+  expect(await answers([[wide(200_000), wide(200_000), wide(10)]])).toEqual([2, 1]);
+  expect(await answers([[wide(300_000)], [wide(300_000)]])).toEqual([1, 1]);
+});
+
+test("a row with too many characters ends it, also one that no text can hold", async () => {
+  await expect(answers([[["a"], wide(100)]], 50)).rejects.toThrow(TooLarge);
+  expect(await answers([[wide(46)]], 50)).toEqual([1]);
+  await expect(answers([[wide(47)]], 50)).rejects.toThrow(TooLarge);
+  const tooLong = () => {
+    throw new RangeError("Invalid string length");
+  };
+  await expect(answers([[["a"]]], 50, tooLong)).rejects.toThrow(TooLarge);
+  const other = () => {
+    throw new TypeError("no");
+  };
+  await expect(answers([[["a"]]], 50, other)).rejects.toThrow(TypeError);
+});

@@ -14,6 +14,7 @@ import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
+import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 export interface FetcherDeps extends TurnDeps {
@@ -32,7 +33,13 @@ export type FetchResult =
   /** 400 or 422: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
   /** `notFound`: 404 or 410 to a route that names no record or company. */
-  | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly notFound: boolean }
+  | {
+      readonly kind: "failed";
+      readonly error: DuckmirrorError;
+      readonly notFound: boolean;
+      /** A smaller page may be answered; null: the size of the page is not the reason. */
+      readonly size: SizeFailure | null;
+    }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** The run ends, because of this request or another reason. */
@@ -93,7 +100,7 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
   if (turn.kind === "unaddressable") {
     const { endpoint, path } = turn.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false };
+    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false, size: null };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
   stop(turn.error);
@@ -122,7 +129,7 @@ const resultOf = (
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-      return { kind: "failed", error, notFound };
+      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome) };
     }
     case "stop":
       return { kind: "ended" };

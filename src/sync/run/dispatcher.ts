@@ -13,6 +13,7 @@ import { readSoFar } from "../strategies/progress.ts";
 import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
+import { askForLess } from "./ask-for-less.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { emitPage } from "./page-events.ts";
@@ -113,6 +114,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
+      if (read !== null && result.size !== null && (await askForLess(run, task, read, result.size))) return;
       return failTask(run, task, result.error, { resumable: true });
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });

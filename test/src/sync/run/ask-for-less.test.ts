@@ -1,0 +1,49 @@
+// A service that fails at large pages: the list is read in smaller ones, and a passing outage makes no page small.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../support/after-test.ts";
+import { anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
+
+const CONTACTS = { DUCKMIRROR_STREAMS: "contacts" };
+const failAbove = (rows: number) => (request: { readonly query: Readonly<Record<string, string>> }) =>
+  Number(request.query.perPage) > rows ? { status: 500, body: { message: "broken" } } : undefined;
+
+const started = async (contacts: number) => {
+  const service = createFakeService(anOrganization(contacts / 4));
+  const rig = await startSyncRig(service, CONTACTS);
+  afterTest(() => rig.close());
+  const sizes = (from: number) => service.log.slice(from).map(({ query, status }) => [Number(query.perPage), status]);
+  return { service, rig, sizes };
+};
+
+test("a first mirror steps down until a page is answered, and later syncs begin there", async () => {
+  const { service, rig, sizes } = await started(160);
+  service.options = { ...service.options, before: failAbove(120) };
+  const { error, report } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.streams[0]).toMatchObject({ stream: "contacts", complete: true, inserted: 160, credits: 2 });
+  const tried = [...new Set(sizes(0).map(([size]) => size))];
+  expect(tried.slice(0, 4)).toEqual([1000, 500, 250, 100]);
+  const { length } = service.log;
+  expect((await rig.sync({ full: true })).error).toBeNull();
+  expect(sizes(length).every(([, status]) => status === 200)).toBe(true);
+});
+
+test("a size that was answered before is given up only when the list fails in a second sync", async () => {
+  const { service, rig, sizes } = await started(160);
+  await rig.sync();
+  service.options = { ...service.options, before: failAbove(120) };
+  let { length } = service.log;
+  expect((await rig.sync({ full: true })).error?.code).toBe("STREAMS_FAILED");
+  expect(new Set(sizes(length).map(([size]) => size))).toEqual(new Set([1000]));
+  const { error, report } = await rig.sync({ full: true });
+  expect([error, report.streams[0]?.complete]).toEqual([null, true]);
+  // The outage of one sync that follows changes nothing, and the size is not forgotten by it.
+  service.options = { ...service.options, before: () => ({ status: 503, body: {} }) };
+  await rig.sync({ full: true });
+  service.options = { ...service.options, before: () => undefined };
+  ({ length } = service.log);
+  expect((await rig.sync({ full: true })).error).toBeNull();
+  expect(Math.max(...sizes(length).map(([size]) => size ?? 0))).toBe(100);
+});

@@ -10,6 +10,7 @@ import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
 import { createOutage, type Outage } from "./outage.ts";
@@ -24,6 +25,8 @@ export interface FetcherDeps extends TurnDeps {
   readonly stop: (error: DuckmirrorError) => void;
   /** Credits left by the last report of earlier runs; null or unset: not known. */
   readonly lastRemaining?: number | null;
+  /** False: no earlier run was answered, so a 404 may come from a wrong address. Unset: one was. */
+  readonly addressKnown?: boolean;
 }
 
 export type FetchResult =
@@ -180,7 +183,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
   const { clock } = deps;
   const refusals = createRefusals();
   const outage = createOutage();
-  let isThere = false;
+  const address = createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId);
 
   return {
     isFailing: outage.isFailing,
@@ -200,17 +203,23 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const receivedAt = clock.now();
         const { stream } = turn.order;
         const most = outage.attempts(stream);
-        const verdict = verdictOf(turn.outcome, {
+        let verdict = verdictOf(turn.outcome, {
           attempt: number,
           ...(most === null ? {} : { maxAttempts: most }),
           now: receivedAt,
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),
           stream,
-          serviceAnswers: isThere,
+          serviceAnswers: address.hasAnswered(),
         });
         inform(turn, verdict, deps, refusals);
-        isThere ||= turn.outcome.kind === "ok";
+        address.note(turn.outcome);
+        if (verdict.kind === "absent") {
+          const checked = await address.check(turn);
+          if (checked.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number, deps) };
+          requests.push(...checked.requests);
+          verdict = checked.verdict ?? verdict;
+        }
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
         const result = resultOf(turn, verdict, requestId, receivedAt);
